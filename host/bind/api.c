@@ -1,6 +1,6 @@
-/* The parts of the host that only some of Perilune's own Lua may have: what waits for the outside,
- * and what reads caches. Both are made anew for each that gets them, so that no script finds them.
- */
+/* The parts of the host that only some of Perilune's own Lua modules may have: functions that wait,
+ * and functions that read caches. Both are created anew for each module that gets them, so that no
+ * script finds them. */
 #include "bind/bind.h"
 
 #include "bind/list.h"

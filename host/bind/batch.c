@@ -1,5 +1,5 @@
-/* Results of a list as a userdata that owns the documents. Each becomes a table when it is asked
- * for, and its document is let go then. A batch that the script drops is freed by the collector. */
+/* The result of a list as a userdata that owns the documents. Each becomes a table on demand, and
+ * its document is then released. The collector frees a batch that the script drops. */
 #include "bind/batch.h"
 
 #include "bind/bind.h"
@@ -38,7 +38,7 @@ struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s)
     return batch;
 }
 
-#define MOST_PATHS 58 /* of a `select` */
+#define MOST_PATHS 58 /* limit of a `select` */
 
 static void batch_add_path(lua_State *L, struct pl_state *s, struct pl_batch *batch,
                            struct pl_slice text)
@@ -72,7 +72,7 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
     lua_pop(L, 1);
 }
 
-/* The batch lets it go at once: later on, its reference would be a wait for memory of its own. */
+/* The batch releases it at once: later, dropping its reference would wait for memory. */
 static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
 {
     struct pl_doc *doc = pl_docs_whole_at(&batch->docs, i);
@@ -96,7 +96,7 @@ int pl_bind_batch_next(lua_State *L)
     return push_next(L, pl_state_of(L), luaL_checkudata(L, 1, batch_name));
 }
 
-/* Of a batch that is the whole result: upvalue 2. */
+/* For a batch that is the whole result: upvalue 2. */
 static int iterate(lua_State *L)
 {
     return push_next(L, pl_state_of(L), lua_touserdata(L, lua_upvalueindex(2)));

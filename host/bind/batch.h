@@ -1,4 +1,4 @@
-/* Objects that were found, which become tables one by one. A userdata that owns them. */
+/* Objects of a list, which become tables one by one. A userdata owns them. */
 #pragma once
 
 #include "lua/select.h"
@@ -13,9 +13,9 @@ struct pl_batch {
 };
 
 void pl_batch_open(struct pl_state *s);
-/* Pushes an empty one. */
+/* Pushes an empty batch. */
 struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s);
-/* The options' `select`, and what an object always keeps. */
+/* Reads `select` of the options, and adds the members that an object always keeps. */
 void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options);
 /* Pushes an array of all objects. */
 void pl_batch_push_all(lua_State *L, struct pl_state *s, struct pl_batch *batch);

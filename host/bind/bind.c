@@ -1,6 +1,6 @@
-/* Puts together the table of functions from the files of this folder, and the few that belong to
- * none of them. Scripts get at what is below only through Perilune's own Lua; all the same each
- * function here trusts no argument. */
+/* Builds the table of functions from the files of this folder, and has a few functions of its own.
+ * Scripts reach them only through Perilune's own Lua; nevertheless no function trusts its
+ * arguments. */
 #include "bind/bind.h"
 
 #include "bind/batch.h"
@@ -36,7 +36,7 @@ static int where(lua_State *L)
     return 2;
 }
 
-/* host.remember(e): the traceback of e, which is raised again, is the one of now. */
+/* host.remember(e): the traceback of e, which will be raised again, is the current one. */
 static int bind_remember(lua_State *L)
 {
     lua_settop(L, 1);
@@ -90,7 +90,7 @@ static void push_config(lua_State *L, struct pl_state *s)
         return;
     }
     bool eager = s->eager;
-    s->eager = true; /* one table for all of the process: filled, so that reading is all there is */
+    s->eager = true; /* one table for the whole process: filled, so that it is only read */
     pl_lazy_push(L, s, s->config, 0);
     s->eager = eager;
 }
@@ -128,7 +128,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "leaving");
 }
 
-/* ---- what a state of scripts has ---- */
+/* ---- hooks of a script's state ---- */
 
 static void open_state(struct pl_state *s)
 {

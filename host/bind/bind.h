@@ -134,23 +134,24 @@ struct lua_State;
 struct pl_state;
 struct pl_state_hooks;
 
-/* perilune.host in a plain Lua state, for specs: what waits raises, as there is no cluster. */
+/* perilune.host in a plain Lua state, for specs: functions that wait raise, as there is no cluster.
+ */
 int luaopen_perilune_host(struct lua_State *L);
-/* Where the registry has its struct pl_state, which outlives the Lua state that is closed: the
- * owner of that may free it then. */
+/* Registry key of the module's struct pl_state, which outlives the closed Lua state: the owner of
+ * that may free it then. */
 #define PL_SPEC_STATE "perilune.spec_state"
 
-/* What the states of lanes are made with. */
+/* The hooks of lanes' states. */
 extern const struct pl_state_hooks pl_bind_state_hooks;
 
 /* Pushes a new host table. */
 void pl_bind_push(struct lua_State *L, struct pl_state *s);
-/* Pushes name -> C function for those that may wait: they return "failed?" and their results.
- * The prelude makes the functions of the host table of them. */
+/* Pushes a table name -> C function of the functions that may wait: they return "failed?" and their
+ * results. The prelude turns them into the functions of the host table. */
 void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
 /* The same for reads, which may also ask to be called again. */
 void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
-/* The next object of a batch that host.each reads. */
+/* Returns the next object of a batch, for host.each. */
 int pl_bind_batch_next(struct lua_State *L);
 /* The same as a function without arguments. */
 int pl_bind_batch_iterator(struct lua_State *L);

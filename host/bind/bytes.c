@@ -1,6 +1,6 @@
 /* host: digests, certificates, addresses and URLs (crypto/digest.h, crypto/x509.h, format/ip.h,
- * format/url.h). Texts come from scripts and whoever they heed: each function says nil and why, and
- * the Lua half words it. Private keys are among the values that logs leave out. */
+ * format/url.h). Texts come from scripts and from their peers: each function returns nil and the
+ * reason, and the Lua half makes the message. Private keys are removed from logs. */
 #include "base/buf.h"
 #include "base/secrets.h"
 #include "bind/list.h"

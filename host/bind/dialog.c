@@ -1,4 +1,4 @@
-/* host: what a script of Perilune's own needs to talk with the I/O thread. */
+/* host: functions with which one of Perilune's own scripts talks with the I/O thread. */
 #include "bind/list.h"
 #include "lane/co.h"
 #include "lane/lane.h"

@@ -1,6 +1,6 @@
-/* host.event: what a script reports about an object. Nobody waits for it: a note that the I/O
- * thread takes, records and frees. At most EVENTS_OUT are on their way; what a script says beyond
- * that within one slice is counted, not kept. */
+/* host.event: a script's report about an object. The script does not wait: the I/O thread takes a
+ * note, records it and frees it. At most EVENTS_OUT are on their way; further ones within one slice
+ * are only counted. */
 #include "base/alloc.h"
 #include "write/capture.h"
 #include "write/recorder.h"
@@ -13,7 +13,7 @@
 
 #define EVENTS_OUT 16384
 
-/* As host.event takes them. */
+/* The arguments of host.event. */
 enum text {
     API_VERSION,
     KIND,
@@ -28,7 +28,7 @@ enum text {
 
 struct event_note {
     struct pl_lane_note note;
-    struct pl_lanes *lanes;     /* back-pointer: it outlives the lane, and what is on its way */
+    struct pl_lanes *lanes;     /* back-pointer: valid while lanes and notes exist */
     struct pl_lane *lane;       /* back-pointer, while the lanes run */
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_slice texts[TEXTS];
@@ -86,7 +86,7 @@ static struct pl_slice event_put(char **at, struct pl_slice text)
     return copy;
 }
 
-/* The recorder takes no event without these. Borrowed from the arguments. */
+/* Checks the texts that the recorder needs. Borrowed from the arguments. */
 static void event_check_texts(lua_State *L, struct pl_slice texts[TEXTS])
 {
     for (int i = 0; i < TEXTS; i++) {

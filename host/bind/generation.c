@@ -1,6 +1,6 @@
 /* One loaded set of scripts: its lanes, its editions and its origin, from loading to the end. A
  * generation that fails to load leaves nothing behind. It is freed when its lanes have ended and
- * its caches are given back. */
+ * its caches are released. */
 #include "bind/generation.h"
 
 #include "base/alloc.h"
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#define POLL_NS      (10 * PL_MS) /* between looks at whether it has come to its end */
-#define POLL_MAX     PL_SECOND    /* when a thread of it does not end */
+#define POLL_NS      (10 * PL_MS) /* interval of checks whether it has ended */
+#define POLL_MAX     PL_SECOND    /* longest interval, when one of its threads does not end */
 #define SYNC_TIMEOUT (120 * PL_SECOND)
 
 struct pl_generation {
@@ -23,15 +23,15 @@ struct pl_generation {
     struct pl_declarations declarations;
     struct pl_edition **editions; /* owned array of references: controllers' first, then hooks' */
     size_t count, controllers;
-    pl_generation_fn told; /* loaded, prepared or closed, whichever is next */
+    pl_generation_fn told; /* loaded, prepared or closed, whichever comes next */
     void *told_arg;
 
-    const struct pl_generation *running; /* while it is prepared: the one that runs now */
-    struct pl_timer limit;               /* to sync in */
+    const struct pl_generation *running; /* during preparation: the running generation */
+    struct pl_timer limit;               /* limit for syncing */
     bool preparing;
 
-    struct pl_timer poll; /* while it is closing */
-    int64_t cancel_ns;    /* then runs are cancelled */
+    struct pl_timer poll; /* during closing */
+    int64_t cancel_ns;    /* time to cancel runs */
     bool closing, canceled, joining;
     int64_t poll_ns;
 };
@@ -56,7 +56,7 @@ static struct pl_cluster *find_cluster(const struct pl_generation *generation, c
     for (size_t i = 0; i < generation->declarations.cluster_count; i++)
         if (strcmp(generation->declarations.clusters[i].name, name) == 0)
             return pl_remotes_take(remotes, &generation->declarations.clusters[i]);
-    PL_UNREACHABLE(); /* the Lua half has looked */
+    PL_UNREACHABLE(); /* the Lua half has checked it */
 }
 
 static void find_clusters(struct pl_generation *generation, struct pl_controller_spec *spec)
@@ -66,7 +66,7 @@ static void find_clusters(struct pl_generation *generation, struct pl_controller
             spec->sources[i].cluster = find_cluster(generation, spec->sources[i].cluster_name);
 }
 
-/* Of those that are hooks, or of those that are not. */
+/* Makes either the hooks' editions or the others. */
 static void make_some(struct pl_generation *generation, const struct pl_controller_options *options,
                       bool hooks)
 {
@@ -138,7 +138,7 @@ static void on_generation_loaded(void *arg, const struct pl_err *err)
 {
     struct pl_generation *generation = arg;
     if (generation->closing)
-        return; /* who is told next waits for its end */
+        return; /* the next callback is that of its end */
     struct pl_err refused;
     pl_err_clear(&refused);
     if (err == NULL && generation->o.unmeasured && generation->declarations.cluster_count > 0) {
@@ -213,7 +213,7 @@ static struct pl_informer *unsynced(const struct pl_generation *generation,
             if (informer == NULL)
                 continue; /* a family has none of its own */
             if (pl_edition_spec(edition)->sources[j].cluster != NULL)
-                continue; /* a cluster that is away holds up no reload */
+                continue; /* an unreachable cluster does not delay a reload */
             if (!pl_informer_has_synced(informer) && !has_informer(generation->running, informer))
                 return informer;
         }
@@ -252,7 +252,7 @@ static void on_generation_limit(struct pl_timer *timer)
     end_preparing(generation, &err);
 }
 
-/* The longest that anybody wants to wait. */
+/* The longest timeout of all controllers. */
 static int64_t sync_timeout(const struct pl_generation *generation)
 {
     int64_t longest = 0;

@@ -1,4 +1,4 @@
-/* The functions of the host table, one list a file. Private to host/bind. */
+/* The lists of functions of the host table, one for each file. Private to host/bind. */
 #pragma once
 
 #include "lua/state.h"

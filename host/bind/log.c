@@ -1,4 +1,4 @@
-/* host.log: one line, bound to the run that says it. Values of Secrets are cut out. */
+/* host.log: one line, bound to the running key. Values of Secrets are cut out. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "bind/list.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define FIELDS_MAX 64
-#define VALUE_MAX  8192 /* bytes of one field */
+#define VALUE_MAX  8192 /* limit of one field in bytes */
 
 struct line {
     struct pl_field fields[FIELDS_MAX];
@@ -30,7 +30,7 @@ static void own(struct line *line, char *text)
     line->owned[line->owned_count++] = text;
 }
 
-/* The text without the values of Secrets that were read. */
+/* The text without values of Secrets that were read. */
 static struct pl_slice masked(struct pl_state *s, struct line *line, struct pl_slice text)
 {
     char *copy = pl_secrets_mask(&s->secrets, text);
@@ -80,7 +80,7 @@ static void log_add_field(lua_State *L, struct pl_state *s, struct line *line, c
             *field = pl_int(key, (int64_t)lua_tonumber(L, -1));
             break;
         }
-        own(line, table_text(L, s, lua_gettop(L))); /* all its digits */
+        own(line, table_text(L, s, lua_gettop(L))); /* with all its digits */
         *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
         break;
     case LUA_TBOOLEAN:
@@ -124,8 +124,8 @@ static int compare_fields(const void *a, const void *b)
     return strcmp(((const struct pl_field *)a)->key, ((const struct pl_field *)b)->key);
 }
 
-/* Pushes an array of the names and values of the script's table at 3, so many at most: a
- * __tostring of one may change that table while others are looked at. */
+/* Pushes an array of the names and values of the script's table at 3, at most `most`: a __tostring
+ * of one may change that table while others are read. */
 static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
 {
     int count = 0;
@@ -145,7 +145,7 @@ static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
     return count;
 }
 
-/* Leaves on the stack what holds the texts. */
+/* Leaves the values that hold the texts on the stack. */
 static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
 {
     size_t first = line->count;

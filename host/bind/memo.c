@@ -28,7 +28,7 @@ static int memo(lua_State *L)
     box->doc = pl_exec_remembered(exec);
     if (box->doc != NULL) {
         bool eager = s->eager;
-        s->eager = true; /* plain tables: nothing of it is written back from a document */
+        s->eager = true; /* plain tables: nothing of them is written back from a document */
         pl_lazy_push(L, s, box->doc, 0);
         s->eager = eager;
     } else {

@@ -1,5 +1,5 @@
-/* host.metric*: metrics that scripts declare. The registry is the host's and outlives every state,
- * so that the same declaration in other lanes and in later generations is the same metric. */
+/* host.metric*: metrics that scripts declare. The host's registry outlives every state, so the same
+ * declaration in other lanes and later generations gives the same metric. */
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "bind/list.h"
@@ -11,20 +11,20 @@
 #include <math.h>
 #include <string.h>
 
-#define VALUE_MAX 256 /* bytes of a label's value; the rest is cut off */
+#define VALUE_MAX 256 /* limit of a label's value in bytes; the rest is cut off */
 
 static const char handle_name[] = "perilune.metric";
 
-/* What scripts' metrics hold: a userdata, as an address alone would have to be trusted. */
+/* The Lua value of a metric: a userdata, since a bare address would have to be trusted. */
 struct handle {
-    struct pl_metric *metric; /* the registry's, which outlives the state */
+    struct pl_metric *metric; /* the registry owns it and outlives the state */
     enum pl_metric_type type;
     int label_count;
 };
 
 static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
-/* Beginnings that are the core's own. */
+/* Prefixes of the core's own metrics. */
 static const char *const reserved[] = {"perilune_",    "controller_runtime_", "workqueue_",
                                        "rest_client_", "leader_election_",    "process_"};
 
@@ -46,7 +46,8 @@ static int take_labels(lua_State *L, int index, struct pl_metric_spec *spec, str
         return pl_err_set(err, PL_ELIMIT, "a metric has at most %d labels", PL_METRIC_LABELS);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (int)i + 1);
-        bool is_text = lua_type(L, -1) == LUA_TSTRING; /* the text of a number would not stay */
+        bool is_text =
+            lua_type(L, -1) == LUA_TSTRING; /* the text of a number would not stay alive */
         spec->labels[i] = is_text ? lua_tostring(L, -1) : NULL;
         lua_pop(L, 1);
         if (!is_text)
@@ -96,12 +97,12 @@ static int declare(lua_State *L)
         return 2;
     }
     if (spec.labels[0] == NULL)
-        pl_metric_series(metric, NULL); /* shown from the start, as rates need its zero */
+        pl_metric_series(metric, NULL); /* shown from the start, as rates need the zero */
     push_handle(L, &spec, metric);
     return 1;
 }
 
-/* The value at index as it is shown: without what a Secret holds, cut between characters. */
+/* The value at index as it is shown: without secrets, cut between characters. */
 static char *label_value(lua_State *L, const struct pl_state *s, int index)
 {
     struct pl_slice text = pl_lua_slice(L, index);
@@ -131,7 +132,7 @@ static struct values values_of(lua_State *L, const struct handle *handle, int in
     if (given != values.count)
         luaL_error(L, "the metric has %d labels, not %d", values.count, given);
     for (int i = 0; i < values.count; i++)
-        luaL_checkstring(L, i + index); /* raises here, where nothing is owned yet */
+        luaL_checkstring(L, i + index); /* raises here, before anything is owned */
     for (int i = 0; i < values.count; i++)
         values.text[i] = label_value(L, s, i + index);
     return values;
@@ -143,8 +144,8 @@ static void free_values(struct values *values)
         pl_free(values->text[i]);
 }
 
-/* Do the labels name the object that the run is about? One has its name or its key, and the label
- * "namespace", where there is one, its namespace. */
+/* True when the labels name the run's object: one has its name or its key, and the label
+ * "namespace", if there is one, has its namespace. */
 static bool names_object(const struct pl_exec *exec, const struct pl_metric *metric,
                          const struct values *values)
 {
@@ -158,7 +159,7 @@ static bool names_object(const struct pl_exec *exec, const struct pl_metric *met
     return false;
 }
 
-/* Whose end is the series' end; NULL: nobody's. To be freed. */
+/* The owner whose end is the series' end; NULL: none. The caller frees it. */
 static char *owner_of(const struct pl_state *s, const struct pl_metric *metric,
                       const struct values *values)
 {

@@ -1,5 +1,5 @@
-/* perilune.host as a module for plain LuaJIT, so that the specs of Perilune's own Lua run with
- * the core's values, texts and checks, but without a cluster: what waits raises. */
+/* perilune.host as a module for plain LuaJIT, so that the specs of Perilune's own Lua run with the
+ * core's values, texts and checks, but without a cluster: functions that wait raise an error. */
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "bind/bind.h"
@@ -15,8 +15,8 @@ static int no_cluster(lua_State *L)
     return pl_lerr_raise(L, pl_state_of(L), "there is no cluster in this process");
 }
 
-/* Puts a function that raises in the place of each that waits: the table at the top, which is
- * popped. Specs put fakes there. */
+/* Replaces each function that waits by one that raises: takes the table at the top. Specs put fakes
+ * there. */
 static void module_refuse(lua_State *L, struct pl_state *s, int host)
 {
     lua_pushnil(L);
@@ -38,8 +38,8 @@ static int set_phase(lua_State *L)
     return 0;
 }
 
-/* host.read_object(json [, lazy]) -> a table as a read of the object gives it, for specs. Lazy: not
- * filled, which pairs and next of plain LuaJIT do not notice. */
+/* host.read_object(json [, lazy]) -> the table that a read of the object gives, for specs. Lazy:
+ * not filled; pairs and next of plain LuaJIT do not support that. */
 static int read_object(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -57,7 +57,7 @@ static int read_object(lua_State *L)
     return 1;
 }
 
-/* host.add_folder(path): files beside the scripts there can be read, for specs. */
+/* host.add_folder(path): files beside its scripts can be read, for specs. */
 static int add_folder(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -65,7 +65,7 @@ static int add_folder(lua_State *L)
     return 0;
 }
 
-/* host.metrics_page() -> what /metrics would show, for specs. */
+/* host.metrics_page() -> the page of /metrics, for specs. */
 static int metrics_page(lua_State *L)
 {
     struct pl_buf page = PL_BUF_INIT;
@@ -80,7 +80,8 @@ static int close_state(lua_State *L)
     struct pl_state *s = *(struct pl_state **)lua_touserdata(L, 1);
     pl_metrics_destroy(s->metrics);
     s->metrics = NULL;
-    /* Boxes may be collected after this: they still find s. Their memory ends with the process. */
+    /* Boxes may be collected after this: they still find s, whose memory is freed at the end of the
+     * process. */
     pl_state_close(s);
     s->declared = NULL;
     return 0;

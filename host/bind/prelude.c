@@ -1,6 +1,5 @@
-/* The helpers that prelude.lua needs from C, and the call that runs it. What is handed out here is
- * reached by scripts: each function checks its arguments and counts what it makes against the
- * memory limit. */
+/* The C helpers of prelude.lua, and the call that runs it. Scripts can reach these functions: each
+ * checks its arguments and counts its allocations against the memory limit. */
 #include "bind/prelude.h"
 
 #include "base/check.h"
@@ -74,8 +73,8 @@ static int prelude_note(lua_State *L)
     return 0;
 }
 
-/* A message handler that lets limits pass: the hook that raises is still active while handlers
- * run, so that one which does not end could not be ended. Upvalue 2: the script's. */
+/* A message handler that lets limits pass: the hook that raises is still active while handlers run,
+ * so a handler without end could not be stopped. Upvalue 2: the script's. */
 static int guarded_handler(lua_State *L)
 {
     if (pl_state_of(L)->limits.excess != PL_EXCESS_NONE)
@@ -97,8 +96,7 @@ static int guard(lua_State *L)
     return 1;
 }
 
-/* A reference to a new set of what it does not keep alive, which is also a field of the table at
- * the top. */
+/* A reference to a new weak set, which is also a field of the table at the top. */
 static int set_weak(lua_State *L, const char *name)
 {
     int ref = pl_weak_ref(L, "k");
@@ -143,7 +141,7 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "reads");
 }
 
-/* What the prelude has made. */
+/* Takes a function that the prelude has made. */
 static int take_helper(lua_State *L, const char *name)
 {
     lua_getfield(L, -1, name);

@@ -1,5 +1,5 @@
-/* host: reading. Each returns "failed?" and its results; WAIT (the state's address) as first
- * result means: call again, what was missing is there now. */
+/* host: reading. Each function returns "failed?" and its results. WAIT (the state's address) as
+ * first result means: call again, since the missing data is there now. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "write/capture.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define INDEX_POLL_NS   (5 * PL_MS) /* between looks at an index that is being built */
+#define INDEX_POLL_NS   (5 * PL_MS) /* interval of checks on an index that is being built */
 #define SYNC_TIMEOUT_NS (120 * PL_SECOND)
 #define PAGE            500 /* objects of a live each */
 #define LISTED_MAX      256 /* objects of a list that a shadow is told of */
@@ -33,7 +33,7 @@ static void parse_kind(lua_State *L, struct pl_state *s, int index, struct pl_ki
         pl_lerr_raise(L, s, "%s", err.message);
 }
 
-/* Kept until the next collection: a script says the same few at each read. */
+/* Kept until the next collection: a script uses the same few in every read. */
 static void check_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
 {
     luaL_checkstring(L, index);
@@ -58,12 +58,12 @@ static struct pl_lanes *check_lanes(lua_State *L, struct pl_state *s)
         pl_lerr_raise(L, s,
                       "there is no cluster here: only reconciles, tasks and functions called "
                       "for events can read and write");
-    if (atomic_load(&s->lane->abandoned)) /* what it would read may be gone */
+    if (atomic_load(&s->lane->abandoned)) /* the data may be freed */
         pl_lerr_raise(L, s, "this run was abandoned");
     return s->lane->lanes;
 }
 
-/* The controller that runs, or whose event is being looked at. */
+/* The running controller, or the one whose event is being evaluated. */
 static int running_controller(const struct pl_state *s)
 {
     return s->task != NULL ? s->task->exec->controller : s->asking;
@@ -103,7 +103,8 @@ static int push_again(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
-/* Index functions may be asked while other kinds are still being listed: again later, then. */
+/* Index functions may be asked while other kinds are still being listed: then they are asked again.
+ */
 static int refuse_to_wait(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
 {
     struct pl_ask *ask = atomic_load(&s->lane->answering);
@@ -115,7 +116,7 @@ static int refuse_to_wait(lua_State *L, struct pl_state *s, struct pl_cache *cac
                          lua_tostring(L, kind));
 }
 
-/* Waits until the cache has synced, and says "again". */
+/* Waits until the cache has synced, and returns "again". */
 static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
 {
     if (s->phase == PL_PHASE_MAP)
@@ -128,12 +129,13 @@ static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cach
     return pl_co_wait(L, s, op);
 }
 
-/* A while, as the index is being built after a reload, and says "again". */
+/* Waits a while, as the index is being built after a reload, and returns "again". */
 static int wait_for_index(lua_State *L, struct pl_state *s, struct pl_cache *cache,
                           const char *stored)
 {
     struct pl_ask *ask = atomic_load(&s->lane->answering);
-    if (ask != NULL && ask->external.controller >= 0) { /* of others it may be that very index */
+    if (ask != NULL &&
+        ask->external.controller >= 0) { /* for index functions it may be the same index */
         ask->lacks = cache;
         ask->lacks_index = stored;
     }
@@ -150,7 +152,8 @@ static int raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns)
         lua_tostring(L, 1), ns.ptr ? ns.ptr : "");
 }
 
-/* What lies in another replica's shard is not in this one's cache, and nobody knows of it here. */
+/* Objects in another replica's shard are not in this cache, and nothing is known about them here.
+ */
 static void check_shard(lua_State *L, struct pl_state *s, const struct pl_cache *cache,
                         struct pl_slice ns)
 {
@@ -190,7 +193,8 @@ static int read_push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
-/* The object that the run is about is gone; one of its name that is another replica's is not it. */
+/* The run's object is gone; an object of the same name that belongs to another replica is not it.
+ */
 static int push_own(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     struct pl_scratch scratch;
@@ -201,7 +205,7 @@ static int push_own(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
-/* By uid, of the run's own key. */
+/* By uid, for the run's own key. */
 static bool is_own(const struct pl_state *s, const struct pl_cache *cache,
                    const struct pl_wanted *wanted, struct pl_slice name)
 {
@@ -211,7 +215,7 @@ static bool is_own(const struct pl_state *s, const struct pl_cache *cache,
            pl_slice_eq(wanted->ns, pl_slice_z(exec->ns));
 }
 
-/* Index 4 may be options, whose headers say on whose behalf it is asked. */
+/* Index 4 may be options, whose headers name the user to impersonate. */
 static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
                   struct pl_slice name,
                   int (*push)(lua_State *L, struct pl_state *s, struct pl_lop *op))
@@ -249,7 +253,7 @@ static bool is_watched(const struct pl_state *s)
     return pl_exec_watcher(s->task != NULL ? s->task->exec : NULL) != NULL;
 }
 
-/* For a shadow that follows this run: what it found. */
+/* For a shadow that follows this run: records what it found. */
 static void tell_found(const struct pl_state *s, const struct pl_cache *cache,
                        const struct pl_kind *kind, struct pl_slice key, struct pl_doc *doc)
 {
@@ -340,7 +344,7 @@ static int get(lua_State *L)
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
-    if (pl_cache_is_selective(cache)) /* it may exist all the same */
+    if (pl_cache_is_selective(cache)) /* it may exist nevertheless */
         return get_as(L, s, &wanted, name,
                       is_own(s, cache, &wanted, name) ? push_own : read_push_object);
     lua_pushnil(L);
@@ -375,10 +379,10 @@ static void check_option(lua_State *L, struct pl_state *s, const char *name, int
 static struct pl_slice text_option(lua_State *L, struct pl_state *s, const char *name)
 {
     check_option(L, s, name, LUA_TSTRING);
-    return pl_lua_slice(L, -1); /* the table keeps it */
+    return pl_lua_slice(L, -1); /* the table keeps it alive */
 }
 
-/* The option whose value is at the top; nothing is owned by now. */
+/* The option whose value is at the top; no memory is owned here. */
 static void read_option(lua_State *L, struct pl_state *s, const char *name,
                         struct list_options *out)
 {
@@ -415,7 +419,7 @@ static void read_option(lua_State *L, struct pl_state *s, const char *name,
     }
 }
 
-/* One pass: there are few, of many that could be. */
+/* One pass over the table: few of the many possible options are present. */
 static struct list_options read_options(lua_State *L, struct pl_state *s, int options)
 {
     struct list_options out = {.live = false};
@@ -439,7 +443,7 @@ static void push_info(lua_State *L, struct pl_slice rv, struct pl_slice token, i
     }
 }
 
-/* -- batch; pushes what list (all objects, info) or each (batch, token) return */
+/* -- batch; pushes the results of list (all objects, info) or each (batch, token) */
 static int finish_list(lua_State *L, struct pl_state *s, bool each, struct pl_slice rv,
                        struct pl_slice token, int64_t remaining)
 {
@@ -517,7 +521,7 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     struct pl_filter seen = *filter;
     seen.view = view_of(s);
     int failed = pl_cache_list(s->lane, cache, &seen, &found, &err);
-    batch->docs = found.docs; /* from now on nothing is lost when something raises */
+    batch->docs = found.docs; /* from now on nothing leaks if a function raises */
     found.docs = (struct pl_docs){.items = NULL};
     if (failed) {
         pl_found_deinit(&found);
@@ -597,8 +601,8 @@ static int push_flag(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
-/* key_changed(kind, ns|nil, name, seconds, cluster|nil). Compared with what this task read last:
- * what changed between that read and this call must not be missed. */
+/* key_changed(kind, ns|nil, name, seconds, cluster|nil). Compares with what this task read last, so
+ * that a change between that read and this call is not missed. */
 static int key_changed(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);

@@ -1,6 +1,5 @@
-/* host.regex*: regular expressions (format/regex.h). A compiled one lies in a userdata, so that it
- * counts in the script's memory; what a search needs meanwhile does not, and has a limit of its
- * own.
+/* host.regex*: regular expressions (format/regex.h). A compiled one lies in a userdata, so it
+ * counts as the script's memory; the temporary memory of a search does not, and has its own limit.
  */
 #include "bind/list.h"
 #include "format/regex.h"
@@ -26,7 +25,7 @@ static int free_search(lua_State *L)
     return 0;
 }
 
-/* A pointer that is freed when its userdata, which is pushed, goes. */
+/* Pushes a userdata with a pointer, which is freed with it. */
 static void *push_pointer(lua_State *L, const char *name, lua_CFunction gc)
 {
     void **pointer = lua_newuserdata(L, sizeof *pointer);
@@ -39,7 +38,7 @@ static void *push_pointer(lua_State *L, const char *name, lua_CFunction gc)
     return pointer;
 }
 
-/* The state's, made when it is first wanted. */
+/* The state's own, created when it is first needed. */
 static struct pl_regex_search *search_of(lua_State *L)
 {
     lua_pushlightuserdata(L, (void *)search_name);
@@ -69,7 +68,7 @@ static int regex_make(lua_State *L)
         return 2;
     }
     size_t size = pl_regex_bytes(*guard);
-    memcpy(lua_newuserdata(L, size), *guard, size); /* may raise: the guard is collected then */
+    memcpy(lua_newuserdata(L, size), *guard, size); /* may raise: then the guard is collected */
     luaL_newmetatable(L, regex_name);
     lua_setmetatable(L, -2);
     lua_pushinteger(L, (lua_Integer)pl_regex_groups(*guard));
@@ -79,7 +78,7 @@ static int regex_make(lua_State *L)
 }
 
 /* regex_search(regex, text, from, more) -> nil | first, last, captures... | false, message
- * Places are counted from 1, last is the last byte's; a group that took no part is nil. */
+ * Positions count from 1, last is the last byte's; a group that took no part is nil. */
 static int search(lua_State *L)
 {
     const struct pl_regex *regex = luaL_checkudata(L, 1, regex_name);

@@ -1,6 +1,6 @@
-/* A session is a generation of one task, which asks for a line, evaluates it and tells the answer.
- * One line is under way at a time. The session ends when the task does (a line was over a limit),
- * when it is closed, or with the host. It has no writer, so that nothing it calls can change the
+/* A session is a generation with one task, which asks for a line, evaluates it and reports the
+ * answer. One line is under way at a time. The session ends when the task ends (a line exceeded a
+ * limit), when it is closed, or with the host. It has no writer, so its code cannot change the
  * cluster. */
 #include "bind/repl.h"
 
@@ -15,11 +15,11 @@ struct pl_repl {
     struct pl_controller *controller; /* the task that evaluates; NULL until it was prepared */
     bool listening;                   /* the task waits for a line */
     bool ended, closing;
-    char *line; /* owned: to be evaluated, not handed over yet; NULL: none */
+    char *line; /* owned: waiting to be handed over; NULL: none */
     size_t line_len;
     pl_repl_fn told; /* NULL: no line is under way */
     void *told_arg;
-    struct pl_timer end; /* takes the session apart, outside of callbacks */
+    struct pl_timer end; /* destroys the session, outside of callbacks */
     void (*closed)(void *arg);
     void *closed_arg;
 };
@@ -58,7 +58,7 @@ static void repl_hand_over(struct pl_repl *repl)
     repl->line = NULL;
 }
 
-/* What the task says first is that it is there. */
+/* The first message of the task only says that it is ready. */
 static void heard(struct pl_dialog *dialog, struct pl_slice text, bool failed)
 {
     struct pl_repl *repl = PL_CONTAINER_OF(dialog, struct pl_repl, dialog);
@@ -144,7 +144,7 @@ static void on_repl_loaded(void *arg, struct pl_generation *generation, const st
         pl_generation_prepare(generation, NULL, on_repl_prepared, repl);
 }
 
-/* The task never returns: it was over a limit, or is closed. */
+/* The task never returns: it exceeded a limit, or is closed. */
 static void on_repl_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
 {
     PL_UNUSED(generation);

@@ -1,6 +1,5 @@
-/* host: which shards are this replica's, and whose an object is. Lanes ask while the I/O thread
- * changes them: an answer may be old when it is given, and what is written is judged by the gate.
- */
+/* host: the shards of this replica, and the shard of an object. Lanes ask while the I/O thread
+ * changes them: an answer may be outdated when it is returned; the gate decides about writes. */
 #include "bind/list.h"
 #include "lane/cache.h"
 #include "lane/co.h"
@@ -22,7 +21,7 @@ static bool is_mine(const struct pl_shards *shards, unsigned i)
     return state == PL_SHARD_OURS || state == PL_SHARD_GOING;
 }
 
-/* shards() -> how many, an array of the numbers of those that are ours */
+/* shards() -> number of shards, array of our shards */
 static int shards(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -49,7 +48,7 @@ static struct pl_cache *for_cache(const struct pl_state *s)
     return NULL;
 }
 
-/* By the object that the running controller has of that name. */
+/* By the cached object of that name of the running controller. */
 static bool owns_cached(const struct pl_state *s, const struct pl_shards *of, struct pl_slice ns,
                         struct pl_slice name)
 {

@@ -1,4 +1,4 @@
-/* host: sleeping, joining, enqueueing, and other people's HTTP servers. */
+/* host: sleeping, joining, enqueueing, and external HTTP servers. */
 #include "base/alloc.h"
 #include "bind/list.h"
 #include "lane/lane.h"
@@ -33,7 +33,7 @@ static int sleep_for(lua_State *L)
     pl_co_check_wait(L, s);
     struct pl_exec *exec = s->task->exec;
     if (exec->stopping && exec->woken && !exec->canceled) {
-        /* It was told, and goes on. */
+        /* It was asked to stop, and continues. */
         exec->canceled = true;
         pl_err_set(pl_exec_why(exec), PL_ECANCELED,
                    "the task was asked to stop and went on sleeping");
@@ -49,7 +49,7 @@ static int sleep_for(lua_State *L)
     return pl_co_wait(L, s, op);
 }
 
-/* name, ns|nil, name of the object: to whom, and the key that is sent. Not waited for yet. */
+/* name, ns|nil, name of the object: the receiver, and the key. The operation does not wait yet. */
 static struct pl_lop *enqueue_op(lua_State *L, struct pl_state *s, const char *verb)
 {
     luaL_checkstring(L, 1);
@@ -88,7 +88,7 @@ static int send_into(lua_State *L)
     return pl_co_wait(L, s, op);
 }
 
-/* select_kinds(controller, source, kinds, unknown): what a source that is a family follows */
+/* select_kinds(controller, source, kinds, unknown): sets the kinds that a family follows */
 static int select_kinds(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -119,7 +119,7 @@ static const struct pl_member tls_members[] = {
     {"server_name", LUA_TSTRING}, {"insecure", LUA_TBOOLEAN}, {NULL, LUA_TNIL},
 };
 
-/* Is it a word as HTTP takes them for methods and the names of headers? */
+/* True for a token as HTTP requires it in methods and header names. */
 static bool task_is_token(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -136,7 +136,7 @@ static bool is_header(struct pl_slice name, struct pl_slice value)
            memchr(value.ptr, '\r', value.len) == NULL && memchr(value.ptr, '\0', value.len) == NULL;
 }
 
-/* Raises for headers that would break out of their line. -- counts them */
+/* Raises for headers that would break out of their line. Counts them. */
 static size_t check_headers(lua_State *L, struct pl_state *s)
 {
     size_t count = 0;
@@ -211,7 +211,7 @@ static void set_tls(lua_State *L, struct pl_lop *op)
     op->in.http.insecure = pl_member_flag(L, 2, "insecure");
 }
 
-/* What errors name: without a password and the query. */
+/* The URL for errors: without a password and the query. */
 static struct pl_slice shown_url(struct pl_lop *op, struct pl_slice url)
 {
     struct pl_buf shown = PL_BUF_INIT;

@@ -65,7 +65,7 @@ static int base64_decode(lua_State *L)
     struct pl_buf out = PL_BUF_INIT;
     if (pl_base64_decode(text, &out)) {
         struct pl_secrets *secrets = &pl_state_of(L)->secrets;
-        if (pl_secrets_has(secrets, text)) /* what is in it is as secret */
+        if (pl_secrets_has(secrets, text)) /* a part of a secret is secret too */
             pl_secrets_add(secrets, pl_buf_slice(&out));
         return push_buf(L, &out);
     }
@@ -107,7 +107,7 @@ static int text_quantity(lua_State *L)
 
 static int push_seconds(lua_State *L, int64_t ns)
 {
-    /* Nanoseconds since 1970 are more than a double holds. */
+    /* Nanoseconds since 1970 exceed the precision of a double. */
     int64_t whole = ns / PL_SECOND, rest = ns % PL_SECOND;
     lua_pushnumber(L, (lua_Number)whole + (lua_Number)rest / (lua_Number)PL_SECOND);
     return 1;
@@ -125,8 +125,8 @@ static int time_parse(lua_State *L)
     return pl_time_parse(text_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
 }
 
-/* time_format(seconds, digits | nil): RFC 3339 in UTC with that many digits behind the point, the
- * rest cut; without a number microseconds, rounded, where there is a fraction. */
+/* time_format(seconds, digits | nil): RFC 3339 in UTC with that many digits after the point, the
+ * rest cut; without a number, microseconds, rounded, if there is a fraction. */
 static int time_format(lua_State *L)
 {
     lua_Number seconds = luaL_checknumber(L, 1);
@@ -152,7 +152,7 @@ static int text_now(lua_State *L)
 
 #define SELECTOR_MAX ((size_t)64 << 10)
 
-/* Each term costs: users may supply them. */
+/* Each term costs time, and users may supply them. */
 static bool is_too_long(struct pl_slice text, struct pl_err *err)
 {
     if (text.len > SELECTOR_MAX)
@@ -301,7 +301,7 @@ static int nearest(lua_State *L)
     for (int i = 1; i <= count; i++) {
         lua_rawgeti(L, 2, i);
         if (lua_type(L, -1) == LUA_TSTRING)
-            words[kept++] = lua_tostring(L, -1); /* the array keeps it */
+            words[kept++] = lua_tostring(L, -1); /* the array keeps it alive */
         lua_pop(L, 1);
     }
     lua_pushstring(L, pl_nearest(word, words, kept)); /* nil for NULL */
@@ -313,7 +313,7 @@ static bool is_alnum(char c, bool upper)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (upper && c >= 'A' && c <= 'Z');
 }
 
-/* Letters and digits, with these others inside. */
+/* Letters and digits, and these other characters inside. */
 static bool is_word(struct pl_slice text, size_t max, bool upper, const char *inside)
 {
     if (text.len == 0 || text.len > max || !is_alnum(text.ptr[0], upper) ||

@@ -20,7 +20,7 @@ static int array(lua_State *L)
         lua_newtable(L);
     luaL_checktype(L, -1, LUA_TTABLE);
     pl_lazy_fill(L, s, lua_gettop(L));
-    /* It would lose that one: the module itself is such a table. */
+    /* It would lose that metatable: the module itself is such a table. */
     if (!pl_array_is_marked(L, s, lua_gettop(L)) && lua_getmetatable(L, -1))
         return pl_lerr_raise(L, s, "array: a table with a metatable of its own is no array");
     pl_array_mark(L, s);
@@ -53,8 +53,8 @@ static int value_is_unchanged(lua_State *L)
     return 1;
 }
 
-/* The UID of an object that has all that an owner needs: kind, name and UID; nil for anything else,
- * of which the caller finds out what is wrong. */
+/* The UID of an object that is a complete owner (kind, name and UID); nil for anything else, and
+ * the caller finds the reason. */
 static int owner_uid(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -76,7 +76,7 @@ static int owner_uid(lua_State *L)
     return 1;
 }
 
-/* Like the error of a binding, at the script's line. */
+/* Raises like the error of a binding, at the script's line. */
 static int raise_at(lua_State *L, struct pl_state *s, const char *what, const struct pl_err *err)
 {
     return pl_lerr_raise(L, s, "%s: %s", what, err->message);
@@ -97,7 +97,7 @@ static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, int index, con
  * its tables may take as long again. */
 static void push_doc(lua_State *L, struct pl_state *s, struct pl_doc *doc)
 {
-    struct pl_box *box = pl_box_push(L, s); /* what follows may raise */
+    struct pl_box *box = pl_box_push(L, s); /* the following code may raise */
     box->doc = doc;
     pl_limits_check(&s->limits, L);
     pl_lazy_push(L, s, doc, 0);
@@ -163,7 +163,7 @@ static bool add_found(void *arg, struct pl_node value)
     return true;
 }
 
-/* Counted, or NULL with err: an array of what the path finds, or for no document "true". */
+/* Counted, or NULL with err: an array of the values of the path; without a document "true". */
 static struct pl_doc *value_find(struct pl_slice text, struct pl_doc *doc, struct pl_err *err)
 {
     struct pl_jsonpath *path = pl_jsonpath_parse(text, err);
@@ -187,7 +187,7 @@ static struct pl_doc *value_find(struct pl_slice text, struct pl_doc *doc, struc
     return NULL;
 }
 
-/* jsonpath(text) -> true | nil, message; jsonpath(text, value) -> an array of what it finds */
+/* jsonpath(text) -> true | nil, message; jsonpath(text, value) -> array of its values */
 static int jsonpath(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -213,7 +213,7 @@ static int yaml_encode(lua_State *L)
     luaL_checkany(L, 1);
     lua_settop(L, 1);
     struct pl_doc *doc = check_doc(L, s, 1, "yaml.encode");
-    /* Members in the order of their names: the same value must be the same text every time. */
+    /* Members in order of their names: the same value must always give the same text. */
     struct pl_buf out = PL_BUF_INIT;
     pl_write(&out, pl_doc_root(doc), PL_WRITE_SORTED);
     struct pl_scan_options options = {.keep_managed_fields = true};
@@ -267,7 +267,7 @@ static void push_first_lines(lua_State *L, struct pl_slice text, size_t count)
     }
 }
 
-/* Pushes an array of boxes of the documents: what follows may raise. */
+/* Pushes an array of boxes of the documents, since the following code may raise. */
 static void take_docs(lua_State *L, struct pl_state *s, struct pl_docs *docs)
 {
     lua_createtable(L, (int)docs->count, 0);
@@ -301,7 +301,7 @@ static int yaml_decode(lua_State *L)
     size_t count = docs.count;
     take_docs(L, s, &docs);
     pl_limits_check(&s->limits, L);
-    for (size_t i = 0; i < count; i++) { /* a document takes the place of its box */
+    for (size_t i = 0; i < count; i++) { /* a document replaces its box */
         lua_rawgeti(L, -1, (int)i + 1);
         struct pl_box *box = lua_touserdata(L, -1);
         pl_lazy_push(L, s, box->doc, 0);

@@ -90,7 +90,7 @@ static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, const char *ve
 
 /* ---- results ---- */
 
-/* The number of objects a deletecollection's answer speaks of; -1 when it does not say. */
+/* The number of objects in a deletecollection's answer; -1 when it has none. */
 static int64_t write_count_of(struct pl_doc *answer)
 {
     struct pl_node items = pl_node_getz(pl_doc_root(answer), "items");
@@ -137,7 +137,7 @@ static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
 static unsigned write_flags_of(const struct pl_kind *kind, struct pl_slice subresource)
 {
     bool secret = strcmp(kind->kind, "Secret") == 0 && *kind->group == '\0';
-    /* The answer of another subresource is another kind of object. */
+    /* The answer of another subresource has another kind. */
     bool whole = subresource.ptr == NULL || pl_slice_eqz(subresource, "status");
     return (whole ? (unsigned)PL_OBJECT_ROOT : 0) | (secret ? (unsigned)PL_OBJECT_SECRET : 0);
 }
@@ -187,7 +187,7 @@ static int read_other(lua_State *L, struct pl_state *s, const struct verb *verb,
     return pl_co_wait(L, s, op);
 }
 
-/* "name\0value\0...", each of them whole? */
+/* True when "name\0value\0..." is complete. */
 static bool are_headers(struct pl_slice headers)
 {
     size_t ends = 0;
@@ -252,7 +252,7 @@ static int write_object(lua_State *L)
         return read_other(L, s, verb, &kind);
     struct pl_doc *body = check_doc(L, s, verb->name, "body");
     struct pl_doc *owner = check_doc(L, s, verb->name, "owner");
-    /* Nothing below raises: the operation owns what it holds. */
+    /* The following code does not raise: the operation owns its memory. */
     struct pl_lop *op = new_op(L, PL_LOP_WRITE, verb, &kind);
     op->in.write = (struct pl_write){
         .verb = verb->verb,

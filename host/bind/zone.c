@@ -1,5 +1,5 @@
-/* host.zone_file: files of the system's time zone database. host.last_time: when a schedule was
- * last looked at, which outlives reloads and is one for all lanes. */
+/* host.zone_file: files of the system's time zone database. host.last_time: the last check of a
+ * schedule, which outlives reloads and is common to all lanes. */
 #include "base/alloc.h"
 #include "bind/list.h"
 #include "lane/lane.h"
@@ -73,7 +73,7 @@ static int last_time(lua_State *L)
         pl_build_int(b, (int64_t)at);
         struct pl_doc *doc = pl_build_finish(b);
         pl_build_destroy(b);
-        /* Where memos are full, the older time stays: a missed run may be told twice. */
+        /* If memos are full, the older time stays: then a missed run may be reported twice. */
         PL_IGNORE(pl_memos_put(memos, task, "last time", doc, NULL));
         pl_doc_unref(doc);
         return 0;

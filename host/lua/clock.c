@@ -1,5 +1,6 @@
-/* What time it is to a script whose state has a clock of its own: `os` without an argument answers
- * by it, and passes the rest on to Lua's own functions. perilune.time asks the same clock. */
+/* The time for a script whose state has its own clock: functions of `os` without a time argument
+ * use that clock, and others are passed on to Lua's own functions. perilune.time uses the same
+ * clock. */
 #include "lua/clock.h"
 
 static lua_Number clock_seconds(const struct pl_state *s)
@@ -7,7 +8,7 @@ static lua_Number clock_seconds(const struct pl_state *s)
     return (lua_Number)(pl_clock_wall(s->clock) / PL_SECOND);
 }
 
-/* Upvalue 2: what Lua has. */
+/* Upvalue 2: Lua's own function. */
 static int pass_on(lua_State *L)
 {
     int count = lua_gettop(L);

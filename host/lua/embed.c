@@ -26,7 +26,7 @@ static int embed_write_piece(lua_State *L, const void *bytes, size_t len, void *
     return 0;
 }
 
-/* Of the function at the top, which is popped. */
+/* Writes the function at the top, which is popped. */
 static void write_code(lua_State *L, FILE *out, const char *name)
 {
     fprintf(out, "static const char %s[] = {", name);

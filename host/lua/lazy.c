@@ -1,31 +1,31 @@
 /* Objects as tables that fill on first touch. A level begins as an empty table with a metatable;
- * the first read, write or walk fills it from the document. An untouched level is the document's
- * own and costs a reference. The document never changes, so no script can change a cache. */
+ * the first read, write or walk fills it from the document. An untouched level belongs to the
+ * document and costs a reference. The document never changes, so no script can change a cache. */
 #include "lua/lazy.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lua/number.h"
 
-/* Keys of the entries that a level has until it is filled: its shelf, and its number where the
- * shelf does not know the level's table. The `next` that pairs returns shows them to a script that
- * asks for it, so that nothing they hold is trusted. */
+/* Keys of a level's hidden entries until it is filled: its shelf, and its number if the shelf does
+ * not know the level's table. A script that uses the `next` of pairs can see them, so their values
+ * are not trusted. */
 static const char shelf_key, level_key;
 
-/* Where the document of what is pushed lies, and what is to be known of its object. */
+/* The shelf of the pushed document, and the flags of its object. */
 struct holder {
     int shelf; /* stack index */
     unsigned flags;
-    bool flat; /* may objects in it be made at once? */
+    bool flat; /* whether objects in it may be made at once */
 };
 
 static struct holder holder_of(int shelf, unsigned flags)
 {
-    /* The values of a Secret are noted one by one, as they are read. */
+    /* The values of a Secret are registered one by one, as they are read. */
     return (struct holder){shelf, flags, !(flags & PL_OBJECT_SECRET)};
 }
 
-/* The identity of a table's metatable; NULL: it has none, or is no table. */
+/* The address of a table's metatable; NULL: it has none, or is not a table. */
 static const void *meta_of(lua_State *L, int index)
 {
     if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))
@@ -64,8 +64,8 @@ struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
 
 /* ---- pushing ---- */
 
-#define LEVEL_ROOM   4 /* entries of a level, with the hidden ones */
-#define FLAT_MEMBERS 4 /* at most, of an object of scalars that never is a level */
+#define LEVEL_ROOM   4 /* entries of a level, including the hidden ones */
+#define FLAT_MEMBERS 4 /* limit for objects of scalars that are made at once */
 
 static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node);
@@ -78,7 +78,7 @@ static void hide(lua_State *L, const char *key)
     lua_rawset(L, -3);
 }
 
-/* Of a few scalars all take less than a level that hands out one. */
+/* Making all members of a few scalars takes less memory than a level that hands out one. */
 static void push_flat(lua_State *L, struct pl_state *s, struct holder from, struct pl_node node,
                       size_t len)
 {
@@ -91,7 +91,7 @@ static void push_flat(lua_State *L, struct pl_state *s, struct holder from, stru
     }
 }
 
-/* The level that the table is, NULL when it is an ordinary one. */
+/* The level of the table, NULL when it is an ordinary one. */
 static struct pl_level *lazy_push_object(lua_State *L, struct pl_state *s, struct holder from,
                                          struct pl_node node)
 {
@@ -104,7 +104,7 @@ static struct pl_level *lazy_push_object(lua_State *L, struct pl_state *s, struc
         push_flat(L, s, from, node, len);
         return NULL;
     }
-    /* Most levels are read a little of: room for all members would mostly be wasted. */
+    /* Usually only a few members of a level are read: room for all would be wasted. */
     lua_createtable(L, 0, len + 1 < LEVEL_ROOM ? (int)len + 1 : LEVEL_ROOM);
     lua_pushvalue(L, from.shelf);
     hide(L, &shelf_key);
@@ -136,7 +136,7 @@ static void push_array(lua_State *L, struct pl_state *s, struct holder from, str
     pl_array_mark(L, s);
 }
 
-/* The level that it is, as above. */
+/* Returns its level, as above. */
 static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node)
 {
@@ -166,7 +166,7 @@ static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct hold
     return NULL;
 }
 
-/* What the table at the top was read from, when it will not say so any more. */
+/* Notes the document of the table at the top, which will not have it any more. */
 static void note_base(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags)
 {
     if (lua_type(L, -1) != LUA_TTABLE)
@@ -194,7 +194,7 @@ static int absolute(lua_State *L, int index)
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
-/* The shelf at the top; NULL: it is none. */
+/* The shelf at the top; NULL: it is not a shelf. */
 static struct pl_shelf *check_shelf(lua_State *L, const struct pl_state *s)
 {
     if (lua_type(L, -1) != LUA_TUSERDATA || !lua_getmetatable(L, -1))
@@ -204,7 +204,7 @@ static struct pl_shelf *check_shelf(lua_State *L, const struct pl_state *s)
     return is_shelf ? lua_touserdata(L, -1) : NULL;
 }
 
-/* Of a table with the metatable of levels. Pushes its shelf. */
+/* For a table with the metatable of levels. Pushes its shelf. */
 static struct pl_level *open_level(lua_State *L, const struct pl_state *s, int index)
 {
     lua_pushlightuserdata(L, (void *)&shelf_key);
@@ -240,7 +240,7 @@ bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *n
     return true;
 }
 
-/* Remembers that the values of the table at the top are a Secret's. */
+/* Notes that the values of the table at the top belong to a Secret. */
 static void note_secret(lua_State *L, struct pl_state *s)
 {
     if (lua_type(L, -1) != LUA_TTABLE)
@@ -262,7 +262,7 @@ static bool is_root(struct pl_node node)
     return pl_node_is_same(node, pl_doc_root(node.doc));
 }
 
-/* The value at the top is that member of the table at index, which is made of the node. */
+/* The value at the top is this member of the table at index, which is made from the node. */
 static void note_if_secret(lua_State *L, struct pl_state *s, int index, unsigned flags,
                            struct pl_node node, struct pl_slice key)
 {
@@ -298,7 +298,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     luaL_checkstack(L, 10, "a document");
     const struct pl_level *level = open_level(L, s, index);
     int shelf = lua_gettop(L);
-    if (level == NULL) { /* a script got hold of our metatable */
+    if (level == NULL) { /* a script has got our metatable */
         lua_settop(L, shelf - 1);
         return;
     }
@@ -322,7 +322,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     lua_settop(L, shelf - 1);
 }
 
-/* One member, the first time that it is asked for. */
+/* Reads a member for the first time. */
 static int lazy_index(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -333,7 +333,7 @@ static int lazy_index(lua_State *L)
     struct pl_slice key = pl_lua_slice(L, 2);
     struct pl_node value = pl_node_find(level->node, key, &place);
     if (pl_node_is_missing(value) || pl_level_has_taken(level, place))
-        return 0; /* the second: the script has taken it away */
+        return 0; /* the second time: the script has removed it */
     if (place >= PL_LEVEL_TAKEN) {
         pl_lazy_fill(L, s, 1);
         lua_settop(L, 2);
@@ -362,7 +362,7 @@ static int lazy_newindex(lua_State *L)
 static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct holder from,
                                     struct pl_level *level, struct pl_part *parts);
 
-/* Adds a member to the table at index, which is made of the node. */
+/* Adds a member to the table at index, which is made from the node. */
 static void lazy_add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
                           struct pl_node node, struct pl_node value, struct pl_part *part)
 {
@@ -386,8 +386,8 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holde
     }
 }
 
-/* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
- * whole is left for whoever asks for it. Returns the level; NULL: the table is an ordinary one. */
+/* Prepares the level at the top: members outside of the parts count as removed, and whole parts are
+ * left to be read on demand. Returns the level; NULL: the table is an ordinary one. */
 static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct holder from,
                                     struct pl_level *level, struct pl_part *parts)
 {
@@ -417,7 +417,7 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     luaL_checkstack(L, 10, "a document");
     pl_shelf_push(L, s, doc);
     struct holder from = holder_of(lua_gettop(L), flags);
-    from.flat = from.flat && parts == NULL; /* parts are taken of levels */
+    from.flat = from.flat && parts == NULL; /* parts need levels */
     struct pl_level *level = push_value(L, s, from, root);
     if (level != NULL && parts != NULL)
         level = leave_parts(L, s, from, level, parts);
@@ -536,7 +536,7 @@ static int lazy_next(lua_State *L)
     return 1;
 }
 
-/* The marks are not for scripts: through them one could change every object. */
+/* The marks are hidden from scripts: they could be used to change every object. */
 static int lazy_getmetatable(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -547,7 +547,7 @@ static int lazy_getmetatable(lua_State *L)
         lua_pushnil(L);
         return 1;
     }
-    luaL_getmetafield(L, 1, "__metatable"); /* pushes nothing when there is none */
+    luaL_getmetafield(L, 1, "__metatable"); /* pushes nothing if there is none */
     return 1;
 }
 

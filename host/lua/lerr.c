@@ -1,7 +1,7 @@
-/* Errors between the core and scripts. What the core says becomes a table that scripts can tell
- * apart; what scripts raise becomes one line with its place, and a traceback without Perilune's
- * own frames. Messages have a limit. __tostring of an error value may run a script, so this is
- * done inside of a slice. */
+/* Errors between the core and scripts. The core's errors become tables whose type scripts can test.
+ * Scripts' errors become one line with their position, and a traceback without Perilune's own
+ * frames. Messages have a limit. __tostring of an error value may run a script, so this is done
+ * inside a slice. */
 #include "lua/lerr.h"
 
 #include "base/alloc.h"
@@ -47,8 +47,8 @@ void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame)
         pl_lerr_raise(L, s, "%s", PL_NESTING_TEXT);
 }
 
-/* An answer that nobody can read is as good as none; without `about` it is the script's own text
- * that was read. */
+/* An unreadable answer counts as no answer; without `about` the text that was read is the script's
+ * own. */
 static const char *lerr_type_of(int code, const struct pl_about *about)
 {
     if (about != NULL && (code == PL_ESYNTAX || code == PL_ELIMIT))
@@ -102,14 +102,14 @@ static void set_causes(lua_State *L, struct pl_state *s, struct pl_doc *status)
     struct pl_node causes = pl_node_dig(pl_doc_root(status), "details", "causes");
     if (pl_node_type(causes) != PL_ARRAY)
         return;
-    struct pl_box *box = pl_box_push(L, s); /* what follows may raise */
+    struct pl_box *box = pl_box_push(L, s); /* the following code may raise */
     box->doc = pl_doc_from_node(causes, NULL);
     pl_lazy_push(L, s, box->doc, 0);
     lua_setfield(L, -3, "causes");
     lua_pop(L, 1);
 }
 
-/* The server names what it misses: a kind without that subresource is missed without a name. */
+/* The server names the missing object; if the kind lacks the subresource, it names none. */
 static bool is_gone(const struct pl_err *err, const struct pl_about *about)
 {
     struct pl_scratch scratch;
@@ -150,7 +150,7 @@ void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
     lua_setmetatable(L, -2);
 }
 
-/* ---- from Lua to people ---- */
+/* ---- from Lua to text ---- */
 
 void pl_fault_deinit(struct pl_fault *fault)
 {
@@ -159,13 +159,13 @@ void pl_fault_deinit(struct pl_fault *fault)
     *fault = (struct pl_fault){.message = NULL};
 }
 
-/* A field of the error table at the top, as text; NULL when it is no string. */
+/* A field of the error table at the top, as text; NULL when it is not a string. */
 static const char *error_field(lua_State *L, const char *name)
 {
     lua_pushstring(L, name);
     lua_rawget(L, -2);
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    lua_pop(L, 1); /* the table keeps the text */
+    lua_pop(L, 1); /* the table keeps the text alive */
     return text;
 }
 
@@ -207,7 +207,7 @@ static enum pl_fault_type classify(lua_State *L, struct pl_state *s)
     return conflict ? PL_FAULT_CONFLICT : PL_FAULT_SCRIPT;
 }
 
-/* What LuaJIT says when a big block was refused: the limit is the reason. */
+/* LuaJIT's message when a big block was refused: then the limit is the reason. */
 static bool is_refusal(lua_State *L, const struct pl_state *s)
 {
     return s->limits.excess == PL_EXCESS_MEMORY && lua_type(L, -1) == LUA_TSTRING &&
@@ -239,13 +239,13 @@ static void to_text(lua_State *L, const struct pl_state *s)
     lua_pushfstring(L, "(error object is a %s value)", type);
 }
 
-/* Frames that say nothing to the author of a script. */
+/* Frames that mean nothing to the author of a script. */
 static bool is_host_frame(struct pl_slice line)
 {
     static const char *const hidden[] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
                                          "[C]: in function 'error'",
                                          "[C]: in function 'host_call'", /* of the prelude */
-                                         /* of xpcall, and of a handler that was called for them */
+                                         /* of xpcall, and of a message handler */
                                          "[C]: in function 'protect'", "[C]: in function '__"};
     for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {
         if (memmem(line.ptr, line.len, hidden[i], strlen(hidden[i])) != NULL)
@@ -297,14 +297,14 @@ static const char *first_script_frame(const char *trace)
     return NULL;
 }
 
-/* Is it a position in a script? Then its line, too. */
+/* True when it is a position in a script; also gives its line. */
 static bool find_source(struct pl_state *s, const char *text, struct pl_slice *path, int *line,
                         struct pl_slice *source)
 {
     return parse_position(text, path, line) && pl_script_line(s, *path, *line, source);
 }
 
-/* file:line and the line itself, where the error is from. */
+/* Adds file:line and the line itself of the error's origin. */
 static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *message,
                             const char *trace)
 {
@@ -325,7 +325,7 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
     pl_buf_add_f(out, "\n    %.*s", PL_FMT(source));
 }
 
-/* A noted stack that begins with this holds all frames up to the coroutine's first. */
+/* A noted stack with this prefix has all frames up to the coroutine's first. */
 #define WHOLE '='
 
 static char *describe_stack(struct pl_state *s, const char *message, const char *inner,
@@ -341,14 +341,14 @@ static char *describe_stack(struct pl_state *s, const char *message, const char 
     add_frames(&out, inner);
     if (!whole)
         add_frames(&out, trace);
-    if (out.len == empty) { /* of what was found after the script's function had returned */
+    if (out.len == empty) { /* of a check after the script's function had returned */
         out.len = before;
         out.ptr[before] = '\0';
     }
     return pl_buf_take(&out);
 }
 
-/* The stack of a coroutine that the value at the top came through, or "". Pushes it. */
+/* Pushes the stack of a coroutine that the value at the top came through, or "". */
 static void push_noted(lua_State *L, struct pl_state *s)
 {
     pl_ref_push(L, s->refs.traced);
@@ -374,7 +374,7 @@ static void lerr_note(lua_State *L, struct pl_state *s, bool whole)
 {
     lua_pushfstring(L, "%s%s\n%s", whole ? "=" : "", lua_tostring(L, -2), lua_tostring(L, -1));
     if (*lua_tostring(L, -3) == '\0')
-        forget_noted(L, s); /* of errors that were caught */
+        forget_noted(L, s); /* of caught errors */
     pl_ref_push(L, s->refs.traced);
     lua_pushvalue(L, -5);
     lua_pushvalue(L, -3);
@@ -389,8 +389,9 @@ void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
         return;
     luaL_checkstack(L, 10, NULL);
     lua_pushvalue(L, -1);
-    push_noted(L, s);                          /* -- value, value, inner */
-    if (lua_objlen(L, -1) > TRACEBACK_LIMIT) { /* nobody sees more: a coroutine in a coroutine... */
+    push_noted(L, s); /* -- value, value, inner */
+    if (lua_objlen(L, -1) >
+        TRACEBACK_LIMIT) { /* no one reads more: a coroutine in a coroutine... */
         lua_pop(L, 2);
         return;
     }
@@ -440,7 +441,7 @@ static char *cut_message(struct pl_slice text)
     return pl_format("%.*s... (%zu bytes)", MESSAGE_LIMIT, text.ptr, text.len);
 }
 
-/* Without the values of Secrets, and not too long. */
+/* Without secrets, and truncated. */
 static char *clean_message(struct pl_state *s, struct pl_slice text)
 {
     char *masked = pl_secrets_mask(&s->secrets, text);
@@ -452,8 +453,8 @@ static char *clean_message(struct pl_state *s, struct pl_slice text)
     return cut_message(text);
 }
 
-/* Puts a position in front of the text at the top that has none in a script, or one of ours: it was
- * raised in a tail call, which has left no frame of the script. */
+/* Puts a position in front of the text at the top if it has none in a script: it was raised in a
+ * tail call, which has left no frame of the script. */
 static void find_place(lua_State *L, struct pl_state *s, const char *inner, const char *trace)
 {
     struct pl_slice path, source;
@@ -501,13 +502,13 @@ void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault)
         pl_limits_push_message(&s->limits, L);
     else
         lua_xmove(co, L, 1);
-    lua_settop(co, 0); /* room for the one that the traceback needs there */
+    lua_settop(co, 0); /* a free slot for the traceback function */
     lua_pushvalue(L, -1);
     luaL_traceback(L, co, NULL, 0);
     lerr_describe(L, s, fault);
 }
 
-/* value -> {value, traceback}, so that the stack is seen before it is gone. */
+/* value -> {value, traceback}, so that the stack is read before it is gone. */
 static int on_error(lua_State *L)
 {
     lua_settop(L, 1);
@@ -534,7 +535,7 @@ int pl_lerr_pcall(lua_State *L, struct pl_state *s, int args, int results, struc
         lua_rawgeti(L, -2, 2);
         lua_remove(L, -3);
     } else {
-        lua_pushliteral(L, ""); /* an error in the handler: text alone */
+        lua_pushliteral(L, ""); /* an error in the handler: text without a traceback */
     }
     lerr_describe(L, s, fault);
     return PL_ESCRIPT;

@@ -1,6 +1,6 @@
-/* The limits of every entry into Lua: computing is watched by a thread that signals the lane's
- * thread, whose hook then suspends the script for good; memory is counted in the allocator. A
- * stopped script is never resumed, so that no pcall of its own can go on. */
+/* The limits of every entry into Lua. CPU time is watched by a thread that signals the lane's
+ * thread, whose hook then suspends the script for good. Memory is counted in the allocator. A
+ * stopped script is never resumed, so none of its pcalls can continue. */
 #include "lua/limit.h"
 
 #include "base/alloc.h"
@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #define HARD_FACTOR 4
-#define BIG_BLOCK   ((size_t)1 << 20) /* of strings, buffers and tables: of nothing else */
+#define BIG_BLOCK   ((size_t)1 << 20) /* only strings, buffers and tables are this big */
 
 static void on_hook(lua_State *L, lua_Debug *ar);
 
-/* A signal that comes while the hook is being changed must not change it as well. */
+/* A signal that comes while the hook is being changed must not change it too. */
 static void set_hook(struct pl_limits *limits, bool armed)
 {
     sig_atomic_t before = limits->armable;
@@ -36,18 +36,18 @@ PL_COLD static void end_process(struct pl_limits *limits, size_t wanted)
     pl_log(PL_LOG_ERROR, "a script needs more than four times its memory limit; giving up",
            pl_str("script", limits->who ? limits->who(limits->who_arg) : "?"),
            pl_int("limit_bytes", (int64_t)limits->soft), pl_int("wanted_bytes", (int64_t)wanted));
-    /* LuaJIT crashes when an allocation fails in the wrong place: ending in order is
-     * better, and nothing can be unwound from here. */
+    /* LuaJIT crashes when an allocation fails in the wrong place. Exiting in order is better, and
+     * nothing can be unwound from here. */
     _exit(1);
 }
 
-/* Does LuaJIT survive it when this allocation fails? */
+/* Whether LuaJIT survives if this allocation fails. */
 static bool can_refuse(const struct pl_limits *limits, size_t more)
 {
     return more >= BIG_BLOCK && limits->armable && !limits->compiles;
 }
 
-/* The innermost frame of the script, not of the host's own functions that it called. */
+/* The innermost frame of the script, not of host functions that it called. */
 static bool find_script(lua_State *L, lua_Debug *ar)
 {
     for (int level = 0; lua_getstack(L, level, ar); level++) {
@@ -66,7 +66,8 @@ static void note_where(struct pl_limits *limits, lua_State *L)
                  pl_lerr_chunk(&ar), ar.currentline);
 }
 
-/* LuaJIT says no more than "not enough memory": who describes the error adds what is noted here. */
+/* LuaJIT only says "not enough memory": the code that describes the error adds what is noted here.
+ */
 static void *limit_refuse(struct pl_limits *limits)
 {
     limits->excess = PL_EXCESS_MEMORY;
@@ -78,7 +79,7 @@ static void *limit_refuse(struct pl_limits *limits)
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-static char pages; /* what threads that closed a state hand over; an address, nothing more */
+static char pages; /* handed over by threads that close a state; only its address is used */
 
 void pl_limits_closed(void)
 {
@@ -168,7 +169,7 @@ void pl_limits_collect(struct pl_limits *limits, lua_State *L)
     atomic_store(&limits->collecting, false);
 }
 
-/* Is the state over its memory limit for good? One full collection is tried. */
+/* Whether the state stays over its memory limit. Tries one full collection. */
 static bool is_over_memory(struct pl_limits *limits, lua_State *L)
 {
     if (limits->excess == PL_EXCESS_MEMORY)
@@ -176,11 +177,11 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
     if (pl_limits_used(limits) <= limits->soft)
         return false;
     pl_limits_collect(limits, L);
-    /* Without some air a script at the limit would do nothing but collect. */
+    /* Without some free memory a script at the limit would only collect. */
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
 
-/* Notes which limit the slice is over, if any. */
+/* Notes the limit that the slice exceeds, if any. */
 static bool is_over(struct pl_limits *limits, lua_State *L)
 {
     if (atomic_load(&limits->kill) == atomic_load(&limits->slice))
@@ -193,8 +194,8 @@ static bool is_over(struct pl_limits *limits, lua_State *L)
     return true;
 }
 
-/* At the script's line that met it first, also while it was one of the host's own functions that
- * ran: later on it may be any line, or none of the script is left. */
+/* With the script's line that first exceeded it, even if a host function was running: later it may
+ * be any line, or no frame of the script may be left. */
 void pl_limits_push_message(const struct pl_limits *limits, lua_State *L)
 {
     char message[PL_LIMIT_TEXT];
@@ -209,7 +210,7 @@ static void raise_limit(struct pl_limits *limits, lua_State *L)
     lua_error(L);
 }
 
-/* No script may resume it, which would go on where it was. */
+/* No script may resume it, since it would continue. */
 static void bury(struct pl_limits *limits, lua_State *L)
 {
     if (limits->ended == 0)
@@ -221,7 +222,7 @@ static void bury(struct pl_limits *limits, lua_State *L)
     lua_pop(L, 1);
 }
 
-/* In a hook alone, where LuaJIT can suspend in the middle of a function. Does not return. */
+/* Only in a hook, where LuaJIT can suspend in the middle of a function. Does not return. */
 static void suspend(struct pl_limits *limits, lua_State *L)
 {
     note_where(limits, L);
@@ -232,7 +233,7 @@ static void suspend(struct pl_limits *limits, lua_State *L)
     lua_yield(L, 0);
 }
 
-/* Late: the slice that was meant has ended, or the collection made room. */
+/* Too late: that slice has ended, or the collection has made room. */
 static void disarm(struct pl_limits *limits)
 {
     set_hook(limits, false);
@@ -288,13 +289,13 @@ void pl_limits_deinit(struct pl_limits *limits)
 /* ---- the watchdog ---- */
 
 #define TICK_NS    (10 * PL_MS)
-#define IDLE_TICKS 50 /* so many ticks without Lua, then it sleeps */
+#define IDLE_TICKS 50 /* after this many ticks without Lua, it sleeps */
 #define DOG_SIGNAL SIGURG
-#define GRACE_NS   (200 * PL_MS) /* over the limit, for a slice to end by itself */
+#define GRACE_NS   (200 * PL_MS) /* time for a slice over the limit to end by itself */
 
 struct pl_watchdog {
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, and a state's thread against ending */
+    pthread_mutex_t lock; /* protects the following fields, and a state's thread against ending */
     pthread_cond_t wake;
     struct pl_list states;
     bool stop;
@@ -306,7 +307,7 @@ static void on_limit_signal(int signum, siginfo_t *info, void *context)
     PL_UNUSED(signum);
     PL_UNUSED(context);
     if (info->si_code != SI_QUEUE)
-        return; /* somebody else's; urgent data is ignored by default, too */
+        return; /* another sender's signal; by default urgent data is ignored, too */
     struct pl_limits *limits = info->si_value.sival_ptr;
     /* Late signals find another slice, or none. */
     if (limits == NULL || !limits->armable ||
@@ -318,8 +319,8 @@ static void on_limit_signal(int signum, siginfo_t *info, void *context)
 
 #if defined(__SANITIZE_THREAD__)
 #include <sys/syscall.h>
-/* ThreadSanitizer delays handlers installed by sigaction until the thread calls something
- * it intercepts, which a Lua loop never does. Swap the handler below its back. */
+/* ThreadSanitizer delays handlers installed by sigaction until the thread calls an intercepted
+ * function, which a Lua loop never does. So the handler is replaced directly. */
 static void install_raw(void)
 {
     struct {
@@ -424,8 +425,8 @@ static void *limit_watch(void *arg)
             wait_a_tick(dog);
             continue;
         }
-        /* Whoever enters Lua after this store sees it and wakes us; who entered before it
-         * is seen by the look that follows. */
+        /* A thread that enters Lua after this store sees it and wakes us; one that entered before
+         * is seen by the check that follows. */
         atomic_store(&dog->asleep, true);
         if (!look_at_all(dog) && !dog->stop)
             pthread_cond_wait(&dog->wake, &dog->lock);

@@ -1,18 +1,17 @@
-/* The limits on what a script may compute and allocate, for every entry into Lua.
+/* Limits on CPU time and memory of scripts, for every entry into Lua.
  *
- * Between pl_limits_enter and pl_limits_leave a slice of Lua runs. Over a limit, a hook
- * is armed that ends the script at its next instruction. The allocator arms it for memory; for
- * CPU time the watchdog's thread sends a signal whose handler arms it. Neither works on compiled
- * code.
+ * Between pl_limits_enter and pl_limits_leave a slice of Lua runs. When it exceeds a limit, a hook
+ * is armed that ends the script at its next instruction. The allocator arms it for memory. For CPU
+ * time, the watchdog's thread sends a signal whose handler arms it. Neither works on compiled code.
  *
- * A coroutine is suspended for good: none of its pcalls gets to know, however many there are, and
- * what it holds is the collector's. Who resumed it is next, up to the slice's own coroutine.
- * Where C functions are between, which can't be suspended (table.sort and its like, and the main
- * thread), the hook raises instead, at each instruction, so that no pcall swallows it.
+ * A coroutine is suspended for good: no pcall of it notices, and the collector frees its values.
+ * Then the coroutine that resumed it is suspended, and so on up to the slice's own coroutine. C
+ * functions in between that cannot be suspended (table.sort and others, and the main thread) are
+ * left by raising: the hook raises at each instruction, so that no pcall swallows the error.
  *
- * One library call can take more than all that at once (a concatenation, a table.concat). A
- * big block that passes the hard limit is refused: LuaJIT raises, and nothing is unwound that
- * could need another such block. Small ones can't be refused safely: they end the process. */
+ * A single library call can exceed all that (a concatenation, a table.concat). A big block beyond
+ * the hard limit is refused: LuaJIT raises, and unwinding needs no other big block. Small blocks
+ * cannot be refused safely: they end the process. */
 #pragma once
 
 #include "base/list.h"
@@ -29,7 +28,7 @@
 
 struct pl_watchdog;
 
-#define PL_LIMIT_WHERE 160 /* "file:line", cut */
+#define PL_LIMIT_WHERE 160 /* "file:line", truncated */
 
 enum pl_excess { PL_EXCESS_NONE, PL_EXCESS_CPU, PL_EXCESS_MEMORY };
 
@@ -39,72 +38,73 @@ struct pl_limits {
     void *alloc_data;
     struct pl_spares spares;
     _Atomic size_t used;           /* written by the state's thread */
-    size_t soft, hard;             /* bytes */
+    size_t soft, hard;             /* limits in bytes */
     _Atomic int64_t cpu_ns;        /* limit of the slice */
-    _Atomic int64_t due_ns;        /* monotonic, of the next slice: it ends then, too; 0: none */
+    _Atomic int64_t due_ns;        /* monotonic: the next slice also ends at this time; 0: none */
     _Atomic uint64_t slice;        /* odd while Lua runs */
     _Atomic uint64_t kill;         /* the slice that the watchdog wants ended */
-    volatile sig_atomic_t armable; /* a signal may call lua_sethook now */
+    volatile sig_atomic_t armable; /* a signal handler may call lua_sethook now */
     bool armed;
-    bool compiles;           /* nothing is refused: LuaJIT does not survive that in compiled code */
-    _Atomic bool collecting; /* a full collection, which ends by itself */
+    bool compiles; /* no allocation is refused: LuaJIT does not survive that in compiled code */
+    _Atomic bool collecting;   /* a full collection, which ends by itself */
     struct pl_nesting nesting; /* of the slice */
     enum pl_excess excess;
     lua_State *running;         /* the slice's coroutine; NULL between slices */
     bool stopped;               /* it was suspended for good */
-    int ended;                  /* reference of the set of other coroutines that were; 0: none */
-    char where[PL_LIMIT_WHERE]; /* where the script was when the slice first met a limit, or "" */
+    int ended;                  /* reference of the set of other suspended coroutines; 0: none */
+    char where[PL_LIMIT_WHERE]; /* the script's position when the slice first exceeded a limit, or
+                                   "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
 
     struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
-    struct pl_link link;         /* the watchdog's */
-    pthread_t thread;            /* that runs the state */
+    struct pl_link link;         /* used by the watchdog */
+    pthread_t thread;            /* the thread that runs the state */
     clockid_t cpu_clock;         /* of that thread */
-    uint64_t seen;               /* the watchdog's: slice at its last tick */
-    int64_t seen_cpu_ns;         /* the watchdog's: CPU time when it first saw that slice, */
-    int64_t over_cpu_ns;         /* and when it first wanted it ended; 0: it does not */
-    bool told;                   /* the watchdog's: on_stuck was called for that slice */
+    uint64_t seen;               /* used by the watchdog: slice at its last tick */
+    int64_t seen_cpu_ns;         /* used by the watchdog: CPU time when it first saw that slice, */
+    int64_t over_cpu_ns;         /* and when it first wanted to end it; 0: it did not */
+    bool told;                   /* used by the watchdog: on_stuck was called for that slice */
     void (*on_stuck)(void *arg); /* watchdog's thread: a slice cannot be ended */
     void *stuck_arg;
 };
 
-/* Wraps the state's allocator. After the libraries were opened: LuaJIT does not survive
- * a failing allocation while it starts. The hard limit is four times the soft one. */
+/* Wraps the state's allocator. Call it after opening the libraries: LuaJIT does not survive a
+ * failing allocation while it starts. The hard limit is four times the soft one. */
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
-/* Before the state is closed: LuaJIT gives its memory back to the system only when it finds its own
- * allocator. No limit holds from now on. */
+/* Call it before the state is closed: LuaJIT returns its memory to the system only with its own
+ * allocator. Limits do not apply from now on. */
 void pl_limits_deinit(struct pl_limits *limits);
-/* The state was closed: for ThreadSanitizer, which does not see that LuaJIT unmaps its pages and
- * that another state gets them. */
+/* The state was closed: for ThreadSanitizer, which does not see that LuaJIT unmaps pages and that
+ * another state may get them. */
 void pl_limits_closed(void);
-/* A state may just have got pages. */
+/* A state may just have got pages (for ThreadSanitizer). */
 void pl_limits_opened(void);
 /* The calling thread runs the state from now on. */
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
 /* Before the thread ends or the state is closed. */
 void pl_limits_unwatch(struct pl_limits *limits);
 
-/* L: what the slice begins with, the main thread or a coroutine. */
+/* L: the thread where the slice begins, the main thread or a coroutine. */
 void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns);
-/* Before pl_limits_enter: the slice is over at that time, however little it has computed. */
+/* Call it before pl_limits_enter: the slice ends at that time, even if it has computed little. */
 void pl_limits_until(struct pl_limits *limits, int64_t due_ns);
-/* Was the slice's coroutine suspended for good? It must not be resumed. */
+/* True when the slice's coroutine was suspended for good. It must not be resumed. */
 bool pl_limits_has_stopped(const struct pl_limits *limits);
-/* Says which limit ended the slice, if one did. */
+/* Returns the limit that ended the slice, if any. */
 enum pl_excess pl_limits_leave(struct pl_limits *limits);
-/* The size for threads that run states. */
+/* Stack size of threads that run states. */
 #define PL_LANE_STACK ((size_t)16 << 20)
-/* Collects all garbage, and lets go of LuaJIT's own buffer, which each collection halves. */
+/* Collects all garbage, and frees LuaJIT's own buffer, which each collection only halves. */
 void pl_limits_collect(struct pl_limits *limits, lua_State *L);
-/* For host functions that may walk for long: raises when a limit was passed. */
+/* For host functions that may run for long: raises when a limit was exceeded. */
 void pl_limits_check(struct pl_limits *limits, lua_State *L);
-/* The same for those that must clean up first; the script gets to know when they return. */
+/* The same for functions that must clean up first; the script is stopped after they return. */
 bool pl_limits_is_over(struct pl_limits *limits, lua_State *L);
-/* Which limit was passed: "script memory limit exceeded (512 MiB)". */
+/* Describes the exceeded limit: "script memory limit exceeded (512 MiB)". */
 #define PL_LIMIT_TEXT 80
 void pl_limits_describe(const struct pl_limits *limits, char out[PL_LIMIT_TEXT]);
-/* The same with the place where the slice met it, as it is raised. Pushes it. */
+/* Pushes the same with the position where the slice exceeded it. */
 void pl_limits_push_message(const struct pl_limits *limits, lua_State *L);
 static inline size_t pl_limits_used(const struct pl_limits *limits)
 {
@@ -113,5 +113,5 @@ static inline size_t pl_limits_used(const struct pl_limits *limits)
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */
 struct pl_watchdog *pl_watchdog_create(void);
-/* Every state must have been unwatched. */
+/* No state may be watched any more. */
 void pl_watchdog_destroy(struct pl_watchdog *dog);

@@ -1,6 +1,6 @@
-/* From Lua values to documents. Levels that nobody touched are copied from the document they
- * came from, so that null, [], {} and every digit survive. Depth and size are limited; what is
- * no JSON is refused with its path. */
+/* From Lua values to documents. Untouched levels are copied from their document, so that null, [],
+ * {} and every digit survive. Depth and size are limited; values without a JSON form are refused
+ * with their path. */
 #include "lua/lval.h"
 
 #include "lua/lazy.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* One table being encoded: where it stands in its parent, for messages and against cycles. */
+/* One table being encoded: its place in its parent, for messages and for detecting cycles. */
 struct level {
     const struct level *up;
     const void *table;
@@ -23,8 +23,8 @@ struct encoder {
     struct pl_state *s;
     struct pl_build *build;
     struct pl_err *err;
-    size_t bytes; /* about as many as were encoded: a table may be in many places, */
-    size_t most;  /* and how many may be */
+    size_t bytes; /* encoded so far, approximately: a table may be in many places, */
+    size_t most;  /* and the limit */
 };
 
 static void lval_add_path(struct pl_buf *out, const struct level *level)
@@ -58,7 +58,7 @@ static int lval_fail(const struct encoder *e, const struct level *level, const c
     return at_path(e, level, pl_err_set(e->err, PL_EINVAL, "%s", message));
 }
 
-/* The script is over its limit: where it was does not matter. */
+/* The script exceeded its limit: the path does not matter. */
 static int fail_over(const struct encoder *e)
 {
     char message[PL_LIMIT_TEXT];
@@ -72,7 +72,7 @@ size_t pl_lval_most(const struct pl_state *s)
     return limit != 0 && limit < PL_LVAL_BYTES ? limit : PL_LVAL_BYTES;
 }
 
-/* As JSON each value has two bytes at least, where sixteen are counted. */
+/* A value takes at least two bytes as JSON, but counts as sixteen here. */
 #define COUNTED (size_t)8
 
 static int fail_size(const struct encoder *e, const struct level *at)
@@ -109,7 +109,7 @@ static bool is_ancestor(const struct level *at, const void *table)
     return false;
 }
 
-/* The table at the top is an array of this length, or -1 with an error that says why not. */
+/* The length of the array at the top, or -1 with the reason why it is not an array. */
 static int64_t array_length(struct encoder *e, const struct level *at)
 {
     lua_State *L = e->L;
@@ -197,7 +197,7 @@ static bool begins_as_array(lua_State *L)
     return number;
 }
 
-/* What was touched may have changed; what was taken away stays away. */
+/* Touched members may have changed; removed members stay removed. */
 static int encode_touched(struct encoder *e, struct level *at, const struct pl_level *touched)
 {
     lua_State *L = e->L;
@@ -279,7 +279,7 @@ static int encode(struct encoder *e, struct level *at)
     }
 }
 
-/* The value at index into a builder; what it holds after an error is to be dropped. */
+/* Adds the value at index to a builder, whose content must be dropped after an error. */
 static int lval_build_value(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
                             size_t most, struct pl_err *err)
 {

@@ -1,4 +1,4 @@
-/* Are two values the same as JSON? What is still in a document is compared where it is. */
+/* Compares two values as JSON. Values that are still in a document are compared there. */
 #include "lua/lazy.h"
 #include "lua/lval.h"
 #include "lua/number.h"
@@ -78,7 +78,7 @@ static bool equal_node_number(lua_State *L, struct pl_state *s, struct pl_node n
     return same;
 }
 
-/* Before tables of that depth are looked into: raises where it may not go on. */
+/* Call it before going into tables of that depth: raises when too deep. */
 static void go_down(lua_State *L, struct pl_state *s, int depth)
 {
     luaL_checkstack(L, 8, "nested too deeply");
@@ -98,7 +98,7 @@ static bool equal_node_table(lua_State *L, struct pl_state *s, struct pl_node no
                                           : equal_node_members(L, s, node, depth);
 }
 
-/* The value at the top and what is still in a document, and need not leave it for this. */
+/* Compares the value at the top with one that is still in a document and may stay there. */
 static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
 {
     switch (pl_node_type(node)) {
@@ -119,7 +119,7 @@ static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, in
     return false;
 }
 
-/* Without a metatable a table is filled, and what is in it says whether it is an array. */
+/* A table without a metatable is filled, and its entries decide whether it is an array. */
 static bool lval_equal_is_plain(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))

@@ -28,7 +28,7 @@ struct pl_slice pl_member_text(lua_State *L, int table, const char *name)
 {
     pl_member_push(L, table, name);
     struct pl_slice text = lua_type(L, -1) == LUA_TSTRING ? pl_lua_slice(L, -1) : pl_slice(NULL, 0);
-    lua_pop(L, 1); /* the table keeps it */
+    lua_pop(L, 1); /* the table keeps it alive */
     return text;
 }
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* What is not counted (metamethods of what C functions look at) needs a few hundred bytes of C
- * stack a call, and is bounded by the Lua stack: half of the C stack is more than that takes. */
+/* Uncounted calls (metamethods that C functions call) need a few hundred bytes of C stack each, and
+ * the Lua stack limits their number: half of the C stack is enough for them. */
 void pl_nesting_init(struct pl_nesting *nesting)
 {
     pthread_attr_t attr;

@@ -1,6 +1,6 @@
-/* A number that a double cannot hold keeps its digits: as int64_t where that holds it, else as
- * text. Whether a double holds a text exactly is decided by comparing decimals, never by printing
- * and hoping. Texts of scripts and peers have a limit of digits. */
+/* A number that a double cannot hold keeps its digits: as int64_t if that holds it, else as text.
+ * Decimals are compared to decide whether a double holds a text exactly. Texts of scripts and peers
+ * have a limit of digits. */
 #include "lua/number.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define EXACT_INT  INT64_C(9007199254740992) /* 2^53 */
-#define TEXT_LIMIT 4096                      /* digits of one number */
+#define TEXT_LIMIT 4096                      /* limit of digits in one number */
 
 /* ---- comparing decimals ---- */
 
@@ -36,8 +36,8 @@ static void add_digit(struct decimal *d, char c, size_t *zeros)
     *zeros = 0;
 }
 
-/* What follows the "e"; nothing beyond the text is looked at. A million says as much as any more.
- */
+/* The digits after the "e"; reads nothing beyond the text. Larger exponents than a million are
+ * equal to it. */
 static long parse_exponent(struct pl_slice text)
 {
     bool negative = text.len > 0 && text.ptr[0] == '-';

@@ -1,6 +1,6 @@
-/* Every file that a generation was made of, with its text, its stamp and who read it. A file is
- * read once, so that all lanes of a generation see one state of the disk; what changed is found
- * by size, times and inode first, then by the text that is kept. */
+/* Every file of a generation, with its text, its stamp and its readers. A file is read once, so
+ * that all lanes of a generation see one state of the disk. Changes are found by size, times and
+ * inode first, then by the kept text. */
 #include "lua/origin.h"
 
 #include "base/alloc.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define PARTS_LIMIT 10000              /* files of one generation */
-#define TEXT_LIMIT  ((size_t)64 << 20) /* bytes of texts that are kept */
+#define PARTS_LIMIT 10000              /* limit of files of one generation */
+#define TEXT_LIMIT  ((size_t)64 << 20) /* limit of kept texts in bytes */
 #define SETTLED_NS  (2 * PL_SECOND)    /* the coarsest clock of a file system */
 
 enum part_kind { PART_FILE, PART_MISSING, PART_UNREADABLE, PART_FOLDER };
@@ -23,24 +23,24 @@ enum part_kind { PART_FILE, PART_MISSING, PART_UNREADABLE, PART_FOLDER };
 struct part {
     enum part_kind kind;
     bool common;
-    bool late;                  /* was read at run time */
-    bool settled;               /* who has the same stamp has the same text */
+    bool late;                  /* it was read at run time */
+    bool settled;               /* an equal stamp means an equal text */
     struct pl_file_stamp stamp; /* of the file when it had this text; inode 0: unknown */
     uint8_t digest[PL_SHA256_BYTES];
     char *text; /* owned; of a folder its scripts, each ended by NUL; NULL: too large to keep. Lasts
                    as long as the origin */
     size_t len;
-    char **uses; /* owned: paths of what this script read */
+    char **uses; /* owned: paths that this script read */
     size_t use_count;
 };
 
 struct pl_origin {
     atomic_int refs;
-    pthread_mutex_t lock; /* a leaf; of everything below */
+    pthread_mutex_t lock; /* a leaf; protects all fields below */
     struct pl_map parts;  /* path -> struct part, owned */
     struct pl_map units;  /* unit -> struct part whose `uses` are its scripts, owned */
     size_t text_bytes;
-    bool loaded; /* what is read from now on is late */
+    bool loaded; /* later reads are late */
 };
 
 struct pl_origin *pl_origin_create(void)
@@ -106,10 +106,10 @@ static void note_use_locked(struct pl_origin *origin, const char *reader, const 
 {
     struct part *part = reader != NULL ? part_of_locked(origin, reader) : NULL;
     if (part != NULL && strcmp(reader, path) != 0 && part_of_locked(origin, path) != NULL)
-        add_use(part, path); /* what is too much to be a part is no use of one either */
+        add_use(part, path); /* beyond the limit it is neither a part nor a use */
 }
 
-/* The first to come with a part decides; NULL when there are too many. */
+/* The first call for a part decides its kind; NULL when there are too many. */
 static struct part *add_part_locked(struct pl_origin *origin, const char *path, enum part_kind kind,
                                     struct pl_slice text)
 {
@@ -147,8 +147,8 @@ static bool recall(struct pl_origin *origin, const char *reader, const char *pat
     return known;
 }
 
-/* Another write within the same tick of the file system's clock would leave the stamp as it is: so
- * one says something once it was old when the file was read. */
+/* Another write within the same tick of the file system's clock would not change the stamp. So a
+ * stamp is conclusive only if it was old when the file was read. */
 static bool origin_is_settled(const struct pl_file_stamp *stamp, int64_t read_ns)
 {
     int64_t newest = stamp->mtime_ns > stamp->ctime_ns ? stamp->mtime_ns : stamp->ctime_ns;
@@ -161,8 +161,7 @@ static void set_stamp_locked(struct part *part, const struct pl_file_stamp *stam
     part->settled = origin_is_settled(stamp, read_ns);
 }
 
-/* stamp: NULL unless it is a file's, that was opened at read_ns (wall clock). True when it was not
- * known. */
+/* stamp: NULL unless it is a file's, opened at read_ns (wall clock). True when the part is new. */
 static bool origin_remember(struct pl_origin *origin, const char *reader, const char *path,
                             enum part_kind kind, struct pl_slice text,
                             const struct pl_file_stamp *stamp, int64_t read_ns)
@@ -237,13 +236,13 @@ static char **split_names(struct pl_slice names)
 char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err *err)
 {
     char **files = NULL;
-    char *name = pl_format("%s/", path); /* not to be confused with a file of that name */
+    char *name = pl_format("%s/", path); /* distinct from a file of that name */
     pthread_mutex_lock(&origin->lock);
     const struct part *part = part_of_locked(origin, name);
     if (part != NULL && part->len > 0)
         files = split_names(pl_slice(part->text, part->len));
     pthread_mutex_unlock(&origin->lock);
-    if (files == NULL) { /* none found is remembered too */
+    if (files == NULL) { /* finding none is remembered too */
         struct pl_buf names = PL_BUF_INIT;
         files = pl_script_find(path, err);
         if (files != NULL)
@@ -310,7 +309,7 @@ static bool is_same_stamp(const struct pl_file_stamp *a, const struct pl_file_st
     return pl_file_stamp_eq(a, b) && a->ctime_ns == b->ctime_ns;
 }
 
-/* What the folder says of it first; its text only where that leaves it open. */
+/* Checks the folder entry first, and the text only if that is not conclusive. */
 static bool file_is(struct pl_origin *origin, const char *path, const struct part *part)
 {
     struct pl_file_stamp stamp = pl_file_stamp(path);
@@ -366,10 +365,10 @@ static bool is_as_read(struct pl_origin *origin, const char *path, const struct 
     return false;
 }
 
-/* What is known of each part, so that the disk is read without the lock. */
+/* A copy of each part, so that the disk is read without the lock. */
 struct copy {
     char *path;       /* owned */
-    struct part part; /* without what it uses; its text stays the origin's */
+    struct part part; /* without its uses; the origin owns its text */
 };
 
 static struct copy *copy_parts(struct pl_origin *origin, size_t *count)
@@ -457,7 +456,7 @@ void pl_origin_carry_over(struct pl_origin *now, struct pl_origin *before)
 
 /* ---- comparing ---- */
 
-/* Adds what a script reaches, itself included. */
+/* Adds everything that a script reads, itself included. */
 static void reach_locked(const struct pl_origin *origin, const char *path, struct pl_map *seen)
 {
     if (pl_map_has(seen, pl_slice_z(path)))
@@ -473,7 +472,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of the map, sorted; they stay the map's. */
+/* The names of the map, sorted; the map owns them. */
 static char **sorted_names(const struct pl_map *map)
 {
     char **names = pl_calloc(map->count + 1, sizeof *names);

@@ -1,5 +1,5 @@
-/* Perilune's own Lua modules, which the binary holds twice: as text, and as what LuaJIT made of it
- * when this was built (lua/embed.c). Compiling them is most of what loading a script takes. */
+/* Perilune's own Lua modules. The binary holds each twice: as text, and as LuaJIT bytecode made by
+ * the build (lua/embed.c). Compiling them would be most of the time for loading a script. */
 #pragma once
 
 #include "lua/state.h"
@@ -12,11 +12,11 @@ struct pl_embedded {
 };
 extern const struct pl_embedded pl_embedded[];
 extern const size_t pl_embedded_count;
-/* Of PL_OWN_SAMPLE. */
+/* The bytecode of PL_OWN_SAMPLE. */
 extern const struct pl_slice pl_embedded_sample;
 
-/* A little of everything that compiles to instructions of its own. No constant tables with names:
- * their order differs from one process to the next. */
+/* A small program that uses every kind of instruction. It has no constant tables with names: their
+ * order differs from one process to the next. */
 #define PL_OWN_SAMPLE                                                                              \
     "local a, b, c = ...\n"                                                                        \
     "local function f(x, ...) local n = select('#', ...) + 1; return x and n or #x, ... end\n"     \
@@ -31,22 +31,24 @@ extern const struct pl_slice pl_embedded_sample;
     "do return c(...), { ... }, t[1], t[b], global end\n"                                          \
     "::done:: global = f; return f(a)\n"
 
-/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init. */
+/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init.lua. */
 static inline const char *pl_own_file(const char *name)
 {
     const char *dot = strchr(name, '.');
     return dot != NULL ? dot + 1 : "init";
 }
 
-/* Pushes the chunk, or a message. As lua_load. */
+/* Pushes the chunk, or a message. Returns as lua_load. */
 static inline int pl_own_load_sample(lua_State *L)
 {
     return luaL_loadbufferx(L, PL_OWN_SAMPLE, sizeof PL_OWN_SAMPLE - 1, "=sample", "t");
 }
 
-/* Does the LuaJIT that runs compile as the one of the build did? A library may be exchanged. */
+/* True when the running LuaJIT compiles like the one of the build. The library may have been
+ * replaced. */
 bool pl_own_is_native(lua_State *L, struct pl_slice sample);
 /* NULL: there is no such module. */
 const struct pl_embedded *pl_own_find(const char *name);
-/* Loads the module's code, or its text where the code is another LuaJIT's. As lua_load. */
+/* Loads the module's bytecode, or its text if the bytecode is another LuaJIT's. Returns as
+ * lua_load. */
 int pl_own_load(lua_State *L, struct pl_state *s, const struct pl_embedded *own, const char *chunk);

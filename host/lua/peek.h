@@ -1,4 +1,4 @@
-/* Looks at what objects say without making tables of it, as reading a level does. */
+/* Reads values of objects without making tables of them, as reading a level would do. */
 #pragma once
 
 #include "lua/shelf.h"
@@ -7,16 +7,16 @@
 
 /* A value of an object: in a document, or on the stack. Borrowed from the object and the stack. */
 struct pl_peeked {
-    struct pl_node node; /* where index is 0 */
+    struct pl_node node; /* if index is 0 */
     int index;
-    const struct pl_level *level; /* that the table at index is; NULL: it is an ordinary value */
+    const struct pl_level *level; /* level of the table at index; NULL: it is an ordinary value */
 };
 
 /* The value at index itself. */
 struct pl_peeked pl_peek(lua_State *L, struct pl_state *s, int index);
-/* A member; nothing when there is none. May leave a value on the stack. */
+/* A member; empty when there is none. May leave a value on the stack. */
 struct pl_peeked pl_peek_member(lua_State *L, struct pl_state *s, struct pl_peeked from,
                                 const char *name);
 bool pl_peek_is_nothing(lua_State *L, struct pl_peeked value);
-/* Of a string; ptr NULL for anything else. */
+/* The text of a string; ptr NULL for anything else. */
 struct pl_slice pl_peek_text(lua_State *L, struct pl_peeked value, struct pl_scratch *scratch);

@@ -1,5 +1,5 @@
-/* Where a script is: the file and line that an error is blamed on, and the text of that line.
- * Frames of Perilune's own Lua are passed over. */
+/* The position in a script: the file and line for an error, and the text of that line. Frames of
+ * Perilune's own Lua are skipped. */
 #include "lua/lerr.h"
 #include "lua/script.h"
 

@@ -1,5 +1,4 @@
-/* Functions and tables that the host keeps in a state. Each function has its state as its only
- * upvalue. */
+/* Functions and tables of the host in a state. Each function has its state as its only upvalue. */
 #include "lua/state.h"
 
 void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function)

@@ -1,5 +1,5 @@
-/* Making a Lua state: the allow-list of libraries, the allocator, the collector's pace, and the
- * end. A state knows neither lanes nor what scripts may call; both come as its hooks. */
+/* Creates a Lua state: the allow-list of libraries, the allocator, the collector's pace; and closes
+ * it. A state knows neither lanes nor the API of scripts; both come as its hooks. */
 #include "lua/origin.h"
 #include "lua/sandbox.h"
 
@@ -19,13 +19,14 @@
 #include <string.h>
 
 #define DEFAULT_MEMORY ((size_t)512 << 20)
-#define STEP_BYTES     4096 /* of documents; see pl_state_pay */
+#define STEP_BYTES     4096 /* bytes of documents for one step; see pl_state_pay */
 
-/* Percents. LuaJIT begins again when the heap has doubled, and does twice what is allocated: of a
- * large heap a smaller peak is worth more than a sixth of the collector's work. */
+/* In percent. LuaJIT's default begins again when the heap has doubled, and works twice as fast as
+ * allocations. For a large heap a smaller peak is worth more than a sixth of the collector's work.
+ */
 #define GC_PAUSE 120
 #define GC_SPEED 400
-/* Bytes of garbage that is not worth a look at all that lives: on the heap, and of documents. */
+/* Amount of garbage that does not justify a full mark phase: on the heap, and of documents. */
 #define HEAP_SLACK ((size_t)1 << 20)
 #define PINS_SLACK ((size_t)4 << 20)
 
@@ -40,7 +41,7 @@ static const luaL_Reg libraries[] = {
     {LUA_OSLIBNAME, luaopen_os},
     {LUA_DBLIBNAME, luaopen_debug},
     {LUA_LOADLIBNAME, luaopen_package},
-    {LUA_JITLIBNAME, luaopen_jit}, /* sets the compiler up, without which it compiles nothing */
+    {LUA_JITLIBNAME, luaopen_jit}, /* initialises the compiler, without which nothing is compiled */
     {NULL, NULL},
 };
 
@@ -55,7 +56,7 @@ static void open_libraries(lua_State *L)
     }
 }
 
-/* lua-cjson from the system's folders alone: "./?.so" is in LuaJIT's default. */
+/* lua-cjson only from the system's folders: "./?.so" is in LuaJIT's default. */
 static void keep_absolute(lua_State *L)
 {
     /* -- package */
@@ -78,7 +79,7 @@ static void keep_absolute(lua_State *L)
     lua_setfield(L, -2, "path");
 }
 
-/* Where lua-cjson is part of the program (scripts/package), no file is looked for. */
+/* If lua-cjson is part of the program (scripts/package), no file is searched. */
 extern int luaopen_cjson(lua_State *L) __attribute__((weak));
 
 static void preload_cjson(lua_State *L)
@@ -102,7 +103,7 @@ static int load_cjson(lua_State *L, struct pl_err *err)
     lua_pushliteral(L, "cjson");
     errno = 0;
     if (lua_pcall(L, 1, 1, 0) != 0) {
-        /* Lua says "no file" of a file that could not be opened for another reason, too. */
+        /* Lua also says "no file" for a file that could not be opened for another reason. */
         const char *why = errno == EMFILE || errno == ENFILE ? strerror(errno) : "";
         pl_err_set(err, PL_EIO, "lua-cjson can't be loaded: %s%s%.300s", why, *why ? ": " : "",
                    lua_tostring(L, -1));
@@ -168,7 +169,7 @@ static void lock_globals(struct pl_state *s)
     lua_pop(L, 2);
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
 static const char *const removed_globals[] = {
     "collectgarbage", "dofile",  "gcinfo",  "getfenv", "jit",   "loadfile", "module",
@@ -222,8 +223,8 @@ static void seed_random(lua_State *L, struct pl_state *s)
     lua_pop(L, 1);
 }
 
-/* require, with the modules that are there without a file; with --unsafe-stdlib what it does not
- * find is LuaJIT's own require's to find. */
+/* require, with the modules that need no file; with --unsafe-stdlib, LuaJIT's own require searches
+ * for others. */
 static void install_require(struct pl_state *s)
 {
     /* -- cjson */
@@ -259,7 +260,7 @@ static void copy_table(lua_State *L)
     }
 }
 
-/* The globals and the libraries as they are now. */
+/* Saves the globals and the libraries as they are now. */
 static void keep_own_globals(struct pl_state *s)
 {
     lua_State *L = s->L;
@@ -285,7 +286,8 @@ static int null_text(lua_State *L)
     return 1;
 }
 
-/* tostring(perilune.null). All light userdata share one metatable, and scripts see no other. */
+/* tostring(perilune.null). All light userdata share one metatable, and scripts see only this one.
+ */
 static void name_null(lua_State *L)
 {
     lua_pushlightuserdata(L, NULL);
@@ -456,7 +458,7 @@ void pl_state_collect(struct pl_state *s)
     s->pins_kept = s->pinned;
 }
 
-/* After each cycle a small heap may grow by the slack rather than by a share of itself. */
+/* After each cycle a small heap may grow by the slack instead of a share of itself. */
 static void set_pause(struct pl_state *s)
 {
     size_t used = pl_limits_used(&s->limits) + 1;

@@ -1,5 +1,5 @@
-/* Which files a PATH names, how they are loaded (as text, never as bytecode), and require among
- * them. A module is Perilune's own or found below the folders of the scripts. */
+/* Finds the files of a PATH, loads them (as text, never as bytecode), and implements require. A
+ * module is Perilune's own or lies below the folders of the scripts. */
 #include "lua/script.h"
 
 #include "base/alloc.h"
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCRIPT_LIMIT (8u << 20) /* bytes of one file */
-#define FILES_LIMIT  10000      /* scripts in one folder */
+#define SCRIPT_LIMIT (8u << 20) /* limit of one file in bytes */
+#define FILES_LIMIT  10000      /* limit of scripts in one folder */
 
 /* ---- which files ---- */
 
@@ -107,7 +107,7 @@ void pl_script_free(char **files)
 
 /* ---- reading ---- */
 
-/* Not a pipe that nobody writes to: the host would wait for it for ever. */
+/* Not a pipe without a writer: the host would wait for it for ever. */
 static FILE *open_regular(const char *path, struct pl_file_stamp *stamp, struct pl_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -152,7 +152,7 @@ int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
     return pl_script_read_stamped(path, out, &stamp, err);
 }
 
-/* Through the origin, where there is one; the I/O thread hears of what is read at run time. */
+/* Reads through the origin, if there is one; the I/O thread is told of new files at run time. */
 static int script_read_file(struct pl_state *s, const char *reader, const char *path,
                             struct pl_buf *out, struct pl_err *err)
 {
@@ -192,8 +192,8 @@ static void note_root(struct pl_state *s, const char *path)
 /* Pushes the chunk, or nothing and err. */
 static int load_text(struct pl_state *s, const char *name, struct pl_slice text, struct pl_err *err)
 {
-    /* The parser makes up to 30 times the text in one call: not past the limit on memory, where a
-     * state can't be saved. */
+    /* The parser may need up to 30 times the text's size in one call: it must not pass the memory
+     * limit where a state cannot be saved. */
     if (s->memory_limit > 0 && text.len > s->memory_limit / 16)
         return pl_err_set(err, PL_ELIMIT, "%s: larger than a sixteenth of the script memory limit",
                           name + 1);
@@ -217,7 +217,7 @@ int pl_script_load(struct pl_state *s, const char *path, const char *reader, str
             note_root(s, path);
         remember_text(s, path, pl_buf_slice(&text));
         struct pl_slice code = pl_buf_slice(&text);
-        /* "#!/usr/bin/env perilune" keeps its line's number */
+        /* "#!/usr/bin/env perilune" still counts as a line */
         if (code.len > 1 && code.ptr[0] == '#')
             memcpy(text.ptr, "--", 2);
         char *name = pl_format("@%s", path);
@@ -241,7 +241,7 @@ void pl_script_deinit(struct pl_state *s)
 
 /* ---- require ---- */
 
-/* The folder of scripts that the calling chunk belongs to: the longest that begins its path. */
+/* The scripts' folder of the calling chunk: the longest one that is a prefix of its path. */
 static struct pl_slice root_of(struct pl_state *s, const char *source)
 {
     struct pl_slice best = {NULL, 0}, key;
@@ -257,7 +257,7 @@ static struct pl_slice root_of(struct pl_state *s, const char *source)
     return best;
 }
 
-/* The script whose controller runs, borrowed from the state; NULL: none. */
+/* The script whose controller is running, borrowed from the state; NULL: none. */
 static const char *running_script(struct pl_state *s)
 {
     if (s->script == NULL)
@@ -267,7 +267,7 @@ static const char *running_script(struct pl_state *s)
     return pl_map_key(&s->sources, pl_slice(s->script, len)).ptr;
 }
 
-/* *reader: the script that calls, borrowed from the state. A tail call leaves no frame of it. */
+/* *reader: the calling script, borrowed from the state. A tail call leaves no frame of it. */
 static bool caller_root(lua_State *L, struct pl_state *s, struct pl_slice *root,
                         const char **reader)
 {
@@ -322,7 +322,7 @@ static bool push_module_path(lua_State *L, struct pl_state *s, struct pl_slice r
     return false;
 }
 
-/* Runs the chunk at the top; its result (or true) becomes loaded[key] and the result. */
+/* Runs the chunk at the top; its result (or true) becomes loaded[key] and is returned. */
 static int run_module(lua_State *L, struct pl_state *s, const char *key, const char *name)
 {
     pl_ref_push(L, s->refs.loaded);
@@ -340,7 +340,7 @@ static int run_module(lua_State *L, struct pl_state *s, const char *key, const c
     return 1;
 }
 
-/* Pushes what was loaded under the key; false when nothing was. */
+/* Pushes the module loaded under the key; false when there is none. */
 static bool push_loaded(lua_State *L, struct pl_state *s, const char *key, const char *name)
 {
     pl_ref_push(L, s->refs.loaded);
@@ -395,7 +395,7 @@ static int require_script(lua_State *L, struct pl_state *s, const char *name)
 
 /* ---- Perilune's own ---- */
 
-/* From PERILUNE_LUA_DIR, where that is set; false when there is no such file. */
+/* From PERILUNE_LUA_DIR, if it is set; false when there is no such file. */
 static bool push_own_file(lua_State *L, struct pl_state *s, const char *name, const char *chunk)
 {
     const char *folder = getenv("PERILUNE_LUA_DIR");
@@ -428,9 +428,9 @@ static int push_own(lua_State *L, struct pl_state *s, const char *name, const ch
     return pl_own_load(L, s, own, chunk) == 0 ? 0 : lua_error(L);
 }
 
-/* perilune.host is for the main chunks of Perilune's own Lua alone. Not for its functions: they
- * call functions of scripts, which a tail call leaves without a frame of their own. And whoever has
- * no caller at all is a coroutine of a script. */
+/* perilune.host is only for main chunks of Perilune's own Lua. It is not for their functions, which
+ * call functions of scripts: a tail call from one leaves no frame of the script. A call without a
+ * caller comes from a coroutine of a script. */
 static bool is_called_by_own(lua_State *L)
 {
     lua_Debug ar;
@@ -444,7 +444,7 @@ static bool is_called_by_own(lua_State *L)
     return own;
 }
 
-/* Notes that the function at the top is a main chunk of Perilune's own. */
+/* Notes that the function at the top is a main chunk of Perilune's own Lua. */
 static void note_own_chunk(lua_State *L, struct pl_state *s)
 {
     pl_ref_push(L, s->refs.own_chunks);
@@ -454,7 +454,7 @@ static void note_own_chunk(lua_State *L, struct pl_state *s)
     lua_pop(L, 1);
 }
 
-/* What `perilune repl` runs declares a task that talks with it. */
+/* The code of `perilune repl` declares a task that talks with it. */
 static bool is_for_dialogs(const struct pl_state *s, const char *name)
 {
     return !s->in_dialog && strcmp(name, "perilune.repl") == 0;

@@ -1,4 +1,4 @@
-/* Scripts and their modules: which files a PATH names, loading them as text, and require. */
+/* Scripts and their modules: finding the files of a PATH, loading them as text, and require. */
 #pragma once
 
 #include "base/err.h"
@@ -6,28 +6,28 @@
 #include "lua/lerr.h"
 #include "lua/state.h"
 
-/* The files of a PATH: the file itself, a folder's main.lua, or its *.lua but
- * *_spec.lua in name order. Absolute or as given; owned, NULL-terminated. */
+/* The files of a PATH: the file itself, a folder's main.lua, or its *.lua files in name order,
+ * except *_spec.lua. Absolute or as given; owned, NULL-terminated. */
 char **pl_script_find(const char *path, struct pl_err *err);
 void pl_script_free(char **files);
 /* Appends the file's bytes. ENOTFOUND, EIO or ELIMIT with the path in the message. */
 PL_MUST_USE int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
-/* And what the file was when it was opened, before anything was read. Untouched when it was not. */
+/* Also returns the file's stamp when it was opened, before reading. Unchanged if it was not opened.
+ */
 PL_MUST_USE int pl_script_read_stamped(const char *path, struct pl_buf *out,
                                        struct pl_file_stamp *stamp, struct pl_err *err);
 
-/* What was loaded of a file, for the lines that errors show. */
+/* The text of a loaded file, for source lines in errors. */
 struct pl_source_text {
     size_t len;
     char text[];
 };
 
 /* Loads the file's text (never bytecode) and pushes its chunk. reader: the script that requires it;
- * NULL: none, and its folder becomes one that `require` searches. The message of err begins with
- * file:line. */
+ * NULL: none, and `require` will search its folder. The message of err begins with file:line. */
 PL_MUST_USE int pl_script_load(struct pl_state *s, const char *path, const char *reader,
                                struct pl_err *err);
-/* The text of a line of something loaded, without white space around it. */
+/* The text of a line of a loaded file, without surrounding white space. */
 bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out);
 
 /* require of scripts; host.read_file. */

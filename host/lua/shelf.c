@@ -1,11 +1,11 @@
-/* Finds the document and the level behind a table that is not filled yet. Several small objects
- * share one userdata; it goes when the last table of it has gone. Tables are found by address,
- * which the collector does not change. */
+/* Finds the document and the level of an unfilled table. Several small objects share one userdata;
+ * it is freed when its last table is gone. Tables are found by address, which the collector does
+ * not change. */
 #include "lua/shelf.h"
 
 #include "base/alloc.h"
 
-#define MOST_BYTES  ((size_t)64 << 10) /* of documents: over it the next one has another shelf */
+#define MOST_BYTES  ((size_t)64 << 10) /* of documents: beyond it the next one gets a new shelf */
 #define MORE_LEVELS 16
 
 struct pl_more_levels {
@@ -60,7 +60,7 @@ struct pl_level *pl_shelf_at(struct pl_shelf *shelf, double number)
 struct pl_level *pl_shelf_add(struct pl_shelf *shelf, const void *table, unsigned flags,
                               struct pl_node node, unsigned *number)
 {
-    struct pl_level *level = pl_shelf_find(shelf, table); /* then that one is gone */
+    struct pl_level *level = pl_shelf_find(shelf, table); /* then that table is gone */
     if (level == NULL)
         level = new_level(shelf, table);
     *number = shelf->level_count - 1;

@@ -1,24 +1,23 @@
-/* Where the documents of objects lie that are not filled (lazy.h), with what is known of their
- * levels.
+/* Holds the documents of objects that are not filled (lazy.h), with the state of their levels.
  *
- * A userdata costs the call of its finalizer and a look of the collector at each cycle: of a small
- * object as much as its tables cost. So a few objects that are pushed one after the other share
- * one, which goes when none of them is left. Private to host/lua. */
+ * A userdata costs a call of its finalizer and some work of the collector in each cycle: for a
+ * small object as much as its tables. So a few objects that are pushed one after the other share
+ * one userdata, which is freed when none of them is left. Private to host/lua. */
 #pragma once
 
 #include "lua/state.h"
 #include "value/doc.h"
 
 #define PL_SHELF_DOCS   4
-#define PL_SHELF_LEVELS 24 /* more are allocated */
+#define PL_SHELF_LEVELS 24 /* further levels are allocated */
 
-/* A level that is not filled. Lives on the shelf of its document. */
+/* An unfilled level. It lies on the shelf of its document. */
 struct pl_level {
     struct pl_node node;
-    uint64_t taken; /* bit i: member i is an entry of the table, or was */
-    unsigned flags; /* the object's */
+    uint64_t taken; /* bit i: member i is or was an entry of the table */
+    unsigned flags; /* flags of the object */
 };
-#define PL_LEVEL_TAKEN 64 /* a read of a member from this one on fills the level */
+#define PL_LEVEL_TAKEN 64 /* reading this member or a later one fills the level */
 
 static inline bool pl_level_has_taken(const struct pl_level *level, size_t member)
 {
@@ -32,29 +31,28 @@ struct pl_shelf {
     size_t bytes;                 /* counted in the state's `pinned` */
     struct pl_more_levels **more; /* owned, `more_count` of them */
     size_t more_count;
-    const void *tables[PL_SHELF_LEVELS]; /* whose levels the first are; never followed */
+    const void *tables[PL_SHELF_LEVELS]; /* tables of the first levels; never dereferenced */
     struct pl_level levels[PL_SHELF_LEVELS];
 };
 
 void pl_shelf_open(struct pl_state *s);
-/* Puts the document on the open shelf, or on a new one, with a reference of its own; pushes that
- * shelf. */
+/* Puts the document on the open shelf, or on a new one, with a new reference; pushes that shelf. */
 void pl_shelf_push(lua_State *L, struct pl_state *s, struct pl_doc *doc);
-/* The next document lies on another one. */
+/* The next document gets a new shelf. */
 void pl_shelf_close(struct pl_state *s);
-/* The level of that table, which is new. flags: the object's. number: of the newest level. */
+/* Adds the level of a new table. flags: the object's. number: of the newest level. */
 struct pl_level *pl_shelf_add(struct pl_shelf *shelf, const void *table, unsigned flags,
                               struct pl_node node, unsigned *number);
 /* The level of that number; NULL: there is none. */
 struct pl_level *pl_shelf_at(struct pl_shelf *shelf, double number);
 
-/* Will pl_shelf_find find it? Else its table has to say its number. */
+/* Whether pl_shelf_find will find it. Otherwise its table has to store its number. */
 static inline bool pl_shelf_knows(const struct pl_shelf *shelf, const struct pl_level *level)
 {
     return level >= shelf->levels && level < shelf->levels + PL_SHELF_LEVELS;
 }
 
-/* By its table, which says no more than that while it may be gone. The latest is the likeliest. */
+/* Finds a level by its table's address; the table itself may be gone. Searches from the latest. */
 static inline struct pl_level *pl_shelf_find(struct pl_shelf *shelf, const void *table)
 {
     unsigned i = shelf->level_count < PL_SHELF_LEVELS ? shelf->level_count : PL_SHELF_LEVELS;

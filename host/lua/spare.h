@@ -1,5 +1,5 @@
-/* Small blocks that LuaJIT has given back, kept for its next ones of the same size: its own
- * allocator, which joins and splits them each time, takes several times as long. One a state.
+/* Small blocks that LuaJIT has freed, kept for its next allocations of the same size. LuaJIT's own
+ * allocator joins and splits blocks each time and takes several times as long. One for each state.
  *
  * All blocks come from that allocator and can go back to it at any time. */
 #pragma once
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <lua.h>
 
-#define PL_SPARE_BLOCK ((size_t)2048)    /* larger ones are not kept */
-#define PL_SPARE_BYTES ((size_t)1 << 20) /* at most so much is */
+#define PL_SPARE_BLOCK ((size_t)2048)    /* larger blocks are not kept */
+#define PL_SPARE_BYTES ((size_t)1 << 20) /* limit of kept bytes */
 
 struct pl_spare {
     struct pl_spare *next;
@@ -25,7 +25,7 @@ static inline bool pl_spares_fits(size_t size)
     return size <= PL_SPARE_BLOCK && size % sizeof(struct pl_spare) == 0 && size != 0;
 }
 
-/* One of exactly this size, or NULL. */
+/* A block of exactly this size, or NULL. */
 static inline void *pl_spares_take(struct pl_spares *spares, size_t size)
 {
     if (!pl_spares_fits(size))
@@ -38,7 +38,7 @@ static inline void *pl_spares_take(struct pl_spares *spares, size_t size)
     return spare;
 }
 
-/* False when the caller has to give it back. */
+/* False when the caller has to free it. */
 static inline bool pl_spares_keep(struct pl_spares *spares, void *block, size_t size)
 {
     if (!pl_spares_fits(size) || spares->bytes > PL_SPARE_BYTES - size)
@@ -50,5 +50,5 @@ static inline bool pl_spares_keep(struct pl_spares *spares, void *block, size_t 
     return true;
 }
 
-/* Gives all of them back. */
+/* Frees all of them. */
 void pl_spares_drop(struct pl_spares *spares, lua_Alloc alloc, void *alloc_data);

@@ -1,5 +1,5 @@
-/* One Lua state and what C has to know about it. Private to host/lane; the state's
- * own thread. Functions that scripts can reach carry it as their first upvalue. */
+/* One Lua state and the data that C keeps about it. Used by the state's own thread. Functions that
+ * scripts can reach have it as their first upvalue. */
 #pragma once
 
 #include "lua/limit.h"
@@ -36,46 +36,47 @@ enum pl_phase {
 
 /* References in the registry. */
 struct pl_refs {
-    int lazy_meta;   /* metatable of tables that are not filled yet */
+    int lazy_meta;   /* metatable of unfilled tables */
     int array_meta;  /* metatable that marks arrays */
     int number_meta; /* metatable of perilune.number */
     int error_meta;  /* metatable of error tables, filled by lua/perilune */
     int box_meta;    /* metatable of document boxes */
-    int shelf_meta;  /* metatable of what holds the documents of levels */
-    int shelf;       /* the one that the next document is put on, or false */
+    int shelf_meta;  /* metatable of shelves */
+    int shelf;       /* the shelf for the next document, or false */
     int batch_meta;  /* metatable of the results of a list */
     int kinds;       /* weak: text -> struct pl_kind */
     int bases;       /* weak: object -> box of the document it was read from */
-    int secrets;     /* weak: tables whose values are a Secret's */
+    int secrets;     /* weak: tables with values of a Secret */
     int ffi;         /* kept alive: without it LuaJIT's int64 constructor crashes */
     int new_int64;   /* () -> a fresh int64_t */
     int cdata_class; /* (cdata) -> 1 int64, 2 uint64, nil */
     int loaded;      /* modules by their path */
     int host;        /* perilune.host */
-    int own_globals; /* what Perilune's own Lua sees, whatever scripts do to the others */
-    int own_chunks;  /* weak: main chunks of Perilune's own Lua, which alone get perilune.host */
-    int run_threads; /* weak: coroutines of runs, which no script may resume */
+    int own_globals; /* globals for Perilune's own Lua, independent of changes by scripts */
+    int own_chunks;  /* weak: main chunks of Perilune's own Lua; only these get perilune.host */
+    int run_threads; /* weak: coroutines of runs, which scripts must not resume */
     int traced;      /* weak: error values of script coroutines -> traceback text */
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
     int blamed;      /* the script's function that is being asked, in PL_PHASE_MAP */
-    int unread_meta; /* metatable of contexts that nobody has looked into */
-    /* The prelude's: makes what reconciles are called with. */
+    int unread_meta; /* metatable of unread contexts */
+    /* Of the prelude: makes the arguments of reconciles. */
     int new_arguments;
 };
 
-/* What those above give a state: this layer knows neither lanes nor what scripts may call. Each on
- * the state's thread; a state without hooks has no perilune.host. */
+/* Functions that higher layers give a state, since this layer knows neither lanes nor the API of
+ * scripts. Each is called on the state's thread; a state without hooks has no perilune.host. */
 struct pl_state_hooks {
-    void (*open)(struct pl_state *s);  /* when the state is made, before the next one */
+    void (*open)(struct pl_state *s);  /* when the state is created, before the next function */
     void (*close)(struct pl_state *s); /* when it ends */
     void (*push_host)(lua_State *L, struct pl_state *s); /* pushes perilune.host */
-    /* Runs the sandbox's part that is written in Lua; takes cjson from the top of the stack. */
+    /* Runs the part of the sandbox that is written in Lua; takes cjson from the top of the stack.
+     */
     void (*prepare)(lua_State *L, struct pl_state *s);
-    /* Fills a run's context, at this absolute index, that nobody has looked into. */
+    /* Fills an unread context of a run, at this absolute index. */
     void (*fill)(lua_State *L, struct pl_state *s, int index);
-    /* Pushes the script's function that the running task was begun with, or nothing: false. */
+    /* Pushes the script's function with which the running task began; false: pushes nothing. */
     bool (*push_blamed)(lua_State *L, struct pl_state *s);
     void (*told_read)(struct pl_state *s); /* a script has read a file that is new to the origin */
 };
@@ -84,34 +85,34 @@ struct pl_state {
     const struct pl_state_hooks *hooks; /* borrowed for life; never NULL, see sandbox.c */
     lua_State *L;                       /* owned when `own`: the main thread */
     bool own;
-    bool eager;     /* fill every table at once: no wrapped pairs here (spec module) */
+    bool eager;     /* fill every table at once: pairs is not wrapped here (spec module) */
     bool unsafe;    /* --unsafe-stdlib */
     bool own_code;  /* see pl_own_load */
-    bool in_dialog; /* what runs here talks with `perilune repl` */
+    bool in_dialog; /* the code talks with `perilune repl` */
     enum pl_phase phase;
-    struct pl_lane *lane; /* back-pointer; NULL: no cluster behind it */
-    struct pl_co *task;   /* running now; NULL outside of runs */
-    int asking;           /* outside of runs: controller whose event is being looked at; -1 */
+    struct pl_lane *lane; /* back-pointer; NULL: without a cluster */
+    struct pl_co *task;   /* the running task; NULL outside of runs */
+    int asking;           /* outside of runs: controller whose event is being evaluated; -1 */
     struct pl_refs refs;
-    /* Identities of metatables. */
+    /* Addresses of metatables. */
     const void *lazy_meta, *array_meta, *number_meta, *box_meta, *shelf_meta, *unread_meta;
     struct pl_limits limits;
     size_t memory_limit;
-    struct pl_secrets secrets; /* values of Secrets that runs have read */
-    size_t pinned;             /* bytes of documents that boxes hold */
-    size_t pins;               /* bytes they took since the last pl_state_pay */
-    size_t pins_kept;          /* of `pinned`, what the last collection left */
-    struct pl_map sources;     /* "path" -> struct pl_source_text: what was loaded */
-    struct pl_map roots;       /* folders of scripts -> non-NULL */
-    struct pl_origin *origin;  /* counted: what scripts read goes through it; NULL: nobody cares */
-    const char *script;        /* being loaded or last run, for messages; borrowed */
-    struct pl_declared *declared; /* owned; what this state's scripts declared */
+    struct pl_secrets secrets;    /* values of Secrets that runs have read */
+    size_t pinned;                /* bytes of documents in boxes */
+    size_t pins;                  /* bytes added since the last pl_state_pay */
+    size_t pins_kept;             /* of `pinned`: the rest after the last collection */
+    struct pl_map sources;        /* "path" -> struct pl_source_text: loaded files */
+    struct pl_map roots;          /* folders of scripts -> non-NULL */
+    struct pl_origin *origin;     /* counted: scripts read through it; NULL: directly */
+    const char *script;           /* being loaded or last run, for messages; borrowed */
+    struct pl_declared *declared; /* owned; declarations of this state's scripts */
     const char *version;          /* borrowed */
     struct pl_metrics *metrics;   /* borrowed; NULL: none, declaring one raises */
     uint64_t generation;
     struct pl_doc *config;        /* counted; NULL: {} */
     const struct pl_clock *clock; /* borrowed for life; NULL: the system's */
-    bool seeded;                  /* what scripts draw comes from: */
+    bool seeded;                  /* seeded random numbers for scripts: */
     struct pl_rand rand;
 };
 
@@ -130,7 +131,7 @@ static inline void pl_ref_push(lua_State *L, int ref)
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
 }
 
-/* Borrowed: until the value leaves the stack. */
+/* Borrowed while the value is on the stack. */
 static inline struct pl_slice pl_lua_slice(lua_State *L, int index)
 {
     size_t len = 0;
@@ -143,7 +144,7 @@ static inline void pl_lua_push(lua_State *L, struct pl_slice text)
     lua_pushlstring(L, text.ptr ? text.ptr : "", text.len);
 }
 
-/* Sets field = text in the table at the top; nothing where there is no text. */
+/* Sets field = text in the table at the top; does nothing without a text. */
 static inline void pl_lua_set(lua_State *L, const char *field, struct pl_slice text)
 {
     if (text.len == 0)
@@ -163,5 +164,5 @@ static inline void pl_meta_hide(lua_State *L)
 }
 /* A reference to a new table that does not keep its keys ("k") or values ("v") alive. */
 int pl_weak_ref(lua_State *L, const char *mode);
-/* Chunk names of Perilune's own Lua begin with this; such frames are not shown. */
+/* Prefix of chunk names of Perilune's own Lua; their frames are not shown. */
 #define PL_OWN_CHUNK "=perilune:"

@@ -1,5 +1,5 @@
-/* --config, and files that are read whole: with a limit, and with the reason when they cannot be.
- */
+/* --config, and files that are read as a whole: with a limit, and with the reason when they cannot
+ * be read. */
 #include "reload/config.h"
 
 #include "format/yaml.h"

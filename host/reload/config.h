@@ -1,13 +1,13 @@
-/* The file of --config, and files that are read whole. */
+/* The file of --config, and files that are read as a whole. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "value/doc.h"
 
-/* The text of --config, appended as far as it could be read. */
+/* Appends the text of --config, as far as it could be read. */
 PL_MUST_USE int pl_config_read(const char *path, struct pl_buf *text, struct pl_err *err);
-/* That text, read from path: one YAML mapping, or NULL when it is empty. */
+/* Decodes that text, read from path: one YAML mapping, or NULL when it is empty. */
 PL_MUST_USE int pl_config_decode(const char *path, struct pl_slice text, struct pl_doc **config,
                                  struct pl_err *err);
 /* The file's content, at most `limit` bytes. 0 or EIO/ELIMIT with the reason. */

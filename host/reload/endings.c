@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "serve/view.h"
 
-#define CLOSING_MAX 2 /* more are hurried */
+#define CLOSING_MAX 2 /* beyond this, the oldest are hurried */
 
 static void on_endings_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
@@ -27,7 +27,8 @@ void pl_endings_add(struct pl_endings *endings, struct pl_generation *generation
     pl_generation_close(generation, endings->grace_ns, on_endings_closed, endings);
 }
 
-/* What is over and cannot be joined, as a lane of it is stuck, does not count. */
+/* A generation that has ended but cannot be joined, as one of its lanes is stuck, does not count.
+ */
 bool pl_endings_make_room(struct pl_endings *endings)
 {
     struct pl_generation *oldest = NULL;

@@ -1,5 +1,5 @@
-/* Generations of scripts that end: each closes on its own threads and is freed when that is done.
- * I/O thread. */
+/* Generations of scripts that are ending: each closes on its own threads and is then freed. I/O
+ * thread. */
 #pragma once
 
 #include "bind/generation.h"
@@ -7,16 +7,17 @@
 struct pl_view;
 
 struct pl_endings {
-    struct pl_view *view; /* borrowed: shows their lanes no longer */
-    int64_t grace_ns;     /* for runs that are under way */
+    struct pl_view *view; /* borrowed: stops showing their lanes */
+    int64_t grace_ns;     /* grace period of their runs */
     struct pl_generation **items;
     size_t count;
 };
 
 /* Takes the generation; accepts NULL. */
 void pl_endings_add(struct pl_endings *endings, struct pl_generation *generation);
-/* May another one begin? A few end at a time: one that has to make room gets no grace. */
+/* Whether another generation may be loaded. Only a few may be ending at a time: the oldest of too
+ * many loses its grace period. */
 bool pl_endings_make_room(struct pl_endings *endings);
 void pl_endings_forget(struct pl_endings *endings, const struct pl_controller *controller);
-/* Destroys what has not ended by itself. */
+/* Destroys the generations that have not ended. */
 void pl_endings_deinit(struct pl_endings *endings);

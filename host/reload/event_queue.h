@@ -1,5 +1,5 @@
-/* Events of a table of states: what an answer's effects tell is answered after it, so that each
- * answer sees a state that is at rest. An event that waits already says it all: the queue never
+/* Events of a table of states. Events that an answer's effects cause are queued and answered after
+ * it, so that each answer sees a state at rest. A repeated event adds nothing, so the queue never
  * holds more than one of each. One thread. */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PL_EVENT_QUEUE_MAX 32 /* events are numbers below */
+#define PL_EVENT_QUEUE_MAX 32 /* events are less than this */
 
 struct pl_event_queue {
     bool busy;
@@ -16,7 +16,7 @@ struct pl_event_queue {
     uint8_t items[PL_EVENT_QUEUE_MAX];
 };
 
-/* True: the caller answers until pl_event_queue_next has no more. */
+/* True: the caller has to answer events until pl_event_queue_next returns -1. */
 static inline bool pl_event_queue_add(struct pl_event_queue *queue, int event)
 {
     bool busy = queue->busy;
@@ -26,7 +26,7 @@ static inline bool pl_event_queue_add(struct pl_event_queue *queue, int event)
     return !busy;
 }
 
-/* -1: no more. */
+/* -1: empty. */
 static inline int pl_event_queue_next(struct pl_event_queue *queue)
 {
     queue->busy = queue->count > 0;

@@ -1,5 +1,5 @@
-/* Everything here may block, on a file system that does not answer for ever: it touches nothing but
- * the look, and origins, which have locks of their own. */
+/* All functions may block for ever, on a file system that does not answer: they touch only the
+ * look, and origins, which have their own locks. */
 #include "reload/look.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The path, or what is missing of it: the first step below a folder that is there. Owned. */
+/* The path or, if it does not exist, its first missing step below an existing folder. Owned. */
 static char *watchable(const char *path)
 {
     char *part = pl_strdup(path);
@@ -80,7 +80,7 @@ static void look_read_config(struct pl_look *look)
     pl_origin_is_file(look->config_origin, NULL, look->config);
 }
 
-/* Watches first, so that no change falls between. */
+/* Starts watching first, so that no change is missed. */
 void pl_look_run(struct pl_look *look)
 {
     look_watch(look, look->running);

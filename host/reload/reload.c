@@ -1,5 +1,5 @@
-/* An attempt to load the scripts anew: it carries out what the state says (reload_state.h), and
- * tells it what came of that. Nothing here decides what follows what. */
+/* One attempt to reload the scripts: it carries out the effects of the state (reload_state.h), and
+ * reports their results to it. The state alone decides what follows. */
 #include "reload/reload_impl.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ bool pl_reload_is_stopping(const struct pl_reload *reload)
     return reload->stopped || pl_manager_is_stopping(reload->o.manager);
 }
 
-/* ---- who waits ---- */
+/* ---- waiting callers ---- */
 
 void pl_reload_tell_waits(struct pl_list *waits, enum pl_reload_result result, const char *message)
 {
@@ -92,7 +92,7 @@ void pl_reload_on_read(void *arg)
         pl_reload_tell(reload, PL_RELOAD_READ);
 }
 
-/* ---- what is not taken ---- */
+/* ---- refusals ---- */
 
 void pl_reload_set_refused(struct pl_reload *reload, struct pl_origin *origin)
 {
@@ -166,7 +166,7 @@ static void reload_drop(void *arg)
     pl_endings_add(&reload->endings, next);
 }
 
-/* Nothing is to be loaded: what runs is what is there. */
+/* There is nothing to load: the running scripts are those on disk. */
 static void reload_settle(void *arg, bool asked)
 {
     struct pl_reload *reload = arg;
@@ -216,7 +216,7 @@ static void on_reload_loaded(void *arg, struct pl_generation *generation,
     pl_reload_tell(reload, PL_RELOAD_LOADED);
 }
 
-/* Nothing else was read: until it changes there is nothing to try. */
+/* Only the config was read: until it changes there is nothing to try. */
 static void refuse_config(struct pl_reload *reload)
 {
     struct pl_origin *origin = reload->config.origin;
@@ -227,7 +227,7 @@ static void refuse_config(struct pl_reload *reload)
     pl_origin_unref(origin);
 }
 
-/* Of what the last look has read. */
+/* Decodes the config of the last look. */
 static bool decode_config(struct pl_reload *reload, struct pl_doc **config)
 {
     reload->wrong = reload->config.err;
@@ -375,7 +375,7 @@ void pl_reload_controller_gone(void *arg, const struct pl_controller *controller
     pl_endings_forget(&reload->endings, controller);
 }
 
-/* ---- what is going on ---- */
+/* ---- status ---- */
 
 void pl_reload_status(const struct pl_reload *reload, struct pl_reload_status *out)
 {

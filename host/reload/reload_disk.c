@@ -1,5 +1,5 @@
-/* The scripts' files: what changed is heard here, and compared on another thread. One look at a
- * time, as the state says; nothing here waits for one. */
+/* The scripts' files: receives file events, and compares the files on another thread. One look at a
+ * time, as the state requests; no function here waits for one. */
 #include "reload/reload_impl.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ static struct pl_look *new_look(const struct pl_reload *reload)
     return look;
 }
 
-/* For the load that may follow. */
+/* Keeps it for the load that may follow. */
 static void keep_config(struct pl_reload *reload, struct pl_look *look)
 {
     pl_buf_deinit(&reload->config.text);
@@ -53,7 +53,7 @@ static enum pl_reload_event event_of(const struct pl_look *look)
                               : PL_RELOAD_IS_NEW;
 }
 
-/* Files that are watched from now on are watched before the state hears what was found. */
+/* New files are watched before the state gets the result. */
 static void on_reload_disk_looked(void *arg)
 {
     struct pl_look *look = arg;

@@ -1,6 +1,6 @@
-/* The table at the end is the whole of it: a row for each state, an answer for each event. An
+/* The table at the end contains all decisions: a row for each state, an answer for each event. An
  * answer has its effects and returns the next state. Answers never call each other through events:
- * what an effect tells is queued, so that each answer sees a state that is at rest. */
+ * events of an effect are queued, so that each answer sees a state at rest. */
 #include "reload/reload_state.h"
 
 #include "base/base.h"
@@ -35,7 +35,7 @@ static void note_change(struct pl_reload_state *s)
     s->last_ns = at;
 }
 
-/* When the burst is over, or cut. */
+/* The end of the burst, or the time when it is cut. */
 static int64_t burst_end(const struct pl_reload_state *s)
 {
     int64_t quiet = reload_state_now(s) + PL_RELOAD_QUIET_NS,
@@ -60,7 +60,8 @@ static enum pl_reload_at wait_for_quiet(struct pl_reload_state *s)
     return wait_until(s, burst_end(s));
 }
 
-/* It changed while it was compared, and was found to need nothing: perhaps too early. */
+/* There was a change while it was compared, and the comparison found nothing to do: possibly too
+ * early. */
 static enum pl_reload_at wait_and_look(struct pl_reload_state *s)
 {
     s->first_ns = 0;
@@ -78,7 +79,7 @@ static enum pl_reload_at wait_to_watch(struct pl_reload_state *s)
     return s->watches ? wait_until(s, reload_state_now(s) + PL_RELOAD_QUIET_NS) : s->at;
 }
 
-/* ---- while something is under way ---- */
+/* ---- during an attempt ---- */
 
 static enum pl_reload_at remember_change(struct pl_reload_state *s)
 {
@@ -93,7 +94,7 @@ static enum pl_reload_at remember_asked(struct pl_reload_state *s)
     return s->at;
 }
 
-/* It began before. */
+/* The comparison began before the change. */
 static enum pl_reload_at look_once_more(struct pl_reload_state *s)
 {
     s->stale = true;
@@ -116,7 +117,7 @@ static enum pl_reload_at rest(struct pl_reload_state *s)
     return PL_RELOAD_IDLE;
 }
 
-/* What runs or what was refused is another one: its files are to be watched. */
+/* The running or refused scripts have changed: their files have to be watched. */
 static enum pl_reload_at end_attempt(struct pl_reload_state *s)
 {
     bool looking = s->at == PL_RELOAD_PREPARE_LOOK;
@@ -144,7 +145,7 @@ static enum pl_reload_at reload_state_apply(struct pl_reload_state *s)
     return end_attempt(s);
 }
 
-/* Who asked while it was under way is answered by the attempt that follows. */
+/* Requesters are answered by the attempt that follows. */
 static void reload_state_drop(struct pl_reload_state *s)
 {
     s->asked = s->asked || s->again;
@@ -221,7 +222,7 @@ static enum pl_reload_at go_on_preparing(struct pl_reload_state *s)
     return PL_RELOAD_PREPARE;
 }
 
-/* ---- what was loaded ---- */
+/* ---- loaded scripts ---- */
 
 static enum pl_reload_at reload_state_check(struct pl_reload_state *s)
 {

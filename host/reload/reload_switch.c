@@ -1,5 +1,5 @@
-/* Which generation runs: the switch to what was prepared, its guard, and the way back. The one
- * before is kept while the guard watches, and closed when it is content. */
+/* The running generation: the switch to a prepared one, its guard, and the rollback. The previous
+ * generation is kept during the guard, and closed when the guard is content. */
 #include "reload/reload_impl.h"
 
 #include "base/alloc.h"
@@ -50,7 +50,7 @@ static void begin_guard(struct pl_reload *reload, struct pl_generation *before)
     if (reload->good == NULL) {
         reload->good = before;
     } else {
-        /* it was on trial itself, and made room for the newest */
+        /* it was under guard itself, and is replaced by the newest */
         pl_endings_add(&reload->endings, before);
     }
     pl_guard_begin(&reload->guard, pl_loop_now(reload->o.loop));
@@ -78,12 +78,12 @@ static void on_roll_back(struct pl_timer *timer)
     reload->refused_ns = pl_reload_wall(reload);
     pl_reload_tell_news(reload, PL_NEWS_ROLLED_BACK, pl_slice_z(reload->refusal));
     pl_endings_add(&reload->endings, bad);
-    pl_reload_tell(
-        reload, PL_RELOAD_BACK); /* what is prepared was compared with what does not run any more */
+    pl_reload_tell(reload, PL_RELOAD_BACK); /* the prepared scripts were compared with a generation
+                                               that does not run any more */
     pl_reload_tell_waits(&reload->guarded_waits, PL_RELOAD_ROLLED_BACK, reload->refusal);
 }
 
-/* From inside the end of a run: what follows happens later. */
+/* Called inside the end of a run: the consequences follow later. */
 void pl_reload_on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
 {
     struct pl_reload *reload = arg;

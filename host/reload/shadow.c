@@ -1,5 +1,5 @@
-/* Does what the table in shadow_state.c says: here are the actions, there are the decisions. A
- * shadow never writes and never takes over; every way out of it ends in close_generation. */
+/* Carries out the effects of the table in shadow_state.c, which makes the decisions. A shadow never
+ * writes and never takes over; every end goes through close_generation. */
 #include "reload/shadow.h"
 
 #include "base/alloc.h"
@@ -28,12 +28,12 @@ struct pl_shadow {
     struct actor *actors;             /* owned array */
     size_t actor_count;
     struct pl_shadow_report report;
-    struct pl_err wrong; /* why it may have to end */
-    struct pl_err err;   /* why it ended; code 0: as it should */
-    const char *reason;  /* literal, of an end as it should be */
+    struct pl_err wrong; /* the error that may end it */
+    struct pl_err err;   /* the error that ended it; code 0: a regular end */
+    const char *reason;  /* literal, for a regular end */
     int64_t began_ns, ended_ns;
     struct pl_timer limit, poll;
-    void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err); /* NULL: nobody */
+    void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err); /* NULL: none */
     void *hear_arg;
 };
 
@@ -42,7 +42,7 @@ static struct pl_timers *shadow_timers_of(const struct pl_shadow *shadow)
     return pl_loop_timers(shadow->o.loop);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 void pl_shadow_listen(struct pl_shadow *shadow,
                       void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err),
@@ -276,7 +276,7 @@ static void on_compared(void *arg, const struct pl_rehearsed *rehearsed)
         return;
     pl_shadow_report_add(&shadow->report, actor->name, rehearsed);
     bool enough = shadow->request.keys > 0 && shadow->report.keys >= (uint64_t)shadow->request.keys;
-    if (enough && !pl_timer_is_active(&shadow->poll)) /* not from inside the end of a run */
+    if (enough && !pl_timer_is_active(&shadow->poll)) /* not inside the end of a run */
         start_poll(shadow, pl_loop_now(shadow->o.loop));
 }
 
@@ -422,7 +422,7 @@ static int shadow_load(struct pl_shadow *shadow, struct pl_err *err)
     if (rc == 0) {
         lanes.count = 1;
         lanes.shadow = true;
-        lanes.metrics = NULL; /* what its scripts count is not what the host does */
+        lanes.metrics = NULL; /* metrics of its scripts are not the host's */
         lanes.config = config;
         lanes.config_path = shadow->o.config;
         lanes.config_text = pl_buf_slice(&text);
@@ -463,7 +463,7 @@ int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *re
     if (rc == 0) {
         shadow_tell(shadow, PL_SHADOW_BEGUN);
     } else {
-        shadow->told = true; /* the caller knows */
+        shadow->told = true; /* the caller knows it */
         shadow_reset(shadow);
     }
     return rc;

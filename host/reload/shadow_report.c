@@ -1,6 +1,6 @@
-/* What a shadow has found: for each key the differences of its last comparison. A later comparison
- * of a key replaces what it says about the same effect; a key without any difference left is
- * forgotten. Keys, differences and bytes are limited, and what did not fit is counted. */
+/* The findings of a shadow: for each key the differences of its last comparison. A later comparison
+ * of a key replaces the finding about the same effect; a key without differences is forgotten.
+ * Keys, differences and bytes are limited, and those beyond the limits are counted. */
 #include "reload/shadow_report.h"
 
 #include "base/alloc.h"
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARED_MAX 200000 /* keys that are told apart */
+#define COMPARED_MAX 200000 /* limit of distinct keys */
 
 struct subject {
     char *controller, *key; /* owned */
-    char *error;            /* owned: why the candidate fails; NULL: it does not */
+    char *error;            /* owned: the candidate's error; NULL: none */
     struct difference {
         char *what;         /* owned */
         struct pl_doc *doc; /* owned */
-        bool both;          /* each did something */
+        bool both;          /* both runs have the effect */
     } * differences;
     size_t count;
 };
@@ -58,7 +58,7 @@ void pl_shadow_report_deinit(struct pl_shadow_report *report)
 struct adding {
     struct pl_shadow_report *report;
     struct subject *subject;  /* NULL: there is no room for it */
-    struct pl_secrets hidden; /* owned: what either run has read of Secrets */
+    struct pl_secrets hidden; /* owned: values of Secrets that either run has read */
 };
 
 static struct difference *shadow_report_find(const struct subject *subject, const char *what)
@@ -88,7 +88,7 @@ static void shadow_report_differs(void *arg, const struct pl_effect *running,
     const char *what = candidate != NULL ? candidate->name : running->name;
     bool both = running != NULL && candidate != NULL;
     const struct difference *known = shadow_report_find(subject, what);
-    /* What the candidate makes of what the running scripts wrote follows from that difference. */
+    /* If both runs had this effect, a later effect of only one follows from that difference. */
     if (known != NULL && known->both && !both)
         return;
     shadow_report_forget(report, subject, what);
@@ -162,7 +162,7 @@ void pl_shadow_report_add(struct pl_shadow_report *report, const char *controlle
     pl_free(name);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 size_t pl_shadow_report_count(const struct pl_shadow_report *report)
 {

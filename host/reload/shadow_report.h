@@ -1,4 +1,4 @@
-/* What a shadow has found so far: the keys whose runs differ. Bounded. I/O thread. */
+/* The findings of a shadow so far: keys whose runs differ. Bounded. I/O thread. */
 #pragma once
 
 #include "base/map.h"
@@ -10,21 +10,21 @@
 
 /* Zero-initialised. */
 struct pl_shadow_report {
-    struct pl_map subjects; /* "controller key" -> what differs, owned */
-    struct pl_map compared; /* keys that were, up to a limit; values are the report */
-    uint64_t keys;          /* of those */
+    struct pl_map subjects; /* "controller key" -> differences, owned */
+    struct pl_map compared; /* compared keys, up to a limit; the values point to the report */
+    uint64_t keys;          /* number of compared keys */
     uint64_t left_out;      /* differences over the limits */
     size_t bytes;
 };
 
 void pl_shadow_report_deinit(struct pl_shadow_report *report);
-/* A difference stays until both do the same there: that neither does anything says nothing. Of two
- * the later counts, but where each did something that is told. */
+/* A difference stays until both runs agree there by doing something. Of two differences the later
+ * one counts, unless the earlier one has an effect of both runs. */
 void pl_shadow_report_add(struct pl_shadow_report *report, const char *controller,
                           const struct pl_rehearsed *rehearsed);
-/* Keys that differ. */
+/* Number of keys that differ. */
 size_t pl_shadow_report_count(const struct pl_shadow_report *report);
 /* In order of controllers and keys, one line each: {"type":"key","controller","key","error",
- * "differences":[...]} with what compare.h builds. The line is borrowed. */
+ * "differences":[...]} with the objects of compare.h. The line is borrowed. */
 void pl_shadow_report_each(const struct pl_shadow_report *report,
                            void (*line)(void *arg, struct pl_doc *line), void *arg);

@@ -1,4 +1,4 @@
-/* The table at the end is the whole of it: a row for each state, an answer for each event. An
+/* The table at the end contains all decisions: a row for each state, an answer for each event. An
  * answer has its effects and returns the next state. */
 #include "reload/shadow_state.h"
 

@@ -1,5 +1,5 @@
-/* The file system for tools, see files.h. Nothing here overwrites a file: what is written is new,
- * and it is on the disk before its final name is. */
+/* The file system for tools, see files.h. No function overwrites a file: written files are new, and
+ * their content is on the disk before they get their final name. */
 #include "tool/files.h"
 
 #include "lua/state.h"

@@ -1,9 +1,9 @@
-/* Runs a tool: a Lua module of Perilune's own in a state of its own.
+/* Runs a tool: one of Perilune's own Lua modules in a separate state.
  *
- * No script is ever loaded into that state, so it has io, os and the compiler; what a tool reads
- * (schemas, manifests, answers of servers) is data and never code. A mistake of the input is an
- * error that names it, raised by tool.fail; any other error of the module is shown with its
- * traceback, as it is a fault of Perilune. */
+ * No script is ever loaded into that state, so it has io, os and the compiler. Input of a tool
+ * (schemas, manifests, answers of servers) is data and never code. An error in the input is
+ * reported by tool.fail with its place; any other error of the module is shown with its traceback,
+ * as it is a bug of Perilune. */
 #include "tool/tool.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
-/* Commands whose work is text: `new`, `rbac`, `manifests`, `types`, `completion` and their like are
- * written in Lua (lua/perilune/tool/), on top of what the command has found out. A tool runs in a
- * Lua state of its own that has all of LuaJIT, since no script is ever loaded into it. The
+/* Commands that produce text: `new`, `rbac`, `manifests`, `types`, `completion` and others are
+ * written in Lua (lua/perilune/tool/) and get their data from the command. A tool runs in a
+ * separate Lua state that has all libraries of LuaJIT, since no script is ever loaded into it. The
  * command's thread; blocking. */
 #pragma once
 
@@ -12,13 +12,13 @@ struct pl_tool {
     const char *module;    /* "perilune.tool.new": returns a function(tool, input) -> exit code */
     const char *command;   /* for messages: "new" */
     const char *version;   /* of perilune; borrowed */
-    struct pl_slice input; /* JSON: what the command was told */
-    /* What the module asks its command for: tool.ask(what, question). Both texts are JSON; the
-     * answer is appended. NULL: the tool asks for nothing. */
+    struct pl_slice input; /* JSON: the command's flags and arguments */
+    /* Questions of the module to its command: tool.ask(what, question). Both texts are JSON; the
+     * answer is appended. NULL: the tool asks nothing. */
     int (*ask)(void *arg, const char *what, struct pl_slice question, struct pl_buf *answer,
                struct pl_err *err);
     void *arg;
 };
 
-/* Runs it. The exit code; what went wrong has been said on stderr. */
+/* Runs it and returns the exit code; errors were printed on stderr. */
 int pl_tool_run(const struct pl_tool *tool);
