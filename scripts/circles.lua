@@ -18,7 +18,7 @@ local known = {
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"
     .. " op_io op_select question" },
   { "lua/script.h", "origin script" },
-  { "net/http_call.h", "http_call http_describe http_error" },
+  { "net/http_call.h", "http_call http_describe http_error http_upgrade" },
   { "net/http_conn.h", "http_conn http_exchange http_parse http_server" },
   { "net/loop_work.h", "loop work" },
   { "object/patch_strategic.h", "patch_strategic patch_strategic_list" },

@@ -13,7 +13,8 @@ struct pl_api_call {
     const char *method;
     struct pl_slice path, query; /* still escaped */
     const char *accept, *content_type, *user_agent, *authorization, *host, *origin;
-    const struct pl_http_header *impersonate; /* Impersonate-* headers, as they came */
+    const char *upgrade, *ws_key, *ws_protocol; /* of a WebSocket handshake; NULL: none */
+    const struct pl_http_header *impersonate;   /* Impersonate-* headers, as they came */
     size_t impersonate_count;
     struct pl_slice body;
 };

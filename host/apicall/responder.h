@@ -14,6 +14,11 @@ struct pl_api_responder_ops {
                   void *arg);
     void (*write)(void *self, struct pl_slice piece);
     void (*end)(void *self);
+    /* Instead of begin: 101, and from now on another protocol, see pl_exchange_upgrade. Pieces are
+     * its bytes. NULL: nothing can be upgraded here. */
+    void (*upgrade)(void *self, const struct pl_http_header *headers, size_t count,
+                    void (*on_bytes)(void *arg, struct pl_slice bytes), void (*on_close)(void *arg),
+                    void *arg);
     /* Of a stream: bytes that the client has not taken yet. */
     size_t (*unread)(void *self);
     /* Calls on_drained(arg of begin) once, later, when nothing is unread any more. */

@@ -42,6 +42,13 @@ static void apiserver_end(void *self)
     pl_exchange_end(self);
 }
 
+static void apiserver_upgrade(void *self, const struct pl_http_header *headers, size_t count,
+                              void (*on_bytes)(void *arg, struct pl_slice bytes),
+                              void (*on_close)(void *arg), void *arg)
+{
+    pl_exchange_upgrade(self, headers, count, on_bytes, on_close, arg);
+}
+
 static size_t unread(void *self)
 {
     return pl_exchange_unread(self);
@@ -58,8 +65,8 @@ static void apiserver_cut(void *self)
 }
 
 static const struct pl_api_responder_ops responder_ops = {
-    apiserver_reply, apiserver_begin,      apiserver_write_piece, apiserver_end,
-    unread,          on_apiserver_drained, apiserver_cut};
+    apiserver_reply,   apiserver_begin, apiserver_write_piece, apiserver_end,
+    apiserver_upgrade, unread,          on_apiserver_drained,  apiserver_cut};
 
 /* The headers by which a request speaks for somebody else: an array to free; NULL: none. */
 static struct pl_http_header *impersonation(const struct pl_exchange *exchange, size_t *count)
@@ -89,6 +96,9 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .authorization = pl_exchange_header(exchange, "authorization"),
         .host = pl_exchange_header(exchange, "host"),
         .origin = pl_exchange_header(exchange, "origin"),
+        .upgrade = pl_exchange_header(exchange, "upgrade"),
+        .ws_key = pl_exchange_header(exchange, "sec-websocket-key"),
+        .ws_protocol = pl_exchange_header(exchange, "sec-websocket-protocol"),
         .body = pl_exchange_body(exchange),
     };
     struct pl_http_header *impersonate = impersonation(exchange, &call.impersonate_count);

@@ -8,6 +8,7 @@
 #include "apiserver/pods.h"
 
 #include "apicall/body.h"
+#include "apiserver/exec.h"
 #include "apiserver/steps.h"
 #include "net/http_server.h"
 #include "object/meta.h"
@@ -336,12 +337,16 @@ int pl_api_pod_connect(struct pl_api_ctx *ctx)
     const struct pl_api_entry *entry = find_container(ctx);
     if (entry == NULL)
         return -1;
+    int code = pl_api_exec(ctx, pl_doc_root(entry->doc));
+    if (code <= 0)
+        return code;
     if (!has_node(entry))
         return pl_api_bad_request(&ctx->status, "pod %.*s does not have a host assigned",
                                   PL_FMT(ctx->request.name));
     return pl_api_fail(&ctx->status, 501, "NotImplemented",
                        "the embedded API server runs no containers: there is nothing to connect to "
-                       "in pod %.*s",
+                       "in pod %.*s (its annotation " PL_API_EXEC_ANNOTATION
+                       " can say what a command answers)",
                        PL_FMT(ctx->request.name));
 }
 

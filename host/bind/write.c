@@ -14,15 +14,27 @@
 /* ---- the request's table: always at index 1 ---- */
 
 static const struct pl_member members[] = {
-    {"verb", LUA_TSTRING},          {"patch_type", LUA_TSTRING},
-    {"kind", LUA_TSTRING},          {"namespace", LUA_TSTRING},
-    {"name", LUA_TSTRING},          {"subresource", LUA_TSTRING},
-    {"field_manager", LUA_TSTRING}, {"field_validation", LUA_TSTRING},
-    {"propagation", LUA_TSTRING},   {"labels", LUA_TSTRING},
-    {"fields", LUA_TSTRING},        {"uid", LUA_TSTRING},
-    {"grace_period", LUA_TNUMBER},  {"resource_version", LUA_TSTRING},
-    {"raw_path", LUA_TSTRING},      {"headers", LUA_TSTRING},
-    {"cluster", LUA_TSTRING},       {NULL, LUA_TNIL},
+    {"verb", LUA_TSTRING},
+    {"patch_type", LUA_TSTRING},
+    {"kind", LUA_TSTRING},
+    {"namespace", LUA_TSTRING},
+    {"name", LUA_TSTRING},
+    {"subresource", LUA_TSTRING},
+    {"field_manager", LUA_TSTRING},
+    {"field_validation", LUA_TSTRING},
+    {"propagation", LUA_TSTRING},
+    {"labels", LUA_TSTRING},
+    {"fields", LUA_TSTRING},
+    {"uid", LUA_TSTRING},
+    {"grace_period", LUA_TNUMBER},
+    {"resource_version", LUA_TSTRING},
+    {"raw_path", LUA_TSTRING},
+    {"headers", LUA_TSTRING},
+    {"cluster", LUA_TSTRING},
+    {"stdin", LUA_TSTRING},
+    {"most", LUA_TNUMBER},
+    {"timeout", LUA_TNUMBER},
+    {NULL, LUA_TNIL},
 };
 
 static struct pl_slice write_text(lua_State *L, const char *name)
@@ -132,6 +144,25 @@ static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 2;
 }
 
+/* {stdout=, stderr=, code=}, or nil, info */
+static int push_exec(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(s);
+    if (!op->out.flag) {
+        lua_pushnil(L);
+        push_info(L, op);
+        return 2;
+    }
+    lua_createtable(L, 0, 3);
+    pl_lua_push(L, pl_buf_slice(&op->out.body));
+    lua_setfield(L, -2, "stdout");
+    pl_lua_push(L, pl_buf_slice(&op->out.blob));
+    lua_setfield(L, -2, "stderr");
+    lua_pushinteger(L, op->out.status);
+    lua_setfield(L, -2, "code");
+    return 1;
+}
+
 /* ---- requests ---- */
 
 static unsigned write_flags_of(const struct pl_kind *kind, struct pl_slice subresource)
@@ -231,6 +262,21 @@ static void set_options(lua_State *L, struct pl_lop *op)
     write->grace_period = grace_period(L);
 }
 
+#define EXEC_MOST    ((int64_t)64 << 20)
+#define EXEC_SECONDS 86400
+
+/* A command, whose PodExecOptions are the body. */
+static void set_exec(lua_State *L, struct pl_lop *op)
+{
+    struct pl_write *write = &op->in.write;
+    write->exec = true;
+    write->input = pl_lop_text(op, write_text(L, "stdin"));
+    write->most = (size_t)pl_clamp(pl_member_number(L, 1, "most", 0), 0, EXEC_MOST);
+    double seconds = pl_member_number(L, 1, "timeout", 0);
+    write->timeout_ns = pl_clamp(seconds * 1000, 0, (int64_t)EXEC_SECONDS * 1000) * PL_MS;
+    op->push = push_exec;
+}
+
 static int write_object(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -267,6 +313,8 @@ static int write_object(lua_State *L)
     };
     set_target(L, s, op);
     set_options(L, op);
+    if (flag(L, "exec") && body != NULL)
+        set_exec(L, op);
     return pl_co_wait(L, s, op);
 }
 

@@ -229,6 +229,7 @@ static void send_request(struct pl_attempt *attempt)
         .may_send = attempt_may_send,
         .may_send_arg = attempt,
         .fence = spec->fence,
+        .upgrade = spec->upgrade,
     };
     client->distrusted_lanes &= ~bit;
     attempt->call =
@@ -286,6 +287,11 @@ struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_at
         fail_later(attempt);
     }
     return attempt;
+}
+
+void pl_attempt_send(struct pl_attempt *attempt, struct pl_slice bytes)
+{
+    attempt->transport.ops->send(attempt->transport.self, attempt->call, bytes);
 }
 
 void pl_attempt_cancel(struct pl_attempt *attempt)

@@ -64,6 +64,7 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
 {
     struct pl_client *client = PL_NEW(struct pl_client);
     client->timers = options->timers;
+    client->rand = options->rand;
     client->waits = options->waits;
     client->loop = options->loop;
     if (pl_client_configure(client, options->config, err) != 0) {

@@ -19,6 +19,7 @@
 
 struct pl_client;
 struct pl_decode_thread;
+struct pl_exec_result;
 struct pl_op;
 
 struct pl_client_options {
@@ -87,6 +88,12 @@ struct pl_call {
     struct pl_slice query; /* of a GET: more parameters, escaped: "container=web&tailLines=10" */
     bool takes_text;       /* of a GET: a text answer is accepted, see pl_answer.text */
     struct pl_doc *body;   /* a reference is taken; NULL: none */
+    /* With CREATE of pods/exec, whose body is a PodExecOptions: the command runs, over WebSocket,
+     * and pl_answer.exec is its result. It is asked once: no attempt follows one that may have run.
+     */
+    bool exec;
+    struct pl_slice input; /* of exec: its stdin; copied; ptr NULL: none */
+    size_t most;           /* of exec: bytes of stdout and stderr together */
     enum pl_patch_type patch_type;
     struct pl_slice labels, fields; /* selectors in text form */
     struct pl_slice shards;         /* LIST: shardSelector */
@@ -126,6 +133,7 @@ struct pl_answer {
     /* With takes_text: an answer that is not JSON but text, at most PL_SCAN_BYTES, may be "";
      * borrowed. ptr NULL: the answer is a document. */
     struct pl_slice text;
+    const struct pl_exec_result *exec; /* of exec that did not fail; borrowed */
     /* The server's warnings, "text\0" each; borrowed; empty: none. */
     struct pl_slice warnings;
     /* LIST: its objects; the callback may move them out; doc is the list without them. Each has

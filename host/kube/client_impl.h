@@ -24,6 +24,7 @@ struct pl_probe {
 struct pl_client {
     struct pl_transport transport;
     struct pl_timers *timers;
+    struct pl_rand *rand;
     struct pl_waits *waits; /* NULL: none */
     const struct pl_kubeconfig *config;
     struct pl_loop *loop; /* NULL: no exec plugins */
@@ -85,6 +86,7 @@ struct pl_attempt_spec {
     size_t max_response;
     bool long_response;
     bool fresh_connection;
+    bool upgrade;
     int lane;
     bool (*may_send)(void *arg);
     void *may_send_arg;
@@ -101,6 +103,8 @@ struct pl_attempt_ops {
 
 struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
                                     const struct pl_attempt_ops *ops, void *owner);
+/* Of one that was upgraded: see the transport's send. */
+void pl_attempt_send(struct pl_attempt *attempt, struct pl_slice bytes);
 /* The owner is not called again. It may be called inside the owner's callbacks (except on_done,
  * after which the attempt does not exist). Accepts NULL. */
 void pl_attempt_cancel(struct pl_attempt *attempt);

@@ -5,11 +5,14 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "kube/decode_thread.h"
+#include "kube/exec.h"
 #include "kube/status.h"
 #include "kube/warning.h"
+#include "net/websocket.h"
 
 #define MAX_RETRIES 10 /* rule 152 */
 #define RECONNECT   (1 * PL_SECOND)
+#define CLOSE_NS    (1 * PL_SECOND)
 /* Lists are decoded while they arrive, and the size of each object is limited; this limit only ends
  * an answer without end. */
 #define MAX_LIST ((size_t)8 << 30)
@@ -33,6 +36,8 @@ struct asked {
     void *may_send_arg;
     const struct pl_fence *fence;
     int64_t timeout_ns;
+    bool exec;
+    size_t most; /* of its output */
     struct pl_expected expected;
     struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
     void *each_item_arg;
@@ -61,6 +66,13 @@ struct pl_op {
     bool renewed;      /* the latest answer was 401, and the credentials have changed now */
     bool renewed_once; /* fresh credentials were used once after a 401 */
     bool fresh;        /* the next attempt must not reuse a connection */
+    struct {           /* of a command */
+        char key[PL_WS_KEY];
+        struct pl_buf input; /* owned */
+        bool has_input;
+        struct pl_exec *run; /* owned; NULL: the server has not switched to WebSocket */
+        char *path;          /* owned: without the command, which nobody need see */
+    } exec;
     struct pl_err err;
 };
 
@@ -84,6 +96,9 @@ static void op_destroy(struct pl_op *op)
     pl_buf_deinit(&op->token);
     pl_buf_deinit(&op->warnings);
     pl_wire_deinit(&op->wire);
+    pl_exec_destroy(op->exec.run);
+    pl_buf_deinit(&op->exec.input);
+    pl_free(op->exec.path);
     pl_free(op);
 }
 
@@ -144,6 +159,7 @@ static void complete(struct pl_op *op)
         .status = decoder != NULL ? decoder->status : 0,
         .doc = decoder != NULL ? decoder->doc : NULL,
         .text = is_text ? pl_slice(pl_buf_z(&decoder->text), decoder->text.len) : pl_slice(NULL, 0),
+        .exec = !failed && op->exec.run != NULL ? pl_exec_end(op->exec.run, NULL) : NULL,
         .warnings = pl_buf_slice(&op->warnings),
         .items = op->asked.expected.form == PL_FORM_LIST && !failed ? &op->items : NULL,
         .next = release_next(op),
@@ -179,6 +195,58 @@ void pl_op_cancel(struct pl_op *op)
     op_finish_later(op);
 }
 
+/* ---- commands ---- */
+
+/* With what is in op->err, or with its result. */
+static void end_exec(struct pl_op *op)
+{
+    pl_attempt_cancel(op->attempt);
+    op->attempt = NULL;
+    if (op->err.code == 0 && pl_exec_end(op->exec.run, &op->err) == NULL)
+        op->err.code = PL_ENETWORK;
+    op_finish_later(op);
+}
+
+static void send_exec(void *arg, struct pl_slice bytes)
+{
+    struct pl_op *op = arg;
+    pl_attempt_send(op->attempt, bytes);
+}
+
+static void begin_exec(struct pl_op *op, const struct pl_http_response *response)
+{
+    const struct pl_exec_params params = {
+        .key = op->exec.key,
+        .input = op->exec.has_input ? pl_slice(pl_buf_z(&op->exec.input), op->exec.input.len)
+                                    : pl_slice(NULL, 0),
+        .most = op->asked.most,
+        .rand = op->client->rand,
+        .send = send_exec,
+        .arg = op,
+    };
+    op->exec.run = pl_exec_create(&params, response, &op->err);
+    if (op->exec.run == NULL)
+        end_exec(op);
+}
+
+static void on_exec_over(struct pl_timer *timer)
+{
+    end_exec(PL_CONTAINER_OF(timer, struct pl_op, timer));
+}
+
+/* Once the result is there, the server has a moment to close the connection in order. */
+static int feed_exec(struct pl_op *op, struct pl_slice piece)
+{
+    struct pl_exec *run = op->exec.run;
+    bool had_result = pl_exec_has_result(run);
+    op->err.code = pl_exec_feed(run, piece, &op->err);
+    if (op->err.code != 0 || pl_exec_is_closed(run))
+        end_exec(op);
+    else if (!had_result && pl_exec_has_result(run))
+        pl_timer_start(op->client->timers, &op->timer, CLOSE_NS, on_exec_over);
+    return 0;
+}
+
 /* ---- one attempt ---- */
 
 static void on_op_response(void *owner, const struct pl_http_response *response)
@@ -187,12 +255,17 @@ static void on_op_response(void *owner, const struct pl_http_response *response)
     op->retry_after_ms = pl_retry_after_ms(response);
     pl_buf_clear(&op->warnings);
     pl_warnings_add(&op->warnings, response);
-    pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
+    if (op->asked.exec && response->status == 101)
+        begin_exec(op, response);
+    else
+        pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
 }
 
 static int on_op_body(void *owner, struct pl_slice piece)
 {
     struct pl_op *op = owner;
+    if (op->exec.run != NULL)
+        return feed_exec(op, piece);
     return pl_decoding_feed(op->decoding, piece);
 }
 
@@ -295,6 +368,12 @@ static void on_op_done(void *owner, const struct pl_err *err, bool renewed)
     pl_err_clear(&op->err);
     if (err != NULL)
         op->err = *err;
+    if (op->exec.run != NULL) {
+        if (pl_exec_has_result(op->exec.run))
+            pl_err_clear(&op->err); /* that it was not closed in order changes nothing */
+        end_exec(op);
+        return;
+    }
     fetch_next(op);
     pl_decoding_end(op->decoding);
 }
@@ -316,6 +395,11 @@ static void on_decoded(void *owner)
         op->err.retry_after_ms = op->retry_after_ms;
     if (op->err.code == PL_ESYNTAX || op->err.code == PL_ELIMIT)
         pl_err_prefix(&op->err, "the answer to %s %s", op->wire.method, op->path);
+    if (op->err.code == 0 && op->asked.exec)
+        pl_err_set(&op->err, PL_ENETWORK,
+                   "exec: the server answered %d instead of switching to WebSocket; is there a "
+                   "proxy between that does not let it pass?",
+                   decoder->status);
     if (op->err.code == 0 || !op_try_again(op))
         complete(op);
 }
@@ -336,7 +420,10 @@ static void send_attempt(struct pl_op *op)
         .may_send = op->asked.may_send,
         .may_send_arg = op->asked.may_send_arg,
         .fence = op->asked.fence,
+        .upgrade = op->asked.exec,
     };
+    if (op->asked.exec)
+        spec.max_response = 0; /* its output has a limit of its own */
     op->state = OP_SENT;
     op->retry_after_ms = -1;
     op->decoding = pl_decoding_create(op->asked.large ? op->client->decode_thread : NULL,
@@ -388,6 +475,10 @@ static struct pl_op *op_create(struct pl_client *client, const struct asked *ask
 static void op_begin(struct pl_op *op)
 {
     op->path = pl_buf_z(&op->wire.url) + strlen(op->client->config->server);
+    if (op->asked.exec) {
+        op->exec.path = pl_memdup0(op->path, strcspn(op->path, "?"));
+        op->path = op->exec.path;
+    }
     attempt_now(op);
 }
 
@@ -404,6 +495,17 @@ static void expect(struct pl_expected *expected, const struct pl_client *client,
     expected->keep_managed_fields = call->keep_managed_fields;
 }
 
+static void add_handshake(struct pl_op *op, const struct pl_call *call)
+{
+    uint64_t bits[2] = {pl_rand_u64(op->client->rand), pl_rand_u64(op->client->rand)};
+    static const char name[] = "sec-websocket-key";
+    pl_ws_key((const uint8_t *)bits, op->exec.key);
+    pl_buf_add(&op->wire.headers, name, sizeof name);
+    pl_buf_add(&op->wire.headers, op->exec.key, PL_WS_KEY);
+    op->exec.has_input = call->input.ptr != NULL;
+    pl_buf_add_slice(&op->exec.input, call->input);
+}
+
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
                               pl_answer_fn on_answer, void *arg)
 {
@@ -417,6 +519,8 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
         .may_send = call->may_send,
         .may_send_arg = call->may_send_arg,
         .fence = call->fence,
+        .exec = call->exec,
+        .most = call->most,
         .timeout_ns = call->timeout_ns > 0 ? call->timeout_ns : client->request_timeout_ns,
         .each_item = call->each_item,
         .each_item_arg = call->each_item_arg,
@@ -427,7 +531,9 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     struct pl_op *op = op_create(client, &asked);
     if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
         op_finish_later(op);
-    else
+    else if (call->exec)
+        add_handshake(op, call);
+    if (op->state != OP_FINISHING)
         op_begin(op);
     return op;
 }

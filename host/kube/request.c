@@ -5,6 +5,7 @@
  * is requested only by its token, which contains the rest (rule 55). */
 #include "kube/request.h"
 
+#include "kube/exec.h"
 #include "net/http_server.h"
 #include "value/write.h"
 
@@ -256,6 +257,38 @@ static void write_raw(struct pl_wire *wire, const struct pl_call *call)
     add_headers(wire, call);
 }
 
+static void add_option(struct pl_buf *url, const char *name, struct pl_node value)
+{
+    struct pl_scratch scratch;
+    add_separator(url);
+    pl_buf_add_f(url, "%s=", name);
+    if (pl_node_type(value) == PL_STRING)
+        pl_url_escape(pl_node_str(value, &scratch), url);
+    else
+        pl_buf_add_z(url, pl_node_bool(value) ? "true" : "false");
+}
+
+/* A handshake has no body: the options are its query. The key is the caller's to add. */
+static void write_exec(struct pl_wire *wire, const struct pl_call *call)
+{
+    static const char *const names[] = {"container", "stdin", "stdout", "stderr"};
+    static const char headers[] = "connection\0Upgrade\0"
+                                  "upgrade\0websocket\0"
+                                  "sec-websocket-version\0"
+                                  "13\0"
+                                  "sec-websocket-protocol\0" PL_EXEC_PROTOCOLS;
+    struct pl_node options = pl_doc_root(call->body);
+    struct pl_iter it = pl_iter(pl_node_getz(options, "command"));
+    while (pl_iter_next(&it))
+        add_option(&wire->url, "command", it.value);
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (!pl_node_is_missing(pl_node_getz(options, names[i])))
+            add_option(&wire->url, names[i], pl_node_getz(options, names[i]));
+    wire->method = "GET";
+    pl_buf_add(&wire->headers, headers, sizeof headers);
+    add_headers(wire, call);
+}
+
 int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
                     struct pl_err *err)
 {
@@ -272,6 +305,10 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
     bool posts_to_collection = call->verb == PL_VERB_CREATE && call->subresource.len == 0;
     request_add_path(&wire->url, call->resource, call->ns,
                      posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
+    if (call->exec) {
+        write_exec(wire, call);
+        return 0;
+    }
     switch (call->verb) {
     case PL_VERB_GET:
     case PL_VERB_LIST:

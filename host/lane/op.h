@@ -89,10 +89,10 @@ struct pl_lop {
         struct pl_doc *doc; /* counted; a Status on failure */
         struct pl_docs items;
         bool skipped, gone, flag;
-        bool is_text;       /* READ: the answer is `body` */
-        int status;         /* HTTP */
-        struct pl_buf blob; /* HTTP: headers as name\0value\0 */
-        struct pl_buf body;
+        bool is_text;           /* READ: the answer is `body` */
+        int status;             /* HTTP; of a command its exit code, with `flag` */
+        struct pl_buf blob;     /* HTTP: headers as name\0value\0; of a command its stderr */
+        struct pl_buf body;     /* of a command its stdout */
         struct pl_buf warnings; /* READ, WRITE: text\0 each */
     } out;
 

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "control/hook_call.h"
 #include "write/capture.h"
+#include "kube/exec.h"
 #include "kube/status.h"
 #include "lane/effects.h"
 #include "lane/lane.h"
@@ -100,7 +101,9 @@ static void add_result(struct pl_buf *out, const struct pl_lop *op)
     else if (err->code == PL_ESYNTAX)
         pl_buf_add_z(out, "an answer that cannot be read");
     else
-        pl_buf_add_z(out, err->code != 0    ? err->message
+        pl_buf_add_z(out, err->code != 0 ? err->message
+                          : op->type == PL_LOP_WRITE && op->in.write.exec && !op->out.flag
+                              ? "a command, not run"
                           : op->out.skipped ? "nothing to change, not sent"
                           : op->out.gone    ? "it was gone"
                                             : "ok");
@@ -281,10 +284,20 @@ static void start_read(struct pl_lop *op)
     op->io.work = pl_read_start(pl_cluster_site(cluster), &op->in.read, on_op_io_answer, op);
 }
 
+static void take_result(struct pl_lop *op, const struct pl_exec_result *result)
+{
+    op->out.flag = true;
+    op->out.status = result->code;
+    pl_buf_add_slice(&op->out.body, pl_buf_slice(&result->out));
+    pl_buf_add_slice(&op->out.blob, pl_buf_slice(&result->err));
+}
+
 static void on_op_io_written(void *arg, const struct pl_written *written)
 {
     struct pl_lop *op = arg;
     op->io.work = NULL;
+    if (written->exec != NULL)
+        take_result(op, written->exec);
     op->out.doc = pl_doc_ref(written->object);
     op->out.skipped = written->skipped;
     op->out.gone = written->gone;

@@ -57,6 +57,10 @@ struct pl_http_request {
      * are cut, so that a partly sent request is never completed, and its requests end with
      * EREFUSED. Only with PL_HTTP_LANE_FENCED; a client has at most one fence. NULL: none. */
     const struct pl_fence *fence;
+    /* A GET whose headers ask for another protocol on the connection, which is its own: HTTP/1.1,
+     * used for nothing else. After a 101 on_body has what the server says in that protocol, and the
+     * transport's `send` answers; timeout_ms is until all of that has ended. */
+    bool upgrade;
 };
 
 struct pl_http_response {
@@ -88,6 +92,10 @@ struct pl_transport_ops {
                                   const struct pl_http_ops *ops, void *arg);
     /* on_done follows later with ECANCELED. */
     void (*cancel)(void *self, struct pl_http_call *call);
+    /* Of a request with `upgrade`, from its on_response with 101 until its on_done: sends the
+     * bytes, which are copied. A peer that leaves over 16 MiB of them unread ends the request
+     * (ELIMIT). */
+    void (*send)(void *self, struct pl_http_call *call, struct pl_slice bytes);
 };
 
 struct pl_transport {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "net/http_upgrade.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -92,7 +93,7 @@ void pl_http_call_begin(struct pl_http_call *call)
 
 /* ---- curl's callbacks ---- */
 
-static bool http_call_may_send(struct pl_http_call *call)
+bool pl_http_call_may_send(struct pl_http_call *call)
 {
     if (call->err.code != 0)
         return false;
@@ -106,7 +107,7 @@ static bool http_call_may_send(struct pl_http_call *call)
 static size_t on_http_call_read(char *out, size_t size, size_t count, void *arg)
 {
     struct pl_http_call *call = arg;
-    if (!http_call_may_send(call))
+    if (!pl_http_call_may_send(call))
         return CURL_READFUNC_ABORT;
     size_t n = call->body.len - call->sent;
     if (n > size * count)
@@ -142,8 +143,8 @@ static int on_ready_to_send(void *arg, char *peer, char *local, int peer_port, i
     PL_UNUSED(peer), PL_UNUSED(local), PL_UNUSED(peer_port), PL_UNUSED(local_port);
     struct pl_http_call *call = arg;
     pl_timer_stop(call->timers, &call->connecting);
-    return may_go_again(call) && http_call_may_send(call) ? CURL_PREREQFUNC_OK
-                                                          : CURL_PREREQFUNC_ABORT;
+    return may_go_again(call) && pl_http_call_may_send(call) ? CURL_PREREQFUNC_OK
+                                                             : CURL_PREREQFUNC_ABORT;
 }
 
 /* The number after `word` in a text that is not NUL-terminated; -1: the word is not there. */
@@ -292,51 +293,58 @@ static void begin_head(struct pl_http_call *call, struct pl_slice line)
 }
 
 /* Called for each header line, also of interim responses and for trailers. */
-static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+bool pl_http_call_head(struct pl_http_call *call, struct pl_slice line)
 {
-    struct pl_http_call *call = arg;
-    size_t len = size * count;
     if (call->err.code != 0)
-        return 0;
+        return false;
     heard(call);
     if (call->responded)
-        return len;
-    struct pl_slice line = trim(bytes, len);
+        return true;
+    line = trim(line.ptr, line.len);
     if (line.len >= 5 && memcmp(line.ptr, "HTTP/", 5) == 0) {
         begin_head(call, line);
     } else if (line.len > 0) {
         if (call->head.len + line.len > MAX_RESPONSE_HEAD) {
             pl_http_call_fail(call, PL_ELIMIT, "", "the response's headers are over 256 KiB");
-            return 0;
+            return false;
         }
         add_header(call, line);
-    } else if (call->status >= 200) {
+    } else if (call->status >= 200 || (call->status == 101 && call->upgrade != NULL)) {
         respond(call);
     }
-    return call->err.code != 0 ? 0 : len;
+    return call->err.code == 0;
 }
 
-static size_t on_write(char *bytes, size_t size, size_t count, void *arg)
+static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 {
-    struct pl_http_call *call = arg;
-    size_t len = size * count;
+    return pl_http_call_head(arg, pl_slice(bytes, size * count)) ? size * count : 0;
+}
+
+bool pl_http_call_body(struct pl_http_call *call, struct pl_slice piece)
+{
     if (call->err.code != 0)
-        return len == 0 ? 1 : 0;
+        return false;
     heard(call);
-    if (call->max_response > 0 && len > call->max_response - call->received) {
+    if (call->max_response > 0 && piece.len > call->max_response - call->received) {
         char message[80];
         snprintf(message, sizeof message, "the response is over the limit of %zu bytes",
                  call->max_response);
         pl_http_call_fail(call, PL_ELIMIT, "", message);
-        return 0;
+        return false;
     }
-    call->received += len;
-    if (len == 0)
-        return 0;
-    int code = call->ops->on_body(call->arg, pl_slice(bytes, len));
+    call->received += piece.len;
+    int code = piece.len > 0 ? call->ops->on_body(call->arg, piece) : 0;
     if (code != 0)
         pl_http_call_fail(call, code, "", "the response's reader ended it");
-    return call->err.code != 0 ? 0 : len;
+    return call->err.code == 0;
+}
+
+static size_t on_write(char *bytes, size_t size, size_t count, void *arg)
+{
+    size_t len = size * count;
+    if (!pl_http_call_body(arg, pl_slice(bytes, len)))
+        return len == 0 ? 1 : 0;
+    return len;
 }
 
 /* ---- setting up ---- */
@@ -410,8 +418,12 @@ static bool set_up(struct pl_http_call *call, const struct pl_http_request *requ
         return false;
     }
     set_basics(call, request);
+    if (request->upgrade)
+        call->upgrade = pl_http_upgrade_create(call);
     if (!pl_http_call_describe(call, request))
         return false;
+    if (request->upgrade)
+        return pl_http_upgrade_describe(call->upgrade, request);
     set_method(call, request);
     return true;
 }
@@ -447,6 +459,7 @@ void pl_http_call_destroy(struct pl_http_call *call)
 {
     pl_timer_stop(call->timers, &call->connecting);
     pl_timer_stop(call->timers, &call->silence);
+    pl_http_upgrade_destroy(call->upgrade);
     curl_easy_cleanup(call->easy);
     curl_slist_free_all(call->header_list);
     curl_slist_free_all(call->connect_to);

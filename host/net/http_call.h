@@ -50,6 +50,7 @@ struct pl_http_call {
     bool responded; /* on_response was called: further header lines are trailers */
     size_t received, max_response;
 
+    struct pl_http_upgrade *upgrade; /* owned; NULL: a request like others */
     /* curl restarts its own connect time-out for each connection that a request waits for together
      * with others; this timer runs from the start. */
     struct pl_timer connecting;
@@ -78,6 +79,13 @@ void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason,
                        const char *message);
 /* Fills call->err from curl's result unless it is set already. */
 void pl_http_call_finish(struct pl_http_call *call, CURLcode result);
+
+/* What came of the response: a line of its head (the empty one ends it), a piece of its body.
+ * False: the call has failed. For responses that curl does not read (http_upgrade.c). */
+bool pl_http_call_head(struct pl_http_call *call, struct pl_slice line);
+bool pl_http_call_body(struct pl_http_call *call, struct pl_slice piece);
+/* May bytes of it leave now? False: the call has failed. */
+bool pl_http_call_may_send(struct pl_http_call *call);
 
 /* Sets all options of the handle except the body (http_describe.c). False: the request cannot be
  * sent and the call has failed. */

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "net/http_call.h"
+#include "net/http_upgrade.h"
 
 #include <uv.h>
 
@@ -114,6 +115,10 @@ static void collect_done(struct pl_http_pool *pool)
     while ((msg = curl_multi_info_read(pool->multi, &left)) != NULL) {
         struct pl_http_call *call;
         curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        if (call->upgrade != NULL && msg->data.result == CURLE_OK && call->err.code == 0) {
+            pl_http_upgrade_open(call->upgrade, pool->client->loop);
+            continue;
+        }
         pl_http_call_finish(call, msg->data.result);
         pl_link_unlink(&call->link);
         pl_list_push(&pool->client->ended, &call->link);
@@ -312,6 +317,8 @@ static void leave_multi(struct pl_http_call *call)
     if (pool == NULL)
         return;
     cut_if_closed(pool); /* removing a handle lets curl send, too */
+    if (call->upgrade != NULL)
+        pl_http_upgrade_close(call->upgrade);
     call->pool = NULL;
     call->turn = NULL;
     pool->calls--;
@@ -368,23 +375,32 @@ static void on_going_away(struct pl_http_call *call, int64_t last)
     }
 }
 
-static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl_http_call *call)
+static struct pl_http_pool *pool_of(struct pl_http_client *client, const struct pl_http_call *call)
 {
-    struct pl_http_pool **pool = &client->pools[call->lane];
-    if (*pool == NULL)
-        *pool = create_pool(client);
+    if (call->upgrade != NULL) { /* it ends with its one call */
+        struct pl_http_pool *own = create_pool(client);
+        pl_list_push(&client->retired, &own->link);
+        return own;
+    }
+    if (client->pools[call->lane] == NULL)
+        client->pools[call->lane] = create_pool(client);
+    return client->pools[call->lane];
+}
+
+static void enter_multi(struct pl_http_client *client, struct pl_http_call *call)
+{
+    struct pl_http_pool *pool = pool_of(client, call);
     pl_list_push(&client->active, &call->link);
     pl_http_call_begin(call);
-    PL_REQUIRE((*pool)->fence == NULL || (*pool)->fence == call->fence);
-    (*pool)->fence = call->fence;
+    PL_REQUIRE(pool->fence == NULL || pool->fence == call->fence);
+    pool->fence = call->fence;
     curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
-    curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETDATA, *pool);
-    curl_easy_setopt(call->easy, CURLOPT_SSL_CTX_DATA, &(*pool)->turn);
-    call->turn = &(*pool)->turn;
-    PL_REQUIRE(curl_multi_add_handle((*pool)->multi, call->easy) == CURLM_OK);
-    call->pool = *pool;
+    curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETDATA, pool);
+    curl_easy_setopt(call->easy, CURLOPT_SSL_CTX_DATA, &pool->turn);
+    call->turn = &pool->turn;
+    PL_REQUIRE(curl_multi_add_handle(pool->multi, call->easy) == CURLM_OK);
+    call->pool = pool;
     call->pool->calls++;
-    return *pool;
 }
 
 static void on_http_client_task(struct pl_task *task)
@@ -395,7 +411,8 @@ static void on_http_client_task(struct pl_task *task)
     finish_ended(client);
     while ((link = pl_list_pop(&client->queued)) != NULL) {
         struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
-        kick[call->lane] = enter_multi(client, call) != NULL;
+        enter_multi(client, call);
+        kick[call->lane] = kick[call->lane] || call->upgrade == NULL; /* curl's timer is enough */
     }
     /* now, instead of by a timer of 0 ms in the next turn */
     for (int lane = 0; lane < POOLS; lane++) {
@@ -425,6 +442,13 @@ static void http_client_cancel(void *self, struct pl_http_call *call)
     pl_loop_require(client->loop);
     call->err.code = 0; /* replaces another result that was not reported yet */
     pl_http_call_fail(call, PL_ECANCELED, "", "canceled");
+}
+
+static void http_client_send(void *self, struct pl_http_call *call, struct pl_slice bytes)
+{
+    struct pl_http_client *client = self;
+    pl_loop_require(client->loop);
+    pl_http_upgrade_send(call->upgrade, bytes);
 }
 
 /* Debian's libcurl depends on GnuTLS for protocols that are not used here (LDAP, RTMP). GnuTLS
@@ -483,7 +507,8 @@ void pl_http_client_destroy(struct pl_http_client *client)
 
 struct pl_transport pl_http_client_transport(struct pl_http_client *client)
 {
-    static const struct pl_transport_ops ops = {http_client_start, http_client_cancel};
+    static const struct pl_transport_ops ops = {http_client_start, http_client_cancel,
+                                                http_client_send};
     return (struct pl_transport){&ops, client};
 }
 

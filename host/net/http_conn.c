@@ -78,6 +78,8 @@ void pl_conn_kill(struct pl_conn *conn)
     pl_conn_schedule(conn);
 }
 
+static void read_on(struct pl_conn *conn);
+
 static void on_http_conn_task(struct pl_task *task)
 {
     struct pl_conn *conn = PL_CONTAINER_OF(task, struct pl_conn, task);
@@ -92,8 +94,13 @@ static void on_http_conn_task(struct pl_task *task)
         exchange->on_drained = NULL;
         on_drained(exchange->arg);
     }
-    if (!conn->dead && conn->state == PL_CONN_READING)
+    if (conn->dead)
+        return;
+    bool upgraded = conn->state == PL_CONN_STREAMING && conn->exchange->on_bytes != NULL;
+    if (conn->state == PL_CONN_READING || (upgraded && conn->pending.len > 0))
         pl_conn_resume(conn);
+    if (upgraded)
+        read_on(conn);
 }
 
 void pl_conn_schedule(struct pl_conn *conn)

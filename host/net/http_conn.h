@@ -93,7 +93,8 @@ struct pl_exchange {
     size_t path, path_len, query, query_len; /* inside text */
     struct pl_buf body;
     bool is_head, keep_alive, chunked, begun;
-    bool closing; /* on_close is being called */
+    bool closing;                                       /* on_close is being called */
+    void (*on_bytes)(void *arg, struct pl_slice bytes); /* NULL: what comes is dropped */
     void (*on_close)(void *arg);
     void (*on_drained)(void *arg);
     void *arg;

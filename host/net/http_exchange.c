@@ -85,6 +85,7 @@ static const struct {
     int status;
     const char *text;
 } status_texts[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -150,7 +151,9 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
         http_exchange_add_value(head, headers[i].value);
         pl_buf_add_z(head, "\r\n");
     }
-    if (!exchange->keep_alive)
+    if (status == 101)
+        pl_buf_add_z(head, "Connection: Upgrade\r\n");
+    else if (!exchange->keep_alive)
         pl_buf_add_z(head, "Connection: close\r\n");
     else if (!exchange->chunked) /* HTTP/1.0 closes by default */
         pl_buf_add_z(head, "Connection: keep-alive\r\n");
@@ -220,6 +223,32 @@ void pl_exchange_begin(struct pl_exchange *exchange, int status, const char *con
     pl_conn_write(conn, &piece, 1);
     if (conn->eof)
         pl_conn_kill(conn);
+}
+
+void pl_exchange_upgrade(struct pl_exchange *exchange, const struct pl_http_header *headers,
+                         size_t header_count, void (*on_bytes)(void *arg, struct pl_slice bytes),
+                         void (*on_close)(void *arg), void *arg)
+{
+    PL_REQUIRE(!exchange->begun && !exchange->is_head);
+    struct pl_conn *conn = exchange->conn;
+    exchange->begun = true;
+    exchange->on_bytes = on_bytes;
+    exchange->on_close = on_close;
+    exchange->arg = arg;
+    if (conn == NULL) {
+        pl_loop_defer(exchange->loop, &exchange->task, close_orphan);
+        return;
+    }
+    struct pl_buf *head = begin_head(exchange, 101, headers, header_count);
+    pl_buf_add_z(head, "\r\n");
+    exchange->chunked = exchange->keep_alive = false;
+    struct pl_slice piece = pl_buf_slice(head);
+    conn->state = PL_CONN_STREAMING;
+    pl_conn_write(conn, &piece, 1);
+    if (conn->eof)
+        pl_conn_kill(conn);
+    else
+        pl_conn_schedule(conn); /* the client may have gone on already */
 }
 
 void pl_exchange_write(struct pl_exchange *exchange, struct pl_slice piece)

@@ -275,6 +275,11 @@ static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
     return used;
 }
 
+static bool is_upgraded(const struct pl_conn *conn)
+{
+    return !conn->dead && conn->state == PL_CONN_STREAMING && conn->exchange->on_bytes != NULL;
+}
+
 static void http_parse_keep(struct pl_conn *conn, struct pl_slice bytes)
 {
     pl_buf_add_slice(&conn->pending, bytes);
@@ -283,6 +288,13 @@ static void http_parse_keep(struct pl_conn *conn, struct pl_slice bytes)
 
 void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes)
 {
+    if (is_upgraded(conn)) {
+        if (conn->pending.len > 0)
+            http_parse_keep(conn, bytes); /* behind what waits for its turn */
+        else
+            conn->exchange->on_bytes(conn->exchange->arg, bytes);
+        return;
+    }
     if (conn->state == PL_CONN_STREAMING || conn->state == PL_CONN_LINGERING)
         return;
     if (conn->state == PL_CONN_HANDLING || conn->pending.len > 0) {
@@ -296,7 +308,8 @@ void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes)
         bytes = pl_slice(bytes.ptr + used, bytes.len - used);
     }
     conn->parsing = false;
-    if (!conn->dead && conn->state == PL_CONN_HANDLING && bytes.len > 0)
+    bool upgraded = is_upgraded(conn);
+    if (!conn->dead && (conn->state == PL_CONN_HANDLING || upgraded) && bytes.len > 0)
         http_parse_keep(conn, bytes);
     if (!conn->dead && conn->state == PL_CONN_READING && conn->eof)
         pl_conn_linger(conn);

@@ -77,6 +77,12 @@ void pl_exchange_reply_with(struct pl_exchange *exchange, int status,
  * exchange ends with on_close or pl_exchange_end. */
 void pl_exchange_begin(struct pl_exchange *exchange, int status, const char *content_type,
                        void (*on_close)(void *arg), void *arg);
+/* The same with 101: from now on the connection speaks another protocol. Pieces go out as they are,
+ * and on_bytes has what the client sends, never from inside one of these calls. headers say which
+ * protocol (beside Connection). */
+void pl_exchange_upgrade(struct pl_exchange *exchange, const struct pl_http_header *headers,
+                         size_t header_count, void (*on_bytes)(void *arg, struct pl_slice bytes),
+                         void (*on_close)(void *arg), void *arg);
 void pl_exchange_write(struct pl_exchange *exchange, struct pl_slice piece);
 void pl_exchange_end(struct pl_exchange *exchange);
 /* Cuts the connection without a proper end (fault injection, overload). on_close is not called.

@@ -124,7 +124,7 @@ static void outside_cancel(void *self, struct pl_http_call *http)
 
 struct pl_transport pl_outside_transport(struct pl_outside *outside)
 {
-    static const struct pl_transport_ops ops = {outside_start, outside_cancel};
+    static const struct pl_transport_ops ops = {.start = outside_start, .cancel = outside_cancel};
     return (struct pl_transport){&ops, outside};
 }
 

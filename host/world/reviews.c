@@ -182,7 +182,7 @@ static void reviews_cancel(void *self, struct pl_http_call *http)
 
 struct pl_transport pl_reviews_transport(struct pl_reviews *reviews)
 {
-    static const struct pl_transport_ops ops = {reviews_start, reviews_cancel};
+    static const struct pl_transport_ops ops = {.start = reviews_start, .cancel = reviews_cancel};
     return (struct pl_transport){&ops, reviews};
 }
 

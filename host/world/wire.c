@@ -40,6 +40,9 @@ static void wire_send(struct wire_call *call)
         .content_type = header_of(call, "content-type"),
         .user_agent = header_of(call, "user-agent"),
         .authorization = header_of(call, "authorization"),
+        .upgrade = header_of(call, "upgrade"),
+        .ws_key = header_of(call, "sec-websocket-key"),
+        .ws_protocol = header_of(call, "sec-websocket-protocol"),
         .body = pl_buf_slice(&call->body),
     };
     call->sent = true;
@@ -50,7 +53,7 @@ static bool wire_is_held(const struct wire_call *call)
 {
     const struct pl_wire_options *o = &call->wire->o;
     const char *resource = call->target.resource;
-    if (!call->is_stream)
+    if (!pl_wire_is_watch(call))
         return false;
     return (o->is_held != NULL && o->is_held(o->arg, resource)) ||
            (o->chooser != NULL && o->chooser->is_held != NULL &&
@@ -59,7 +62,7 @@ static bool wire_is_held(const struct wire_call *call)
 
 static void give_piece(struct wire_call *call)
 {
-    if (call->is_stream && !pl_wire_passes(call, PL_POINT_EVENT))
+    if (pl_wire_is_watch(call) && !pl_wire_passes(call, PL_POINT_EVENT))
         return;
     call->asked[PL_POINT_EVENT] = false; /* the next one is another one */
     struct piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct piece, link);
@@ -93,6 +96,18 @@ static void drained(struct wire_call *call)
         then(call->on_close_arg);
 }
 
+/* What the host has said over an upgraded connection. True: the server has been told now. */
+static bool tell_server(struct wire_call *call)
+{
+    if (call->said.len == 0 || call->server_done || call->on_bytes == NULL)
+        return false;
+    struct pl_buf said = call->said;
+    call->said = PL_BUF_INIT;
+    call->on_bytes(call->on_close_arg, pl_buf_slice(&said));
+    pl_buf_deinit(&said);
+    return true;
+}
+
 /* One thing; what is left comes in the next step. */
 static void wire_give(struct wire_call *call)
 {
@@ -106,6 +121,8 @@ static void wire_give(struct wire_call *call)
         if (!pl_wire_passes(call, PL_POINT_ANSWERED))
             return;
         respond(call);
+    } else if (tell_server(call)) {
+        ; /* its answer comes in further steps */
     } else if (!pl_list_empty(&call->pieces)) {
         if (wire_is_held(call))
             return;
@@ -184,9 +201,17 @@ static void wire_cancel(void *self, struct pl_http_call *http)
     pl_wire_end_with(call, PL_ECANCELED, "", "canceled");
 }
 
+static void wire_send_more(void *self, struct pl_http_call *http, struct pl_slice bytes)
+{
+    PL_UNUSED(self);
+    struct wire_call *call = (struct wire_call *)http;
+    pl_buf_add_slice(&call->said, bytes);
+    pl_wire_step_later(call);
+}
+
 struct pl_transport pl_wire_transport(struct pl_wire *wire)
 {
-    static const struct pl_transport_ops ops = {wire_start, wire_cancel};
+    static const struct pl_transport_ops ops = {wire_start, wire_cancel, wire_send_more};
     return (struct pl_transport){&ops, wire};
 }
 
@@ -254,7 +279,7 @@ bool pl_wire_is_behind(const struct pl_wire *wire)
 {
     PL_LIST_FOR (link, &wire->calls) {
         const struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
-        if (call->is_stream && !call->host_done && !pl_list_empty(&call->pieces) &&
+        if (pl_wire_is_watch(call) && !call->host_done && !pl_list_empty(&call->pieces) &&
             !wire_is_held(call))
             return true;
     }
@@ -265,7 +290,7 @@ void pl_wire_drop_watches(struct pl_wire *wire)
 {
     PL_LIST_FOR (link, &wire->calls) {
         struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
-        if (call->is_stream)
+        if (pl_wire_is_watch(call))
             pl_wire_lose(call);
     }
 }
@@ -278,7 +303,8 @@ void pl_wire_expire_watches(struct pl_wire *wire, const char *resource)
         "\"code\":410}}\n";
     PL_LIST_FOR (link, &wire->calls) {
         struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
-        if (!call->is_stream || call->host_done || strcmp(resource, call->target.resource) != 0)
+        if (!pl_wire_is_watch(call) || call->host_done ||
+            strcmp(resource, call->target.resource) != 0)
             continue;
         pl_wire_drop_pieces(call);
         pl_wire_add_piece(call, pl_slice(expired, sizeof expired - 1));

@@ -40,6 +40,7 @@ void pl_wire_free_when_over(struct wire_call *call)
     pl_headers_free(call->answer_headers, call->answer_header_count);
     pl_target_deinit(&call->target);
     pl_buf_deinit(&call->body);
+    pl_buf_deinit(&call->said);
     pl_free(call->method);
     pl_free(call->query);
     pl_free(call->url);
@@ -169,6 +170,22 @@ static void wire_call_begin(void *self, int status, const char *content_type,
     pl_wire_step_later(call);
 }
 
+static void wire_call_upgrade(void *self, const struct pl_http_header *headers, size_t count,
+                              void (*on_bytes)(void *arg, struct pl_slice bytes),
+                              void (*on_close)(void *arg), void *arg)
+{
+    struct wire_call *call = self;
+    call->is_stream = true;
+    call->on_bytes = on_bytes;
+    call->on_close = on_close;
+    call->on_close_arg = arg;
+    if (call->wire == NULL)
+        return;
+    begin_answer(call, 101, headers, count);
+    pl_wire_tell_seen(call, pl_slice("", 0));
+    pl_wire_step_later(call);
+}
+
 static void wire_call_write_piece(void *self, struct pl_slice text)
 {
     struct wire_call *call = self;
@@ -207,5 +224,5 @@ static void wire_call_cut(void *self)
 }
 
 const struct pl_api_responder_ops pl_wire_responder = {
-    pl_wire_reply, wire_call_begin,      wire_call_write_piece, wire_call_end,
-    unread,        on_wire_call_drained, wire_call_cut};
+    pl_wire_reply,     wire_call_begin, wire_call_write_piece, wire_call_end,
+    wire_call_upgrade, unread,          on_wire_call_drained,  wire_call_cut};

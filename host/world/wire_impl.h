@@ -34,6 +34,8 @@ struct wire_call {
     size_t answer_header_count, received;
     struct pl_list pieces;
     size_t unread;
+    void (*on_bytes)(void *arg, struct pl_slice bytes); /* of one that was upgraded */
+    struct pl_buf said;                                 /* by the host, for on_bytes */
     void (*on_close)(void *arg);
     void *on_close_arg;
     void (*on_drained)(void *arg);
@@ -47,6 +49,11 @@ struct pl_wire {
     void (*go_on)(struct pl_task *task); /* the next step of a call */
     bool cut, destroying;
 };
+
+static inline bool pl_wire_is_watch(const struct wire_call *call)
+{
+    return call->is_stream && call->on_bytes == NULL;
+}
 
 /* ---- wire_call.c ---- */
 

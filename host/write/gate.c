@@ -173,6 +173,7 @@ static void gate_finish(struct pl_gate_op *op)
         gate->stats.refused += op->err.code == PL_EREFUSED;
     struct pl_written written = {.err = op->failed ? &op->err : NULL,
                                  .object = op->result,
+                                 .exec = op->exec,
                                  .warnings = pl_buf_slice(&op->warnings),
                                  .skipped = op->skipped,
                                  .gone = op->gone};
@@ -251,11 +252,13 @@ static void on_refreshed(void *arg, const struct pl_answer *answer)
 
 static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
 {
-    *timeout_ns = 0;
+    *timeout_ns = op->w.timeout_ns;
     if (op->w.deadline_ns == 0)
         return 0;
-    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
-    if (*timeout_ns <= 0)
+    int64_t left_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
+    if (*timeout_ns == 0 || left_ns < *timeout_ns)
+        *timeout_ns = left_ns;
+    if (left_ns <= 0)
         return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
     return 0;
 }
@@ -284,7 +287,7 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
     op->result = pl_doc_ref(doc);
     if (op->w.capture != NULL && !pl_gate_op_is_raw(op))
         pl_gate_watched(op, doc);
-    if (op->gate->dry_run || op->w.dry_run || pl_gate_op_is_raw(op)) {
+    if (op->gate->dry_run || op->w.dry_run || pl_gate_op_is_raw(op) || op->w.exec) {
         gate_finish(op);
         return;
     }
@@ -360,6 +363,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
     op->op = NULL;
     pl_buf_add_slice(&op->warnings, answer->warnings);
     if (answer->err == NULL) {
+        op->exec = answer->exec;
         on_success(op, answer->doc);
         return;
     }
@@ -387,6 +391,17 @@ static bool creates_object(const struct pl_gate_op *op)
     return op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0;
 }
 
+static void log_dry_run(const struct pl_gate_op *op)
+{
+    const struct pl_write *w = &op->w;
+    char kind[PL_KIND_TEXT];
+    pl_log(PL_LOG_INFO, "dry run",
+           pl_str("controller", w->controller ? w->controller->spec->name : ""),
+           pl_str("verb", w->exec ? "exec" : pl_verb_name(w->verb)),
+           pl_str("kind", op->resource != NULL ? pl_kind_text(&w->kind, kind) : "raw"),
+           pl_str("key", op->key));
+}
+
 static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
 {
     struct pl_gate *gate = op->gate;
@@ -397,6 +412,9 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
         .resource = op->resource,
         .raw_path = w->raw_path,
         .headers = w->headers,
+        .exec = w->exec,
+        .input = w->input,
+        .most = w->most,
         .ns = w->ns,
         /* The document names a new object. */
         .name = creates_object(op) ? pl_slice_z("") : w->name,
@@ -421,14 +439,8 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
         call.uid = w->uid;
         call.precondition_rv = w->rv;
     }
-    if (call.dry_run) {
-        char kind[PL_KIND_TEXT];
-        pl_log(PL_LOG_INFO, "dry run",
-               pl_str("controller", w->controller ? w->controller->spec->name : ""),
-               pl_str("verb", pl_verb_name(w->verb)),
-               pl_str("kind", op->resource != NULL ? pl_kind_text(&w->kind, kind) : "raw"),
-               pl_str("key", op->key));
-    }
+    if (call.dry_run)
+        log_dry_run(op);
     op->stage = PL_GATE_SENDING;
     op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
 }
@@ -474,6 +486,12 @@ static void work(struct pl_gate_op *op)
         return;
     }
     pl_gate_check_rights(op);
+    if (op->w.exec && (gate->dry_run || op->w.dry_run) && !op->w.held) {
+        log_dry_run(op);
+        op->skipped = true; /* there is no dry run of a command */
+        gate_finish(op);
+        return;
+    }
     pl_gate_carry(op);
     if (op->w.held) {
         pl_gate_hold(op);
@@ -549,11 +567,14 @@ static void copy_texts(struct pl_gate_op *op)
                                 &op->w.rv,
                                 &op->w.raw_path,
                                 &op->w.headers};
-    _Static_assert(PL_ARRAY_LEN(texts) == PL_ARRAY_LEN(op->texts), "one place each");
+    _Static_assert(PL_ARRAY_LEN(texts) + 1 == PL_ARRAY_LEN(op->texts), "one place each");
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         op->texts[i] = pl_memdup0(texts[i]->len > 0 ? texts[i]->ptr : "", texts[i]->len);
         texts[i]->ptr = op->texts[i];
     }
+    if (op->w.input.ptr != NULL)
+        op->w.input.ptr = op->texts[PL_ARRAY_LEN(texts)] =
+            pl_memdup0(op->w.input.ptr, op->w.input.len);
 }
 
 struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,

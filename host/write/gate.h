@@ -37,6 +37,11 @@ struct pl_write {
     struct pl_slice ns, name, subresource;
     /* As in pl_call: instead of kind and name, with CREATE, UPDATE, PATCH and DELETE. */
     struct pl_slice raw_path, headers;
+    /* As in pl_call: a command. Neither a dry run nor a shadow runs it: it is skipped. */
+    bool exec;
+    struct pl_slice input;
+    size_t most;
+    int64_t timeout_ns; /* 0: the client's */
     struct pl_doc
         *body; /* the object (create, update, apply), the patch, or the subresource's body */
     struct pl_doc *base;  /* the object as it was read, if the write names one; NULL: unknown */
@@ -73,9 +78,10 @@ struct pl_written {
     const struct pl_err *err; /* NULL: success */
     struct pl_doc *object; /* as stored (or the cached one when skipped), or the decoded answer (a
                             * Status with failures that carry one); borrowed */
-    struct pl_slice warnings; /* the server's warnings, "text\0" each; borrowed */
-    bool skipped;             /* it would have changed nothing and was not sent */
-    bool gone;                /* a delete of an object that did not exist */
+    const struct pl_exec_result *exec; /* borrowed; NULL: no command, or it was not run */
+    struct pl_slice warnings;          /* the server's warnings, "text\0" each; borrowed */
+    bool skipped;                      /* it would have changed nothing and was not sent */
+    bool gone;                         /* a delete of an object that did not exist */
 };
 typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 

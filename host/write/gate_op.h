@@ -40,7 +40,7 @@ struct pl_gate_op {
     struct pl_link link; /* in the gate's ops */
     struct pl_gate *gate;
     struct pl_write w; /* documents are counted, texts are in `texts` */
-    char *texts[12];   /* owned */
+    char *texts[13];   /* owned */
     char *key;         /* owned: "ns/name" */
     pl_written_fn on_written;
     void *arg;
@@ -58,8 +58,9 @@ struct pl_gate_op {
     bool cut;    /* ended by the fence */
     bool failed; /* with err */
     struct pl_err err;
-    struct pl_doc *result;  /* counted */
-    struct pl_buf warnings; /* of the answer to the write */
+    struct pl_doc *result;             /* counted */
+    const struct pl_exec_result *exec; /* the answer's, while it is told */
+    struct pl_buf warnings;            /* of the answer to the write */
     bool skipped, gone;
 };
 

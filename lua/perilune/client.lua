@@ -439,6 +439,12 @@ function methods.logs(self, pod_ref, options, ...)
   return require("perilune.pod").logs(sender(self), pod_ref, options)
 end
 
+function methods.exec(self, pod_ref, options, ...)
+  require_self(self, "exec")
+  check.no_more("exec", ...)
+  return require("perilune.pod").exec(sender(self), pod_ref, options)
+end
+
 function methods.evict(self, pod_ref, options, ...)
   require_self(self, "evict")
   check.no_more("evict", ...)

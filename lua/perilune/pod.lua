@@ -1,5 +1,5 @@
--- What clients do with pods alone: their logs, and their eviction. Both are subresources, so they
--- pass where those pass.
+-- What clients do with pods alone: their logs, their eviction, and commands in their containers.
+-- All are subresources, so they pass where those pass.
 --
 -- A log is followed by asking for what is new once a second. The API server takes a time of whole
 -- seconds to begin at, so lines come again; those that were seen are told by their timestamps. No
@@ -179,6 +179,69 @@ function M.evict(by, pod, options)
     error(e, 0)
   end
   return ok
+end
+
+-- ---- commands ----
+
+local MOST_INPUT = 8388608
+local MOST_ARGUMENTS = 1000
+local MOST_SECONDS = 86400
+
+local function demand(is_so, what, message)
+  if not is_so then
+    check.fail("%s %s", what, message)
+  end
+end
+
+local function input(what, value)
+  check.text(what, value)
+  demand(#value <= MOST_INPUT, what,
+    ("must be at most %d bytes, not %d"):format(MOST_INPUT, #value))
+  return value
+end
+
+local function command(what, value)
+  local words = check.array_of(check.text)(what, value)
+  demand(#words > 0 and words[1] ~= "", what, "needs the name of a program")
+  demand(#words <= MOST_ARGUMENTS, what, ("must have at most %d words"):format(MOST_ARGUMENTS))
+  return words
+end
+
+local function output_limit(what, value)
+  local most = check.integer(1)(what, value)
+  demand(most <= 67108864, what, "must be at most 67108864 (64 MiB)")
+  return most
+end
+
+local function timeout(what, value)
+  local seconds = check.positive_duration(what, value)
+  demand(seconds <= MOST_SECONDS, what, "must be at most 24h")
+  return seconds
+end
+
+local exec_options = {
+  container = check.string,
+  command = command,
+  stdin = input,
+  timeout = timeout,
+  limit_bytes = output_limit,
+  dry_run = check.boolean,
+}
+
+-- {stdout=, stderr=, code=}, with skipped = true where it was not run.
+function M.exec(by, pod, options)
+  local ns, name = ref.parse("exec: the pod", pod)
+  local o = check.options("exec", options, exec_options)
+  if not o.command then
+    check.fail("exec needs command, an array of a program and its arguments: "
+      .. 'command = {"ls", "/tmp"}')
+  end
+  local body = { apiVersion = "v1", kind = "PodExecOptions", command = o.command,
+    container = o.container, stdin = o.stdin and true or nil, stdout = true, stderr = true }
+  local result = host.write({ verb = "create", kind = "v1/Pod", namespace = ns, name = name,
+    subresource = "exec", exec = true, body = body, stdin = o.stdin, timeout = o.timeout,
+    most = o.limit_bytes or MOST, dry_run = o.dry_run, headers = by.headers, cluster = by.cluster })
+  return result or { stdout = "", stderr = "", code = 0, skipped = true }
 end
 
 return M

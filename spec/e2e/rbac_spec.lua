@@ -150,11 +150,13 @@ perilune.controller("c")
     client:list("v1/Pod", { owner = {} })
     client:apply({}, { owner = {} })
     client:subresource("v1/Pod", request, "eviction", "create", {})
+    client:exec(request, { command = { "sync" } })
   end)
 ]]
     local all = [[
 ClusterRole /pods: get list watch
 ClusterRole /pods/eviction: create
+ClusterRole /pods/exec: get create
 ClusterRole /pods/finalizers: update
 ClusterRole /services: get create patch]]
     assert.equal(all, rules(rbac(script)))

@@ -141,7 +141,7 @@ static void on_abort(void *self)
 }
 
 static const struct pl_api_responder_ops responder_ops = {
-    on_watch_reply, on_begin, on_write, on_end, nothing_unread, on_drained, on_abort,
+    on_watch_reply, on_begin, on_write, on_end, NULL, nothing_unread, on_drained, on_abort,
 };
 
 /* ---- requests ---- */

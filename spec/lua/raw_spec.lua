@@ -252,6 +252,64 @@ describe("logs and evict", function()
   end)
 end)
 
+describe("exec", function()
+  local sent, answer
+  before_each(function()
+    spec.reset()
+    answer = { stdout = "out", stderr = "", code = 3 }
+    host.write = function(fields)
+      sent = fields
+      return answer
+    end
+  end)
+
+  it("sends a command as the kubelet takes it", function()
+    assert.same(answer, client:exec("a/b", { container = "web", command = { "sh", "-c", "" }, stdin = "in",
+      timeout = "90s", limit_bytes = 1000 }))
+    assert.same({ verb = "create", kind = "v1/Pod", namespace = "a", name = "b", subresource = "exec", exec = true,
+      body = { apiVersion = "v1", kind = "PodExecOptions", command = { "sh", "-c", "" }, container = "web",
+        stdin = true, stdout = true, stderr = true }, stdin = "in", timeout = 90, most = 1000 }, sent)
+    client:exec("a/b", { command = { "ls" } })
+    assert.same({ nil, nil, nil, 8388608 }, { sent.body.stdin, sent.stdin, sent.timeout, sent.most })
+  end)
+
+  it("says when it was not run", function()
+    answer = nil
+    assert.same({ stdout = "", stderr = "", code = 0, skipped = true },
+      client:exec("a/b", { command = { "ls" }, dry_run = true }))
+    assert.is_true(sent.dry_run)
+  end)
+
+  it("refuses what is no command", function()
+    local function exec(...)
+      return client:exec(...)
+    end
+    local ls = { "ls" }
+    refuses('exec needs command, an array of a program and its arguments: command = {"ls", "/tmp"}', exec, "a/b")
+    refuses("exec needs command", exec, "a/b", {})
+    refuses("exec: the pod must be a key", exec)
+    refuses("exec: command must be an array", exec, "a/b", { command = "ls" })
+    refuses("exec: command needs the name of a program", exec, "a/b", { command = {} })
+    refuses("exec: command needs the name of a program", exec, "a/b", { command = { "" } })
+    refuses("command[2] must be a string, not the number 1", exec, "a/b", { command = { "ls", 1 } })
+    local many = {}
+    for i = 1, 1001 do
+      many[i] = "x"
+    end
+    refuses("exec: command must have at most 1000 words", exec, "a/b", { command = many })
+    refuses("exec: container must not be empty", exec, "a/b", { command = ls, container = "" })
+    refuses("exec: stdin must be a string, not the boolean true", exec, "a/b", { command = ls, stdin = true })
+    refuses("exec: stdin must be at most 8388608 bytes, not 8388609", exec, "a/b",
+      { command = ls, stdin = ("x"):rep(8388609) })
+    refuses("exec: timeout must be", exec, "a/b", { command = ls, timeout = 0 })
+    refuses("exec: timeout must be at most 24h", exec, "a/b", { command = ls, timeout = "25h" })
+    refuses("exec: limit_bytes must be a whole number of at least 1", exec, "a/b", { command = ls, limit_bytes = 0 })
+    refuses("exec: limit_bytes must be at most 67108864", exec, "a/b", { command = ls, limit_bytes = 67108865 })
+    refuses('unknown option "comand"; did you mean "command"?', exec, "a/b", { comand = ls })
+    refuses("exec got more arguments than it takes", exec, "a/b", { command = ls }, 1)
+  end)
+end)
+
 describe("perilune.kinds", function()
   local answers
   before_each(function()

@@ -255,7 +255,7 @@ static inline void api_watch_end(void *self)
 }
 
 static const struct pl_api_responder_ops api_watch_ops = {
-    api_watch_reply,  api_watch_begin,      api_watch_write, api_watch_end,
+    api_watch_reply,  api_watch_begin,      api_watch_write, api_watch_end, NULL,
     api_watch_unread, api_watch_on_drained, api_watch_cut};
 
 /* stuck: the client takes nothing until it is drained. */

@@ -108,6 +108,12 @@ static void cancel(void *self, struct pl_http_call *call)
     end_later(request, PL_ECANCELED, NULL);
 }
 
+static void send_more(void *self, struct pl_http_call *call, struct pl_slice bytes)
+{
+    PL_UNUSED(self);
+    pl_buf_add_slice(&((struct fake_request *)call)->said, bytes);
+}
+
 void fake_transport_init(struct fake_transport *net, struct pl_timers *timers)
 {
     *net = (struct fake_transport){.timers = timers};
@@ -127,6 +133,7 @@ static void free_request(struct fake_request *request)
     }
     pl_free(request->headers);
     pl_buf_deinit(&request->body);
+    pl_buf_deinit(&request->said);
     pl_free(request->method);
     pl_free(request->url);
     pl_free(request);
@@ -142,7 +149,7 @@ void fake_transport_deinit(struct fake_transport *net)
 
 struct pl_transport fake_transport(struct fake_transport *net)
 {
-    static const struct pl_transport_ops ops = {start, cancel};
+    static const struct pl_transport_ops ops = {start, cancel, send_more};
     return (struct pl_transport){&ops, net};
 }
 
@@ -252,6 +259,13 @@ static void respond(struct fake_request *request, int status, const struct pl_ht
     heard(request);
     if (request->ops->on_response != NULL)
         request->ops->on_response(request->arg, &response);
+}
+
+void fake_begin_with(struct fake_request *request, int status, const struct pl_http_header *headers,
+                     size_t header_count)
+{
+    if (is_open(request) && !request->responded)
+        respond(request, status, headers, header_count);
 }
 
 void fake_begin(struct fake_request *request, int status)

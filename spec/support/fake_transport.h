@@ -36,6 +36,7 @@ struct fake_request {
     struct pl_http_header *headers;
     size_t header_count;
     struct pl_buf body;
+    struct pl_buf said;             /* over an upgraded connection */
     struct pl_http_request request; /* the rest as it was given; its texts may be gone */
     /* What became of it. */
     bool responded; /* on_response was called */
@@ -86,6 +87,8 @@ void fake_reply_with(struct fake_request *request, int status, const struct pl_h
                      size_t header_count, struct pl_slice body);
 /* Piece by piece: status, then bytes, then the end. */
 void fake_begin(struct fake_request *request, int status);
+void fake_begin_with(struct fake_request *request, int status, const struct pl_http_header *headers,
+                     size_t header_count);
 /* Begins with 200 when that has not happened. */
 void fake_stream(struct fake_request *request, const char *piece);
 void fake_stream_bytes(struct fake_request *request, struct pl_slice piece);

@@ -94,6 +94,44 @@ perilune.controller("copy"):For("v1/ConfigMap", { labels = "mine=yes" }):Owns("v
     assert.equal(0, #world:logs())
   end)
 
+  it("runs commands that a pod's annotation answers", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("run"):For("v1/Pod"):Reconcile(function(request, context)
+  local pod = request
+  local result = client:exec(pod, { command = { "ls" } })
+  context.log:info("result", { stdout = result.stdout, stderr = result.stderr, code = result.code })
+  result = client:exec(pod, { command = { "cat" }, stdin = ("x"):rep(100000) })
+  context.log:info("echo", { size = #result.stdout })
+  local _, e = perilune.try(client.exec, client, pod, { command = { "cat" }, stdin = ("x"):rep(100), limit_bytes = 50 })
+  context.log:info(tostring(e))
+  _, e = perilune.try(client.exec, client, pod, { command = { "ls" }, container = "other" })
+  context.log:info(tostring(e))
+  context.log:info("dry", { skipped = client:exec(pod, { command = { "ls" }, dry_run = true }).skipped })
+end)
+]] }
+    world:create{ apiVersion = "v1", kind = "Pod", metadata = { name = "p", namespace = "default",
+      annotations = { ["perilune.dev/exec"] = '{"stdout":"out","stderr":"bad","code":3,"echo":true}' } },
+      spec = { containers = { { name = "c", image = "x" } } } }
+    world:settle()
+    local lines = world:logs("info")
+    local told = {}
+    for _, line in ipairs(lines) do
+      told[#told + 1] = line.msg
+    end
+    local result, echo, dry
+    for _, line in ipairs(lines) do
+      result = line.msg == "result" and line or result
+      echo = line.msg == "echo" and line or echo
+      dry = line.msg == "dry" and line or dry
+    end
+    assert.same({ "out", "bad", 3 }, { result.stdout, result.stderr, result.code })
+    assert.equal(100003, echo.size)
+    assert.is_true(dry.skipped)
+    local all = table.concat(told, "\n")
+    assert.truthy(all:find("printed more than 50 bytes; raise limit_bytes", 1, true), all)
+    assert.truthy(all:find("container other is not valid for pod p", 1, true), all)
+  end)
+
   it("fails answers as told, so often and no longer", function()
     local world = test.world{ scripts = copier() }
     world:fail{ verb = "apply", kind = "v1/Secret", times = 2, status = 500 }

@@ -273,6 +273,10 @@ function Client:wait(kind, ref, predicate, timeout) end
 ---@return string? text
 function Client:logs(pod, options) end
 ---@param pod perilune.Ref
+---@param options {command: string[], container?: string, stdin?: string, timeout?: perilune.Duration, limit_bytes?: integer, dry_run?: boolean}
+---@return {stdout: string, stderr: string, code: integer, skipped?: boolean} result
+function Client:exec(pod, options) end
+---@param pod perilune.Ref
 ---@param options? {grace_period?: integer, uid?: string, resource_version?: string, dry_run?: boolean}
 ---@return boolean evicted false: there is no such pod
 function Client:evict(pod, options) end

@@ -62,13 +62,20 @@ local function is_client(node)
 end
 
 -- Methods of clients that are subresources of pods.
-local OF_PODS = { logs = { name = "log", verb = "get" }, evict = { name = "eviction", verb = "create" } }
+local OF_PODS = {
+  logs = { { name = "log", verb = "get" } },
+  evict = { { name = "eviction", verb = "create" } },
+  -- The handshake is a GET; since Kubernetes 1.35 it asks for the right to create, too.
+  exec = { { name = "exec", verb = "get" }, { name = "exec", verb = "create" } },
+}
 
 local function note_call(found, node, path)
   local of_pods = OF_PODS[node.name]
   if of_pods and is_client(node.object) then
-    found.subresources[#found.subresources + 1] = { kind = "v1/Pod", name = of_pods.name,
-      verb = of_pods.verb, at = { file = path, line = node.line } }
+    for _, one in ipairs(of_pods) do
+      found.subresources[#found.subresources + 1] = { kind = "v1/Pod", name = one.name,
+        verb = one.verb, at = { file = path, line = node.line } }
+    end
     return
   end
   if node.name == "subresource" and text(node.args[1]) and text(node.args[3]) and text(node.args[4]) then

@@ -59,7 +59,8 @@ local write = { verb = "update", patch_type = "merge", kind = "v1/Pod", namespac
   name = "p", subresource = "status", body = object, object = object, owner = object, adopt = true,
   live = false, force_write = true, dry_run = true, force = true, field_manager = "m",
   field_validation = "Strict", propagation = "Orphan", grace_period = 1, uid = "u",
-  resource_version = "1", labels = "a=b", fields = "a=b" }
+  resource_version = "1", labels = "a=b", fields = "a=b", exec = true, stdin = "s", most = 1,
+  timeout = 1 }
 local http = { url = "http://127.0.0.1:1/", method = "GET", headers = { a = "b" }, body = "b",
   timeout = 1, max_response = 1, tls = { ca = "c", cert = "c", key = "k", server_name = "s",
     insecure = true } }

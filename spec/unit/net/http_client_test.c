@@ -50,6 +50,26 @@ static void echo(struct pl_exchange *exchange)
     pl_buf_deinit(&text);
 }
 
+/* What an upgraded client says comes back; "end" ends it, "abort" cuts it. */
+static void on_said(void *arg, struct pl_slice bytes)
+{
+    struct world *world = arg;
+    if (pl_slice_eqz(bytes, "abort"))
+        pl_exchange_abort(world->held);
+    else if (pl_slice_eqz(bytes, "end"))
+        pl_exchange_end(world->held);
+    else
+        pl_exchange_write(world->held, bytes);
+}
+
+static void upgrade(struct world *world, struct pl_exchange *exchange)
+{
+    const struct pl_http_header header = {"Upgrade", pl_exchange_header(exchange, "upgrade")};
+    world->held = exchange;
+    pl_exchange_upgrade(exchange, &header, 1, on_said, on_stream_closed, world);
+    pl_exchange_write(exchange, pl_slice_z("welcome "));
+}
+
 static void on_request(void *arg, struct pl_exchange *exchange)
 {
     struct world *world = arg;
@@ -67,6 +87,8 @@ static void on_request(void *arg, struct pl_exchange *exchange)
     } else if (pl_slice_eqz(path, "/redirect")) {
         struct pl_http_header headers[] = {{"Location", "/elsewhere"}, {"X-Two", " a  b "}};
         pl_exchange_reply_with(exchange, 302, headers, 2, pl_slice_z(""));
+    } else if (pl_slice_eqz(path, "/upgrade")) {
+        upgrade(world, exchange);
     } else {
         echo(exchange);
     }
@@ -1074,6 +1096,101 @@ TEST(destroying_the_client_ends_everything_before_it_returns)
     CHECK_INT(active.code, PL_ECANCELED);
     http_answer_deinit(&queued);
     http_answer_deinit(&active);
+    tear_down(&world);
+}
+
+static struct pl_http_call *start_upgrade(struct world *world, const char *path, int64_t timeout_ms,
+                                          struct http_answer *answer)
+{
+    static const struct pl_http_header headers[] = {{"Connection", "Upgrade"}, {"Upgrade", "echo"}};
+    const struct pl_http_request request = {
+        .headers = headers, .header_count = 2, .upgrade = true, .timeout_ms = timeout_ms};
+    return start(world, request, path, answer);
+}
+
+static void say(struct world *world, struct pl_http_call *call, const char *text)
+{
+    world->transport.ops->send(world->transport.self, call, pl_slice_z(text));
+}
+
+TEST(an_upgraded_request_talks_both_ways_until_the_server_ends_it)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    struct pl_http_call *call = start_upgrade(&world, "/upgrade", 0, &answer);
+    TURN_UNTIL(world.loop, answer.body.len == 8);
+    CHECK_INT(answer.status, 101);
+    CHECK(strstr(pl_buf_z(&answer.headers), "upgrade: echo\n") != NULL);
+    say(&world, call, "one");
+    TURN_UNTIL(world.loop, answer.body.len == 11);
+    for (int i = 0; i < 100000; i++)
+        say(&world, call, "0123456789");
+    TURN_UNTIL(world.loop, answer.body.len == 1000011);
+    CHECK_INT(answer.done, 0);
+    say(&world, call, "end");
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK(memcmp(answer.body.ptr, "welcome one01234567890", 22) == 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(an_upgrade_that_the_server_does_not_make_is_answered_like_any_request)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start_upgrade(&world, "/other?a=b", 0, &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK_INT(answer.status, 200);
+    CHECK(strstr(pl_buf_z(&answer.body), "GET /other?a=b\nhost: 127.0.0.1:") != NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(an_upgraded_request_ends_when_cut_cancelled_or_out_of_time)
+{
+    struct world world;
+    struct http_answer cut = {0}, canceled = {0}, late = {0}, last = {0};
+    set_up(&world);
+    struct pl_http_call *call = start_upgrade(&world, "/upgrade", 0, &cut);
+    TURN_UNTIL(world.loop, cut.body.len == 8);
+    say(&world, call, "abort");
+    TURN_UNTIL(world.loop, cut.done);
+    CHECK(cut.code == 0 || cut.code == PL_ENETWORK);
+
+    call = start_upgrade(&world, "/upgrade", 0, &canceled);
+    TURN_UNTIL(world.loop, canceled.body.len == 8);
+    cancel(&world, call);
+    TURN_UNTIL(world.loop, canceled.done);
+    CHECK_INT(canceled.code, PL_ECANCELED);
+    TURN_UNTIL(world.loop, world.closed == 1);
+
+    start_upgrade(&world, "/upgrade", 50, &late);
+    TURN_UNTIL(world.loop, late.done);
+    CHECK_INT(late.code, PL_ETIMEOUT);
+    TURN_UNTIL(world.loop, world.closed == 2);
+
+    start_upgrade(&world, "/upgrade", 0, &last); /* left to tear_down */
+    http_answer_deinit(&cut);
+    http_answer_deinit(&canceled);
+    tear_down(&world);
+    CHECK_INT(last.code, PL_ECANCELED);
+    http_answer_deinit(&late);
+    http_answer_deinit(&last);
+}
+
+TEST(what_is_no_path_is_not_upgraded)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start_upgrade(&world, "/a b", 0, &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_EINVAL);
+    http_answer_deinit(&answer);
     tear_down(&world);
 }
 
