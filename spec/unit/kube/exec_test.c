@@ -294,6 +294,7 @@ TEST(a_result_is_enough_where_the_server_does_not_close)
     CHECK_INT(got.count, 1);
     CHECK_INT(got.err.code, 0);
     CHECK(request->canceled);
+    pl_buf_deinit(&got.out);
     bench_deinit(&b);
 }
 
