@@ -28,6 +28,7 @@ local stands_on = {
   lua = "kube",
   lane = "control lua",
   bind = "lane",
+  record = "bind",
   tool = "bind",
   apistore = "schema",
   apicall = "apistore net shard valid",
@@ -39,7 +40,7 @@ local stands_on = {
   world = "webhook tool apiserver",
   command = "format",
   operate = "command admin",
-  cli = "operate page world",
+  cli = "operate page world record",
 }
 
 -- What it must not include all the same.
@@ -67,12 +68,13 @@ end
 
 -- Third-party headers by pattern, and the folders or files that own them.
 local owned = {
-  { "^lua%.h$", "lua/", "lane/", "bind/", "world/" },
-  { "^lauxlib%.h$", "lua/", "lane/", "bind/", "world/" },
+  { "^lua%.h$", "lua/", "lane/", "bind/", "world/", "record/" },
+  { "^lauxlib%.h$", "lua/", "lane/", "bind/", "world/", "record/" },
   { "^lualib%.h$", "lua/", "world/specs.c" }, { "^luajit%.h$", "lua/", "world/specs.c" },
   { "^uv%.h$", "net/" }, { "^curl/", "net/" },
   { "^openssl/", "crypto/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "format/yaml.c" },
   { "^pcre2", "format/regex.c" }, { "^sqlite3", "apistore/sqlite.h" },
+  { "^zlib%.h$", "record/" },
 }
 
 local broken = 0

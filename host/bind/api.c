@@ -4,18 +4,19 @@
 #include "bind/bind.h"
 
 #include "bind/list.h"
+#include "lane/tape.h"
 #include "lua/state.h"
 
 void pl_bind_push_waits(lua_State *L, struct pl_state *s)
 {
     lua_newtable(L);
-    pl_state_register(L, s, pl_bind_writes);
-    pl_state_register(L, s, pl_bind_tasks);
+    pl_tape_register(L, s, pl_bind_writes);
+    pl_tape_register(L, s, pl_bind_tasks);
     pl_state_register(L, s, pl_bind_says);
 }
 
 void pl_bind_push_reads(lua_State *L, struct pl_state *s)
 {
     lua_newtable(L);
-    pl_state_register(L, s, pl_bind_reads);
+    pl_tape_register(L, s, pl_bind_reads);
 }

@@ -83,6 +83,28 @@ static const luaL_Reg places[] = {
     {NULL, NULL},
 };
 
+/* What answers otherwise each time, or somewhere else: who replays a lane gives it back. The rest
+ * follows from its arguments alone. */
+static void register_outside(lua_State *L, struct pl_state *s)
+{
+    static const char *const names[] = {"random",    "x509_key",  "x509_public", "x509_request",
+                                        "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
+                                        "read_file", "zone_file", NULL};
+    const luaL_Reg *const lists[] = {pl_bind_texts, pl_bind_bytes, places, pl_bind_zones};
+    pl_tape_register(L, s, pl_bind_events);
+    pl_tape_register(L, s, pl_bind_memos);
+    pl_tape_register(L, s, pl_bind_shards);
+    for (const char *const *name = names; *name != NULL; name++) {
+        for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
+            for (const luaL_Reg *one = lists[i]; one->name != NULL; one++) {
+                const luaL_Reg alone[] = {*one, {NULL, NULL}};
+                if (strcmp(one->name, *name) == 0)
+                    pl_tape_register(L, s, alone);
+            }
+        }
+    }
+}
+
 static void push_config(lua_State *L, struct pl_state *s)
 {
     if (s->config == NULL) {
@@ -114,6 +136,8 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_regexes);
     pl_state_register(L, s, pl_bind_zones);
     pl_state_register(L, s, pl_bind_hooks);
+    if (s->lane != NULL && s->lane->tape != NULL)
+        register_outside(L, s);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     pl_ref_push(L, s->refs.error_meta);

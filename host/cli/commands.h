@@ -21,4 +21,5 @@ int pl_command_uninstall(const struct pl_command *self, int argc, char *const *a
 int pl_command_types(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_new(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_test(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_replay(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);

@@ -15,6 +15,7 @@
 #include "cli/load.h"
 #include "cli/open_page.h"
 #include "crypto/tls_prepare.h"
+#include "record/taping.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static struct pl_lanes_options lanes_options(struct host *host)
     options.stuck = &host->stuck;
     options.memos = host->memos;
     options.barred = host->barred;
+    options.taping = host->taping;
     return options;
 }
 
@@ -469,12 +471,27 @@ static void host_prepare(struct host *host)
     host->http = pl_http_client_create(host->loop);
 }
 
+static int complain(const struct pl_err *err)
+{
+    fprintf(stderr, "perilune: %s\n", err->message);
+    return PL_EXIT_FAILURE;
+}
+
+static int open_record(struct host *host, struct pl_err *err)
+{
+    host->record = pl_record_create(&host->options->record, err);
+    host->taping = pl_record_taping(host->record);
+    return err->code;
+}
+
 int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks)
 {
     struct pl_err err;
     pl_err_clear(&err);
     struct host host = {.options = options};
     pl_leave_on_signals(PL_EXIT_OK);
+    if (open_record(&host, &err) != 0)
+        return complain(&err);
     host.metrics = pl_metrics_create();
     host.memos = pl_memos_create();
     host.barred = pl_barred_create();
@@ -486,10 +503,13 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     if (!loaded) {
         host.exit_code = PL_EXIT_FAILURE;
     } else if (run_host(&host, hooks, &err) != 0) {
-        fprintf(stderr, "perilune: %s\n", err.message);
-        host.exit_code = PL_EXIT_FAILURE;
+        host.exit_code = complain(&err);
     }
     tear_down(&host);
+    if (atomic_load(&host.stuck) == 0) { /* else a script's thread may still add to it */
+        pl_record_destroy(host.record);
+        pl_free(host.taping);
+    }
     pl_memos_unref(host.memos);
     pl_barred_unref(host.barred);
     if (loaded)

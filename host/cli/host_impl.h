@@ -35,6 +35,8 @@ struct host {
     struct pl_remotes *remotes; /* the clusters besides */
     struct pl_tracer *tracer;   /* NULL: nobody wants traces */
     struct pl_lanes *lanes;
+    struct pl_record *record; /* NULL: none */
+    struct pl_taping *taping; /* the same */
     struct pl_memos *memos;   /* of every generation */
     struct pl_barred *barred; /* the same */
     struct pl_declarations declarations;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "bind/bind.h"
+#include "format/units.h"
 #include "format/yaml.h"
 #include "kube/proxy.h"
 
@@ -76,6 +77,14 @@ static const struct pl_flag table[] = {
      .fallback = "10s",
      .metavar = "DURATION",
      .help = "longest computing without waiting; then the run fails"},
+    {.name = "record",
+     .of = HOST,
+     .metavar = "FILE[,max=SIZE]",
+     .help = "write what the scripts meet to a file, for perilune replay (default max 64MiB)"},
+    {.name = "record-secrets",
+     .of = HOST,
+     .type = PL_FLAG_SWITCH,
+     .help = "with --record: values of Secrets as they are, instead of pseudonyms"},
     {.name = "jit",
      .type = PL_FLAG_SWITCH,
      .help = "compile scripts; endless loops then cost a lane"},
@@ -424,6 +433,31 @@ static int read_addresses(struct pl_options *options, struct pl_err *err)
                                   &options->health_address, err);
 }
 
+/* FILE or FILE,max=64MiB */
+static int read_record(struct pl_options *options, struct pl_err *err)
+{
+    const char *text = pl_flags_text(&options->flags, "record");
+    bool secrets = pl_flags_switch(&options->flags, "record-secrets");
+    uint64_t max = (uint64_t)64 << 20;
+    if (text == NULL)
+        return secrets ? pl_err_set(err, PL_EINVAL, "--record-secrets goes with --record") : 0;
+    const char *comma = strstr(text, ",max=");
+    size_t len = comma != NULL ? (size_t)(comma - text) : strlen(text);
+    if (len == 0 || (comma != NULL && !pl_size_parse(pl_slice_z(comma + 5), &max)))
+        return pl_err_set(err, PL_EINVAL,
+                          "--record takes FILE or FILE,max=SIZE such as /tmp/record,max=64MiB, "
+                          "not \"%s\"",
+                          text);
+    if (max < PL_RECORD_LEAST)
+        return pl_err_set(err, PL_EINVAL, "--record: max is at least 1MiB");
+    options->record_path = pl_memdup0(text, len);
+    options->record = (struct pl_record_options){.path = options->record_path,
+                                                 .max = (size_t)max,
+                                                 .secrets = secrets,
+                                                 .version = pl_version()};
+    return 0;
+}
+
 /* kubectl takes "host:port", too; a bare word is rather a mistake than a host. */
 static int check_server(const char *server, struct pl_err *err)
 {
@@ -480,7 +514,8 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
     }
     if (check_target(&options->flags, &err) != 0 || read_addresses(options, &err) != 0 ||
         pl_leader_read(&options->flags, &options->leader, &err) != 0 ||
-        pl_webhook_read(&options->flags, &options->webhook, &err) != 0) {
+        pl_webhook_read(&options->flags, &options->webhook, &err) != 0 ||
+        read_record(options, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;
         return false;
@@ -493,6 +528,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
 void pl_options_deinit(struct pl_options *options)
 {
     pl_webhook_options_deinit(&options->webhook);
+    pl_free(options->record_path);
     pl_doc_unref(options->config);
     pl_buf_deinit(&options->config_text);
     pl_flags_deinit(&options->flags);

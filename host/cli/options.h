@@ -6,6 +6,7 @@
 #include "cli/webhook.h"
 #include "kube/kubeconfig.h"
 #include "lane/lanes.h"
+#include "record/record.h"
 #include "serve/bind_address.h"
 
 struct pl_options {
@@ -30,6 +31,8 @@ struct pl_options {
     bool metrics_secure;
     const char *metrics_cert;          /* borrowed from the flags; NULL: none */
     struct pl_webhook_options webhook; /* borrows from flags */
+    char *record_path;                 /* owned: the file of --record; NULL: none */
+    struct pl_record_options record;   /* path: the same */
     bool own_server;                   /* dev: nobody else is told where anything is */
     atomic_int *webhook_port; /* dev: told where its API server finds webhooks; NULL: nobody asks */
 };

@@ -66,7 +66,7 @@ struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State
     lua_xmove(L, task->thread, args + 1);
     pl_list_push(&exec->tasks, &task->link);
     pl_list_push(&lane->ready, &task->ready);
-    exec->task_count++;
+    task->number = ++exec->task_count;
     exec->live++;
     return task;
 }
@@ -243,9 +243,11 @@ static void check_spent(struct pl_lane *lane, struct pl_exec *exec)
     pl_exec_overrun(lane, exec);
 }
 
-static void resume(struct pl_lane *lane, struct pl_co *task)
+void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_state *s = lane->s;
+    if (lane->tape != NULL)
+        lane->tape->ops->resume(lane->tape, task);
     s->script = pl_declare_where(s, task->exec->controller);
     check_spent(lane, task->exec);
     if (task->exec->over) {
@@ -302,7 +304,7 @@ void pl_co_run_ready(struct pl_lane *lane)
     pl_list_splice(&now, &lane->ready);
     struct pl_link *link;
     while (!atomic_load(&lane->abandoned) && (link = pl_list_pop(&now)) != NULL)
-        resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
+        pl_co_resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
     while ((link = pl_list_pop(&now)) != NULL) /* runs of these keys moved elsewhere */
         pl_list_push(&lane->ready, link);
 }
@@ -318,6 +320,19 @@ static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, str
     lua_pushboolean(L, true);
     pl_lerr_push(L, s, err, &about);
     return 2;
+}
+
+void pl_co_wake(struct pl_lane *lane, struct pl_co *task, lua_State *L, int count)
+{
+    struct pl_lop *op = task->op;
+    if (lane->tape != NULL)
+        lane->tape->ops->woken(lane->tape, task, L, count);
+    lua_xmove(L, task->thread, count);
+    task->op = NULL;
+    task->submitted = false;
+    op->task = NULL;
+    pl_lop_unref(op);
+    make_ready(lane, task, count);
 }
 
 void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
@@ -342,12 +357,7 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
         lua_pushboolean(L, false);
         count = 1 + op->push(L, lane->s, op);
     }
-    lua_xmove(L, task->thread, count);
-    task->op = NULL;
-    task->submitted = false;
-    op->task = NULL;
-    pl_lop_unref(op);
-    make_ready(lane, task, count);
+    pl_co_wake(lane, task, L, count);
 }
 
 /* ---- may we wait here? ---- */

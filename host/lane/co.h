@@ -12,6 +12,7 @@ struct pl_co {
     lua_State *thread;    /* anchored by ref */
     int ref;
     int handle;             /* reference of the userdata for joining; LUA_NOREF */
+    int number;             /* of its run, from 1 */
     int args;               /* values on its stack to resume with */
     struct pl_lop *op;      /* the operation that it waits for */
     bool submitted;         /* the I/O thread has the op */
@@ -34,6 +35,10 @@ void pl_co_destroy(struct pl_lane *lane, struct pl_co *task);
 void pl_co_free(struct pl_co *task);
 /* Resumes each task that is ready now once. */
 void pl_co_run_ready(struct pl_lane *lane);
+/* Resumes one that is ready. */
+void pl_co_resume(struct pl_lane *lane, struct pl_co *task);
+/* What it waits for is over, with these results: the top `count` values of L, which are taken. */
+void pl_co_wake(struct pl_lane *lane, struct pl_co *task, lua_State *L, int count);
 /* An operation has completed. */
 void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op);
 

@@ -141,6 +141,8 @@ static void load_scripts(struct pl_lane *lane, struct pl_load *load)
         failed = finish_declarations(lane, &fault);
     pl_declare_seal(lane->s);
     load->failed = failed;
+    if (failed == 0 && lane->tape != NULL)
+        lane->tape->ops->loaded(lane->tape);
     if (failed)
         load->message = fault_text(&fault);
     pl_fault_deinit(&fault);
@@ -237,8 +239,9 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .metrics = lane->lanes->metrics,
             .generation = options->generation,
             .origin = lane->lanes->origin,
-            .clock = options->clock,
+            .clock = lane->tape != NULL ? &lane->tape->clock : options->clock,
             .rand_seed = options->rand_seed,
+            .math_seed = lane->tape != NULL ? lane->tape->seed : 0,
         },
         err);
 }
@@ -298,10 +301,15 @@ static void end_abandoned(struct pl_lane *lane)
 /* False: there is no memory or no file for it. */
 static bool open_state(struct pl_lane *lane, struct pl_err *err)
 {
+    const struct pl_taping *taping = lane->lanes->options.taping;
     pl_err_clear(err);
+    if (taping != NULL && !lane->lanes->options.shadow && lane->lanes->options.dialog == NULL)
+        lane->tape = taping->open(taping->arg, lane->lanes, lane->number);
     lane->s = make_state(lane, err);
     if (lane->s == NULL)
         return false;
+    if (lane->tape != NULL)
+        lane->tape->s = lane->s;
     lane->s->limits.on_stuck = on_stuck;
     lane->s->limits.stuck_arg = lane;
     atomic_store(&lane->limits, &lane->s->limits);
@@ -553,6 +561,8 @@ void pl_lane_free(struct pl_lane *lane)
     while (lane->io.ended && (link = pl_list_pop(&lane->execs)) != NULL)
         pl_exec_drop(PL_CONTAINER_OF(link, struct pl_exec, active));
     pl_buf_deinit(&lane->io.texts);
+    if (lane->tape != NULL)
+        lane->tape->ops->close(lane->tape);
     pl_free(lane->pool);
     pl_free(lane);
 }

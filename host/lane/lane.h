@@ -7,6 +7,7 @@
 #include "lane/declare.h"
 #include "lane/lanes.h"
 #include "lane/op.h"
+#include "lane/tape.h"
 #include "lua/sandbox.h"
 #include "net/mailbox.h"
 
@@ -80,7 +81,7 @@ struct pl_exec {
     struct pl_link active; /* lane->execs */
     struct pl_list tasks;
     int task_count, live;
-    uint64_t spawned;
+    uint64_t on_tape; /* its number there; 0: it is not on it */
     bool canceled, ended;
     bool stopping;      /* a task was asked to end, */
     bool woken;         /* and one of its sleeps has returned early */
@@ -155,6 +156,7 @@ struct pl_lane {
 
     /* owned by the lane */
     struct pl_state *s;
+    struct pl_tape *tape; /* owned; NULL: none */
     struct pl_list execs, ready;
     int *pool; /* references of idle coroutines */
     size_t pool_count;

@@ -40,7 +40,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     pl_doc_ref(lanes->options.config);
     lanes->memos = options->memos != NULL ? pl_memos_ref(options->memos) : pl_memos_create();
     lanes->barred = options->barred != NULL ? pl_barred_ref(options->barred) : pl_barred_create();
-    lanes->origin = pl_origin_create();
+    lanes->origin = options->origin != NULL ? pl_origin_ref(options->origin) : pl_origin_create();
     if (options->config_path != NULL)
         pl_origin_add_common(lanes->origin, options->config_path, options->config_text);
     pthread_mutex_init(&lanes->hint_lock, NULL);

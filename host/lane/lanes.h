@@ -15,6 +15,7 @@ struct pl_lanes;
 struct pl_memos;
 struct pl_origin;
 struct pl_state_hooks;
+struct pl_taping;
 
 /* One of Perilune's own scripts, which talks with the I/O thread and replaces PATHs (`perilune
  * repl`). Its code may read but not change anything. I/O thread. */
@@ -62,6 +63,10 @@ struct pl_lanes_options {
     uint64_t rand_seed;           /* seed of scripts' random numbers; 0: from the system */
     struct pl_watchdog *dog;      /* borrowed for life; NULL: a new one */
     struct pl_transport http;     /* of perilune.http; ops NULL: a new client */
+    /* Who sees what the lanes do (lane/tape.h); borrowed for life; NULL: nobody. */
+    const struct pl_taping *taping;
+    struct pl_origin *origin; /* what is known of the scripts' files already; a reference is taken;
+                               * NULL: nothing */
 };
 
 struct pl_index_spec {

@@ -263,6 +263,21 @@ void pl_origin_add_common(struct pl_origin *origin, const char *path, struct pl_
     pthread_mutex_unlock(&origin->lock);
 }
 
+void pl_origin_add_missing(struct pl_origin *origin, const char *path)
+{
+    origin_remember(origin, NULL, path, PART_MISSING, pl_slice("", 0), NULL, 0);
+}
+
+void pl_origin_add_scripts(struct pl_origin *origin, const char *path, char *const *files)
+{
+    struct pl_buf names = PL_BUF_INIT;
+    char *name = pl_format("%s/", path);
+    join_names(files, &names);
+    origin_remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names), NULL, 0);
+    pl_free(name);
+    pl_buf_deinit(&names);
+}
+
 void pl_origin_add_unit(struct pl_origin *origin, const char *unit, const char *path)
 {
     pthread_mutex_lock(&origin->lock);

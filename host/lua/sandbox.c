@@ -209,10 +209,11 @@ static void purge(struct pl_state *s)
     lua_pop(L, 3);
 }
 
-static void seed_random(lua_State *L, struct pl_state *s)
+static void seed_random(lua_State *L, struct pl_state *s, uint64_t seed)
 {
-    uint64_t seed = 0;
-    if (s->seeded)
+    if (seed != 0)
+        seed <<= 12; /* all of its lower bits count */
+    else if (s->seeded)
         seed = pl_rand_u64(&s->rand);
     else if (pl_rand_bytes(&seed, sizeof seed) != 0)
         return;
@@ -356,6 +357,7 @@ static int on_panic(lua_State *L)
 struct open_arguments {
     struct pl_state *s;
     bool unsafe;
+    uint64_t math_seed;
     struct pl_err *err;
     int failed;
 };
@@ -368,7 +370,7 @@ static int open_protected(lua_State *L)
         luaL_openlibs(L);
     else
         open_libraries(L);
-    seed_random(L, s);
+    seed_random(L, s, args->math_seed);
     pl_limits_opened();
     if (s->clock != NULL)
         pl_lua_clock_install(s);
@@ -415,7 +417,8 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->asking = -1;
     s->phase = PL_PHASE_LOAD;
     lua_atpanic(s->L, on_panic);
-    struct open_arguments args = {.s = s, .unsafe = options->unsafe, .err = err};
+    struct open_arguments args = {
+        .s = s, .unsafe = options->unsafe, .math_seed = options->math_seed, .err = err};
     if (lua_cpcall(s->L, open_protected, &args) != 0) {
         pl_log(PL_LOG_ERROR, "a Lua state can't be made", pl_str("error", lua_tostring(s->L, -1)));
         args.failed = pl_err_set(err, PL_ESCRIPT, "a Lua state can't be made: %.300s",

@@ -22,6 +22,7 @@ struct pl_sandbox_options {
     /* The clock for scripts; borrowed for life; NULL: the system's. */
     const struct pl_clock *clock;
     uint64_t rand_seed; /* seed of scripts' random numbers; 0: from the system */
+    uint64_t math_seed; /* seed of math.random alone; 0: as above */
 };
 
 /* The calling thread runs it. NULL and err when lua-cjson cannot be loaded. */

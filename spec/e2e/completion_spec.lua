@@ -41,7 +41,7 @@ describe("perilune completion", function()
         assert(has(offered, "--" .. flag), name .. " --" .. flag)
       end
     end
-    assert.equal("reload\nrepl\nresume\n", complete('perilune re'))
+    assert.equal("reload\nrepl\nreplay\nresume\n", complete('perilune re'))
     assert.equal("json\ntext\n", complete('perilune run --log-format ""'))
     assert.equal("bash\nfish\nman\nzsh\n", complete('perilune completion ""'))
   end)

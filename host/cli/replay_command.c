@@ -1,0 +1,162 @@
+/* perilune replay FILE: what a host has recorded, run again. Exit codes: 0 as it was, 1 it can't be
+ * read or loaded, 2 usage, 3 it goes another way. */
+#include "base/base.h"
+#include "base/alloc.h"
+#include "cli/commands.h"
+#include "format/units.h"
+#include "record/reader.h"
+#include "record/replay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DIFFERS 3
+
+static const struct pl_flag table[] = {
+    {.name = "until", .metavar = "TIME", .help = "stop there, such as 2026-01-31T08:00:00Z"},
+    {.name = "key",
+     .metavar = "KIND NS/NAME",
+     .help =
+         "print what runs of this key called; the controller's name, or the kind that it is for"},
+};
+
+static void say(void *arg, const char *line)
+{
+    PL_UNUSED(arg);
+    printf("%s\n", line);
+}
+
+static void print_time(int64_t wall_ns)
+{
+    char text[40];
+    pl_time_text(wall_ns, 3, text);
+    printf("%s", text);
+}
+
+static void print_replayed(const struct pl_reader *reader, const struct pl_replayed *replayed)
+{
+    printf("replayed %zu runs with %zu calls", replayed->runs, replayed->calls);
+    if (replayed->first_ns > 0) {
+        printf(", ");
+        print_time(replayed->first_ns);
+        printf(" to ");
+        print_time(replayed->last_ns > replayed->first_ns ? replayed->last_ns : replayed->first_ns);
+    }
+    if (replayed->skipped > 0)
+        printf("; %zu runs had begun before the record does", replayed->skipped);
+    if (replayed->limited > 0)
+        printf("; %zu were ended by a limit, which is not replayed", replayed->limited);
+    if (reader->gap)
+        printf("; the host left some out, as its disk was too slow");
+    if (reader->cut)
+        printf("; the file ends in the middle of something, as the host was killed");
+    printf("\n");
+}
+
+static int finish(const struct pl_reader *reader, const struct pl_replayed *replayed)
+{
+    print_replayed(reader, replayed);
+    if (replayed->difference == NULL) {
+        printf("everything went as it was recorded\n");
+        return PL_EXIT_OK;
+    }
+    printf("it went another way at %s\n", replayed->difference);
+    return DIFFERS;
+}
+
+/* "KIND NS/NAME": kind, which is freed with *key, which points into it. */
+static int read_key(const char *text, char **kind, const char **key, struct pl_err *err)
+{
+    char *copy = pl_strdup(text), *space = strchr(copy, ' ');
+    if (space == NULL || space == copy || space[1] == '\0') {
+        pl_free(copy);
+        return pl_err_set(err, PL_EINVAL,
+                          "--key takes KIND NS/NAME, such as 'Website default/blog', not \"%s\"",
+                          text);
+    }
+    *space = '\0';
+    *kind = copy;
+    *key = space + 1;
+    return 0;
+}
+
+static int read_options(const struct pl_flags *flags, struct pl_replay_options *options,
+                        char **kind, struct pl_err *err)
+{
+    const char *until = pl_flags_text(flags, "until"), *key = pl_flags_text(flags, "key");
+    *options = (struct pl_replay_options){.say = say};
+    if (until != NULL && !pl_time_parse(pl_slice_z(until), &options->until_ns))
+        return pl_err_set(err, PL_EINVAL,
+                          "--until takes a time such as 2026-01-31T08:00:00Z, not \"%s\"", until);
+    int rc = key != NULL ? read_key(key, kind, &options->key, err) : 0;
+    options->controller = *kind;
+    return rc;
+}
+
+static int replay(const char *file, const struct pl_replay_options *options)
+{
+    struct pl_reader reader;
+    struct pl_replayed replayed = {.runs = 0};
+    struct pl_err err;
+    pl_err_clear(&err);
+    int rc = pl_reader_open(&reader, file, &err);
+    if (rc == 0)
+        rc = pl_replay_run(&reader, options, &replayed, &err);
+    int exit_code = PL_EXIT_FAILURE;
+    if (rc == 0)
+        exit_code = finish(&reader, &replayed);
+    else
+        fprintf(stderr, "perilune replay: %s\n", err.message);
+    pl_replayed_deinit(&replayed);
+    pl_reader_deinit(&reader);
+    return exit_code;
+}
+
+static int run(const struct pl_flags *flags)
+{
+    struct pl_replay_options options;
+    struct pl_err err;
+    char *kind = NULL;
+    pl_err_clear(&err);
+    int exit_code = PL_EXIT_USAGE;
+    if (flags->path_count != 1)
+        fprintf(stderr, "perilune replay: FILE is missing: what perilune run --record has written; "
+                        "usage: perilune replay [FLAGS] FILE\n");
+    else if (read_options(flags, &options, &kind, &err) != 0)
+        fprintf(stderr, "perilune replay: %s\n", err.message);
+    else
+        exit_code = replay(flags->paths[0], &options);
+    pl_free(kind);
+    return exit_code;
+}
+
+/* "--key Website default/blog" is one value in two words. */
+static char **join_key(int argc, char *const *argv, int *count)
+{
+    char **words = pl_calloc((size_t)argc + 1, sizeof *words);
+    *count = 0;
+    for (int i = 0; i < argc; i++) {
+        bool two =
+            strcmp(argv[i], "--key") == 0 && i + 2 < argc && strchr(argv[i + 1], ' ') == NULL;
+        words[(*count)++] = pl_strdup(argv[i]);
+        if (!two)
+            continue;
+        words[(*count)++] = pl_format("%s %s", argv[i + 1], argv[i + 2]);
+        i += 2;
+    }
+    return words;
+}
+
+int pl_command_replay(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    int exit_code = PL_EXIT_OK, count;
+    char **words = join_key(argc, argv, &count);
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), count, words, &exit_code))
+        exit_code = run(&flags);
+    pl_flags_deinit(&flags);
+    for (int i = 0; i < count; i++)
+        pl_free(words[i]);
+    pl_free(words);
+    return exit_code;
+}

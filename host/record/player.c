@@ -1,0 +1,333 @@
+/* Each call of the scripts must be the next entry of the record, with the same arguments, and gets
+ * the results that stand behind it; each look at a clock gets the time that was read then. The
+ * first that does not fit is kept, with the script's line, and ends the script. */
+#include "record/player.h"
+
+#include "base/alloc.h"
+#include "record/value.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static struct pl_player *player_of(struct pl_tape *tape)
+{
+    return PL_CONTAINER_OF(tape, struct pl_player, base);
+}
+
+/* ---- entries ---- */
+
+struct pl_slice pl_player_peek(const struct pl_player *player)
+{
+    if (player->at >= player->stream->count)
+        return pl_slice("", 0);
+    return player->stream->items[player->at];
+}
+
+bool pl_player_next_is(const struct pl_player *player, enum pl_entry what)
+{
+    struct pl_slice entry = pl_player_peek(player);
+    return entry.len > 0 && *entry.ptr == (char)what;
+}
+
+struct pl_bytes pl_player_take(struct pl_player *player)
+{
+    struct pl_slice entry = pl_player_peek(player);
+    player->at++;
+    return pl_bytes_of(pl_slice(entry.ptr + 1, entry.len - 1));
+}
+
+/* "get("v1/ConfigMap", ...)", of what is behind the entry's letter. */
+static void print_call(struct pl_slice call, struct pl_buf *out)
+{
+    struct pl_bytes from = pl_bytes_of(call);
+    struct pl_slice name = pl_bytes_text(&from);
+    uint64_t count = pl_bytes_int(&from);
+    pl_buf_add_slice(out, name);
+    pl_buf_add_char(out, '(');
+    for (uint64_t i = 0; i < count && !from.bad; i++) {
+        struct pl_buf value = PL_BUF_INIT;
+        pl_value_print(&from, &value);
+        pl_buf_add_f(out, "%s%.*s", i > 0 ? ", " : "", (int)value.len, pl_buf_z(&value));
+        pl_buf_deinit(&value);
+    }
+    pl_buf_add_char(out, ')');
+}
+
+static void print_entry(struct pl_slice entry, struct pl_buf *out)
+{
+    switch (entry.len > 0 ? *entry.ptr : '\0') {
+    case PL_ENTRY_CALL:
+        pl_buf_add_z(out, "called ");
+        print_call(pl_slice(entry.ptr + 1, entry.len - 1), out);
+        return;
+    case PL_ENTRY_WALL:
+    case PL_ENTRY_MONO:
+        pl_buf_add_z(out, "asked for the time");
+        return;
+    case PL_ENTRY_ENDED:
+        pl_buf_add_z(out, "ended");
+        return;
+    case PL_ENTRY_LOADED:
+        pl_buf_add_z(out, "were loaded");
+        return;
+    default:
+        pl_buf_add_z(out, "waited or ended");
+    }
+}
+
+/* ---- differences ---- */
+
+static void put_time(int64_t wall_ns, struct pl_buf *out)
+{
+    char text[40];
+    time_t seconds = (time_t)(wall_ns / PL_SECOND);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    pl_buf_add_f(out, "%s.%03dZ", text, (int)(wall_ns % PL_SECOND / PL_MS));
+}
+
+void pl_player_put_run(const struct pl_player *player, const struct pl_exec *exec,
+                       struct pl_buf *out)
+{
+    put_time(player->wall_ns, out);
+    if (exec != NULL)
+        pl_buf_add_f(out, " %s %s", player->lanes->controllers[exec->controller].name, exec->key);
+    else
+        pl_buf_add_z(out, " loading");
+}
+
+void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, const char *place,
+                      struct pl_slice now)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (player->out->difference != NULL)
+        return;
+    pl_player_put_run(player, exec, &text);
+    pl_buf_add_f(&text, "%s%s\n  now   %.*s\n  then  ", place != NULL ? ": " : "",
+                 place != NULL ? place : "", PL_FMT(now));
+    print_entry(pl_player_peek(player), &text);
+    if (!player->stream->whole)
+        pl_buf_add_z(&text,
+                     "\n  (the record does not begin where the scripts did: what they kept in "
+                     "variables by then is not known)");
+    player->out->difference = pl_buf_take(&text);
+}
+
+bool pl_player_is_done(const struct pl_player *player)
+{
+    return player->out->difference != NULL || player->over;
+}
+
+static int stop_script(lua_State *L, struct pl_state *s)
+{
+    return pl_lerr_raise(L, s, "the replay ends here");
+}
+
+static void differ_here(struct pl_player *player, lua_State *L, struct pl_state *s,
+                        struct pl_slice now)
+{
+    lua_Debug ar;
+    char *place = NULL;
+    if (pl_lerr_where(L, s, 0, &ar))
+        place = pl_format("%s:%d", pl_lerr_chunk(&ar), ar.currentline);
+    pl_player_differ(player, s->task != NULL ? s->task->exec : NULL, place, now);
+    pl_free(place);
+}
+
+/* ---- calls ---- */
+
+static void say_call(struct pl_player *player, const struct pl_state *s, struct pl_slice call)
+{
+    if (s->task == NULL || s->task->exec != player->told)
+        return;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_z(&text, "  ");
+    print_call(call, &text);
+    player->o->say(player->o->arg, pl_buf_z(&text));
+    pl_buf_deinit(&text);
+}
+
+bool pl_player_is_same(struct pl_player *player, struct pl_slice then, struct pl_slice now)
+{
+    return player->veil != NULL ? pl_veil_same(player->veil, then, now) : pl_slice_eq(then, now);
+}
+
+/* Is the call the recorded one? */
+static bool check_call(struct pl_player *player, lua_State *L, struct pl_state *s, const char *name)
+{
+    struct pl_buf call = PL_BUF_INIT, text = PL_BUF_INIT;
+    pl_entry_put_call(&call, L, s, name, player->veil);
+    struct pl_slice entry = pl_player_peek(player);
+    bool same =
+        pl_player_next_is(player, PL_ENTRY_CALL) &&
+        pl_player_is_same(player, pl_slice(entry.ptr + 1, entry.len - 1), pl_buf_slice(&call));
+    if (same) {
+        say_call(player, s, pl_buf_slice(&call));
+    } else {
+        pl_buf_add_z(&text, "calls ");
+        print_call(pl_buf_slice(&call), &text);
+        differ_here(player, L, s, pl_buf_slice(&text));
+    }
+    pl_buf_deinit(&call);
+    pl_buf_deinit(&text);
+    return same;
+}
+
+static int push_nothing(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(L);
+    PL_UNUSED(s);
+    PL_UNUSED(op);
+    return 0;
+}
+
+static int wait(lua_State *L, struct pl_state *s)
+{
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(PL_LOP_SLEEP);
+    op->verb = "replay";
+    op->push = push_nothing;
+    return pl_co_wait(L, s, op);
+}
+
+static int play_return(struct pl_player *player, lua_State *L, struct pl_state *s)
+{
+    struct pl_bytes from = pl_player_take(player);
+    int count = (int)pl_bytes_int(&from);
+    for (int i = 0; i < count && !from.bad; i++)
+        pl_value_push(L, s, &from, player->veil);
+    return count;
+}
+
+static int call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
+{
+    struct pl_player *player = player_of(base);
+    struct pl_state *s = pl_state_of(L);
+    bool loads = s->phase == PL_PHASE_LOAD;
+    if (strcmp(name, "join") == 0 || (loads && !player->stream->whole))
+        return function(L);
+    luaL_checkstack(L, 40, "a recorded call");
+    player->over = player->over || player->at >= player->stream->count;
+    if (pl_player_is_done(player) || !check_call(player, L, s, name))
+        return stop_script(L, s);
+    player->at++;
+    player->out->calls++;
+    if (pl_player_next_is(player, PL_ENTRY_RETURN))
+        return play_return(player, L, s);
+    if (pl_player_next_is(player, PL_ENTRY_WAIT)) {
+        player->at++;
+        return wait(L, s);
+    }
+    player->over = player->at >= player->stream->count;
+    return pl_lerr_raise(L, s, "%s raised an error, as it did when this was recorded", name);
+}
+
+/* ---- time ---- */
+
+static int64_t time_of(struct pl_player *player, enum pl_entry what, int64_t otherwise)
+{
+    const struct pl_state *s = player->base.s;
+    if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) ||
+        (s->phase == PL_PHASE_LOAD && !player->stream->whole))
+        return otherwise;
+    if (!pl_player_next_is(player, what)) {
+        player->over = player->at >= player->stream->count;
+        if (!player->over)
+            pl_player_differ(player, s->task != NULL ? s->task->exec : NULL, s->script,
+                             pl_slice_z("asks for the time"));
+        return otherwise;
+    }
+    struct pl_bytes from = pl_player_take(player);
+    return (int64_t)pl_bytes_int(&from);
+}
+
+static int64_t mono(void *arg)
+{
+    return time_of(arg, PL_ENTRY_MONO, PL_PLAYER_MONO_NS);
+}
+
+static int64_t wall(void *arg)
+{
+    struct pl_player *player = arg;
+    return time_of(player, PL_ENTRY_WALL, player->wall_ns);
+}
+
+int64_t pl_player_mono(void *arg)
+{
+    PL_UNUSED(arg);
+    return PL_PLAYER_MONO_NS;
+}
+
+int64_t pl_player_wall(void *arg)
+{
+    return ((const struct pl_player *)arg)->wall_ns;
+}
+
+/* ---- the tape ---- */
+
+static void loaded(struct pl_tape *base)
+{
+    struct pl_player *player = player_of(base);
+    if (!player->stream->whole || pl_player_is_done(player))
+        return;
+    if (pl_player_next_is(player, PL_ENTRY_LOADED))
+        player->at++;
+    else if (player->at < player->stream->count)
+        pl_player_differ(player, NULL, NULL, pl_slice_z("are loaded"));
+}
+
+static void ignore_exec(struct pl_tape *base, struct pl_exec *exec)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(exec);
+}
+
+static void ignore_cancel(struct pl_tape *base, struct pl_exec *exec, const struct pl_err *why)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(exec);
+    PL_UNUSED(why);
+}
+
+static void ignore_woken(struct pl_tape *base, struct pl_co *task, lua_State *L, int count)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(task);
+    PL_UNUSED(L);
+    PL_UNUSED(count);
+}
+
+static void ignore_resume(struct pl_tape *base, struct pl_co *task)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(task);
+}
+
+static void ignore_close(struct pl_tape *base) /* it is the driver's */
+{
+    PL_UNUSED(base);
+}
+
+static const struct pl_tape_ops ops = {loaded,        ignore_exec, ignore_cancel, ignore_woken,
+                                       ignore_resume, ignore_exec, call,          ignore_close};
+
+struct pl_tape *pl_player_open_tape(void *arg, struct pl_lanes *lanes, int lane)
+{
+    struct pl_player *player = arg;
+    PL_UNUSED(lanes);
+    PL_UNUSED(lane);
+    return &player->base;
+}
+
+void pl_player_init(struct pl_player *player, const struct pl_reader_stream *stream,
+                    const struct pl_replay_options *options, bool secrets, struct pl_replayed *out)
+{
+    static const unsigned char key[PL_VEIL_KEY]; /* nothing of it is written down */
+    *player =
+        (struct pl_player){.o = options, .stream = stream, .out = out, .at = stream->whole ? 1 : 0};
+    player->base =
+        (struct pl_tape){.ops = &ops, .clock = {mono, mono, wall, player}, .seed = stream->seed};
+    player->veil = secrets ? NULL : pl_veil_create(key);
+}

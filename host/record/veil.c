@@ -1,0 +1,403 @@
+/* A value is remembered in each form in which it may turn up: as the document has it (base64),
+ * decoded, and as it stands in JSON. A bounded list: of very many Secrets the oldest values are
+ * still hidden where they are a Secret's, and no longer where somebody has copied them to. */
+#include "record/veil.h"
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "crypto/digest.h"
+#include "value/build.h"
+#include "value/write.h"
+
+#include <string.h>
+
+#define MARK     "pseudonym-"
+#define DIGITS   24                         /* hexadecimal, behind it */
+#define TOKEN    (sizeof MARK - 1 + DIGITS) /* bytes of a pseudonym */
+#define MARK64   "cHNldWRvbnlt"             /* what one begins with in base64 */
+#define TOKEN64  ((TOKEN + 2) / 3 * 4)      /* and its bytes there */
+#define SHORTEST 4 /* shorter ones are not told from ordinary words outside of Secrets */
+#define MOST     2000
+
+struct known {
+    char *text, *instead; /* owned */
+    char *was;            /* owned: what stood for it before a record's own; NULL: the same */
+    size_t len;
+};
+
+struct pl_veil {
+    unsigned char key[PL_VEIL_KEY];
+    struct known known[MOST]; /* a ring */
+    size_t count, next;
+};
+
+struct pl_veil *pl_veil_create(const unsigned char *key)
+{
+    struct pl_veil *veil = PL_NEW(struct pl_veil);
+    memcpy(veil->key, key, PL_VEIL_KEY);
+    return veil;
+}
+
+void pl_veil_destroy(struct pl_veil *veil)
+{
+    if (veil == NULL)
+        return;
+    for (size_t i = 0; i < veil->count; i++) {
+        pl_free(veil->known[i].text);
+        pl_free(veil->known[i].instead);
+        pl_free(veil->known[i].was);
+    }
+    pl_free(veil);
+}
+
+static bool is_pseudonym(struct pl_slice value)
+{
+    return value.len >= sizeof MARK - 1 && memcmp(value.ptr, MARK, sizeof MARK - 1) == 0;
+}
+
+static const struct known *find_known(const struct pl_veil *veil, struct pl_slice text)
+{
+    for (size_t i = 0; i < veil->count; i++)
+        if (veil->known[i].len == text.len && memcmp(veil->known[i].text, text.ptr, text.len) == 0)
+            return &veil->known[i];
+    return NULL;
+}
+
+/* Does a pseudonym begin there, as it is or as base64? Its bytes; 0: none does. */
+static size_t token_at(struct pl_slice text, size_t at)
+{
+    const char *from = text.ptr + at;
+    size_t left = text.len - at;
+    if (left >= TOKEN && memcmp(from, MARK, sizeof MARK - 1) == 0)
+        return TOKEN;
+    return left >= TOKEN64 && memcmp(from, MARK64, sizeof MARK64 - 1) == 0 ? TOKEN64 : 0;
+}
+
+static void add_pseudonym(struct pl_veil *veil, struct pl_slice value, struct pl_buf *out)
+{
+    unsigned char digest[64];
+    const struct known *known = find_known(veil, value);
+    if (is_pseudonym(value) || known != NULL) {
+        pl_buf_add_slice(out, known != NULL ? pl_slice_z(known->instead) : value);
+        return;
+    }
+    size_t len = pl_hmac("sha256", pl_slice((const char *)veil->key, PL_VEIL_KEY), value, digest);
+    pl_buf_add_z(out, MARK);
+    for (size_t i = 0; i < DIGITS / 2 && i < len; i++)
+        pl_buf_add_f(out, "%02x", digest[i]);
+}
+
+static void remember(struct pl_veil *veil, struct pl_slice text, struct pl_slice instead)
+{
+    if (text.len < SHORTEST || pl_slice_eq(text, instead) || find_known(veil, text) != NULL)
+        return;
+    struct known *at = &veil->known[veil->next];
+    if (veil->count == MOST) {
+        pl_free(at->text);
+        pl_free(at->instead);
+        pl_free(at->was);
+    } else {
+        veil->count++;
+    }
+    *at = (struct known){.text = pl_memdup0(text.ptr, text.len),
+                         .instead = pl_memdup0(instead.ptr, instead.len),
+                         .len = text.len};
+    veil->next = (veil->next + 1) % MOST;
+}
+
+static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct pl_slice instead)
+{
+    struct pl_buf json = PL_BUF_INIT, coded = PL_BUF_INIT, coded_instead = PL_BUF_INIT;
+    remember(veil, value, instead);
+    if (value.len >= SHORTEST) {
+        pl_base64_encode(value, &coded);
+        pl_base64_encode(instead, &coded_instead);
+        remember(veil, pl_buf_slice(&coded), pl_buf_slice(&coded_instead));
+    }
+    if (pl_is_utf8(value)) {
+        pl_write_str(&json, value);
+        remember(veil, pl_slice(json.ptr + 1, json.len - 2), instead);
+    }
+    pl_buf_deinit(&json);
+    pl_buf_deinit(&coded);
+    pl_buf_deinit(&coded_instead);
+}
+
+/* A value of `data` (base64) or `stringData`; what stands in its place is appended. */
+static void hide_value(struct pl_veil *veil, struct pl_slice text, bool is_base64,
+                       struct pl_buf *out)
+{
+    struct pl_buf plain = PL_BUF_INIT, name = PL_BUF_INIT;
+    if (!is_base64 || !pl_base64_decode(text, &plain))
+        pl_buf_add_slice(&plain, text);
+    add_pseudonym(veil, pl_buf_slice(&plain), &name);
+    remember_plain(veil, pl_buf_slice(&plain), pl_buf_slice(&name));
+    size_t before = out->len;
+    if (is_base64)
+        pl_base64_encode(pl_buf_slice(&name), out);
+    else
+        pl_buf_add_slice(out, pl_buf_slice(&name));
+    if (plain.len >= SHORTEST)
+        remember(veil, text, pl_slice(out->ptr + before, out->len - before));
+    pl_buf_deinit(&plain);
+    pl_buf_deinit(&name);
+}
+
+/* ---- documents ---- */
+
+static void build_values(struct pl_veil *veil, struct pl_build *b, struct pl_node map,
+                         bool is_base64)
+{
+    struct pl_iter it = pl_iter(map);
+    struct pl_buf out = PL_BUF_INIT;
+    pl_build_object(b);
+    while (pl_iter_next(&it)) {
+        struct pl_scratch scratch;
+        pl_build_key(b, it.key);
+        if (pl_node_type(it.value) != PL_STRING) {
+            pl_build_node(b, it.value);
+            continue;
+        }
+        pl_buf_clear(&out);
+        hide_value(veil, pl_node_str(it.value, &scratch), is_base64, &out);
+        pl_build_str(b, pl_buf_slice(&out));
+    }
+    pl_build_end(b);
+    pl_buf_deinit(&out);
+}
+
+/* A Secret; also a request to write one: {"kind": "v1/Secret", "body": {...}}. */
+static bool is_secret(struct pl_node node)
+{
+    struct pl_node kind = pl_node_getz(node, "kind");
+    return pl_node_str_eq(kind, pl_slice_z("v1/Secret")) ||
+           (pl_node_str_eq(kind, pl_slice_z("Secret")) &&
+            pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1")));
+}
+
+static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node, bool secret);
+
+static void build_member(struct pl_veil *veil, struct pl_build *b, const struct pl_iter *it,
+                         bool secret)
+{
+    bool plain = pl_slice_eqz(it->key, "stringData");
+    bool hides = pl_node_type(it->value) == PL_OBJECT &&
+                 (plain || (secret && pl_slice_eqz(it->key, "data")));
+    pl_build_key(b, it->key);
+    if (hides)
+        build_values(veil, b, it->value, !plain);
+    else
+        build(veil, b, it->value,
+              secret && (pl_slice_eqz(it->key, "body") || pl_slice_eqz(it->key, "object")));
+}
+
+static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node, bool secret)
+{
+    enum pl_type type = pl_node_type(node);
+    if (type != PL_OBJECT && type != PL_ARRAY) {
+        pl_build_node(b, node);
+        return;
+    }
+    struct pl_iter it = pl_iter(node);
+    secret = secret || (type == PL_OBJECT && is_secret(node));
+    if (type == PL_OBJECT)
+        pl_build_object(b);
+    else
+        pl_build_array(b);
+    while (pl_iter_next(&it)) {
+        if (type == PL_OBJECT)
+            build_member(veil, b, &it, secret);
+        else
+            build(veil, b, it.value, secret);
+    }
+    pl_build_end(b);
+}
+
+/* ---- texts ---- */
+
+/* The longest of the known ones that begin there. */
+static const struct known *known_at(const struct pl_veil *veil, struct pl_slice text, size_t at)
+{
+    const struct known *found = NULL;
+    for (size_t i = 0; i < veil->count; i++) {
+        const struct known *it = &veil->known[i];
+        if (it->len <= text.len - at && (found == NULL || it->len > found->len) &&
+            it->text[0] == text.ptr[at] && memcmp(text.ptr + at, it->text, it->len) == 0)
+            found = it;
+    }
+    return found;
+}
+
+static bool has_any(const struct pl_veil *veil, struct pl_slice text)
+{
+    for (size_t i = 0; text.len > 0 && i < veil->count; i++)
+        if (memmem(text.ptr, text.len, veil->known[i].text, veil->known[i].len) != NULL)
+            return true;
+    return false;
+}
+
+/* Pseudonyms that stand there already stay whole. */
+static void replace_known(const struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
+{
+    if (!has_any(veil, text)) {
+        pl_buf_add_slice(out, text);
+        return;
+    }
+    for (size_t i = 0; i < text.len;) {
+        size_t token = token_at(text, i);
+        const struct known *known = token == 0 ? known_at(veil, text, i) : NULL;
+        size_t taken = known != NULL ? known->len : token > 0 ? token : 1;
+        if (known != NULL)
+            pl_buf_add_z(out, known->instead);
+        else
+            pl_buf_add(out, text.ptr + i, taken);
+        i += taken;
+    }
+}
+
+static bool says(struct pl_slice text, const char *what)
+{
+    return text.len > 0 && memmem(text.ptr, text.len, what, strlen(what)) != NULL;
+}
+
+void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
+{
+    struct pl_buf name = PL_BUF_INIT;
+    if (says(text, "PRIVATE KEY-----") && find_known(veil, text) == NULL) {
+        add_pseudonym(veil, text, &name);
+        remember_plain(veil, text, pl_buf_slice(&name));
+    }
+    replace_known(veil, text, out);
+    pl_buf_deinit(&name);
+}
+
+void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_write(&text, root, PL_WRITE_SORTED);
+    if (says(pl_buf_slice(&text), "Secret") || says(pl_buf_slice(&text), "stringData")) {
+        struct pl_build *b = pl_build_create(NULL);
+        build(veil, b, root, false);
+        struct pl_doc *doc = pl_build_finish(b);
+        pl_build_destroy(b);
+        pl_buf_clear(&text);
+        pl_write(&text, pl_doc_root(doc), PL_WRITE_SORTED);
+        pl_doc_unref(doc);
+    }
+    replace_known(veil, pl_buf_slice(&text), out);
+    pl_buf_deinit(&text);
+}
+
+/* ---- who replays ---- */
+
+/* The pseudonym itself. */
+static void decode_token(struct pl_slice token, struct pl_buf *out)
+{
+    if (token.len == TOKEN || !pl_base64_decode(token, out))
+        pl_buf_add_slice(out, token);
+}
+
+static void encode_token(struct pl_slice value, bool is_base64, struct pl_buf *out)
+{
+    if (is_base64)
+        pl_base64_encode(value, out);
+    else
+        pl_buf_add_slice(out, value);
+}
+
+/* Whatever stands for `from` is `to` from now on. */
+static void use_instead(struct pl_veil *veil, struct pl_slice from, struct pl_slice to)
+{
+    for (size_t i = 0; i < veil->count; i++) {
+        struct known *known = &veil->known[i];
+        if (!pl_slice_eqz(from, known->instead))
+            continue;
+        pl_free(known->was);
+        known->was = known->instead;
+        known->instead = pl_memdup0(to.ptr, to.len);
+    }
+}
+
+/* Both forms of it. False: `then` is another value's already. */
+static bool learn(struct pl_veil *veil, struct pl_slice then, struct pl_slice now)
+{
+    struct pl_buf a = PL_BUF_INIT, b = PL_BUF_INIT, a64 = PL_BUF_INIT, b64 = PL_BUF_INIT;
+    bool taken = false, same = false;
+    decode_token(then, &a);
+    decode_token(now, &b);
+    for (size_t i = 0; i < veil->count; i++) {
+        const struct known *known = &veil->known[i];
+        if (!pl_slice_eqz(pl_buf_slice(&a), known->instead))
+            continue;
+        taken = true;
+        same = same || (known->was != NULL && pl_slice_eqz(pl_buf_slice(&b), known->was));
+    }
+    if (!taken) {
+        pl_base64_encode(pl_buf_slice(&a), &a64);
+        pl_base64_encode(pl_buf_slice(&b), &b64);
+        use_instead(veil, pl_buf_slice(&b), pl_buf_slice(&a));
+        use_instead(veil, pl_buf_slice(&b64), pl_buf_slice(&a64));
+    }
+    pl_buf_deinit(&a);
+    pl_buf_deinit(&b);
+    pl_buf_deinit(&a64);
+    pl_buf_deinit(&b64);
+    return same || !taken;
+}
+
+bool pl_veil_same(struct pl_veil *veil, struct pl_slice then, struct pl_slice now)
+{
+    if (then.len != now.len)
+        return false;
+    for (size_t i = 0; i < then.len;) {
+        size_t len = token_at(then, i);
+        if (len > 0 && token_at(now, i) == len) {
+            struct pl_slice a = pl_slice(then.ptr + i, len), b = pl_slice(now.ptr + i, len);
+            if (!pl_slice_eq(a, b) && !learn(veil, a, b))
+                return false;
+            i += len;
+        } else if (then.ptr[i] != now.ptr[i]) {
+            return false;
+        } else {
+            i++;
+        }
+    }
+    return true;
+}
+
+static void lift_token(const struct pl_veil *veil, struct pl_slice token, bool json,
+                       struct pl_buf *out)
+{
+    struct pl_buf name = PL_BUF_INIT, quoted = PL_BUF_INIT;
+    const struct known *found = NULL;
+    decode_token(token, &name);
+    for (size_t i = 0; i < veil->count && found == NULL; i++)
+        if (pl_slice_eqz(pl_buf_slice(&name), veil->known[i].instead))
+            found = &veil->known[i]; /* its first form is the value itself */
+    struct pl_slice value = found != NULL ? pl_slice(found->text, found->len) : token;
+    bool is_base64 = found != NULL && token.len == TOKEN64;
+    if (json && found != NULL && !is_base64) {
+        pl_write_str(&quoted, value);
+        value = pl_slice(quoted.ptr + 1, quoted.len - 2);
+    }
+    encode_token(value, is_base64, out);
+    pl_buf_deinit(&name);
+    pl_buf_deinit(&quoted);
+}
+
+void pl_veil_lift(const struct pl_veil *veil, struct pl_slice text, bool json, struct pl_buf *out)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < text.len;) {
+        size_t len = token_at(text, i);
+        if (len == 0) {
+            i++;
+            continue;
+        }
+        pl_buf_add(out, text.ptr + from, i - from);
+        lift_token(veil, pl_slice(text.ptr + i, len), json, out);
+        i += len;
+        from = i;
+    }
+    pl_buf_add(out, text.ptr + from, text.len - from);
+}

@@ -1,0 +1,215 @@
+-- perilune run --record and perilune replay: what a host did, again, without a cluster.
+
+local e2e = require("spec.support.e2e")
+
+local script = [[
+local perilune = require("perilune")
+local client = perilune.client
+local runs, started = 0, perilune.time.now()
+perilune.controller("copies", {max_concurrent_reconciles = 3})
+  :For("v1/ConfigMap", {labels = "copy=yes"})
+  :Owns("v1/Secret")
+  :Reconcile(function(request, context)
+    runs = runs + 1
+    local map = client:get("v1/ConfigMap", request)
+    if not map then return end
+    perilune.sleep("5ms")
+    local token = perilune.random(4):byte(1) .. "-" .. math.random(1, 1e9)
+    local secret = client:create_or_update({apiVersion = "v1", kind = "Secret",
+      metadata = {name = map.metadata.name, namespace = map.metadata.namespace}},
+      function(secret)
+        secret.stringData = {password = "the-password-of-" .. map.metadata.name}
+      end, {owner = map})
+    local others = client:list("v1/Secret", {namespace = request.namespace})
+    local note = {}
+    for _, other in ipairs(others) do
+      note[#note + 1] = other.metadata.name .. "=" .. tostring(other.data and other.data.password)
+    end
+    table.sort(note)
+    client:create_or_update({apiVersion = "v1", kind = "ConfigMap",
+      metadata = {name = map.metadata.name .. "-note", namespace = map.metadata.namespace}},
+      function(copy)
+        copy.data = {runs = tostring(runs), token = tostring(token), started = tostring(started),
+          at = tostring(os.time()), ends = tostring(context.deadline), note = table.concat(note, ",")}
+      end)
+    if map.data.fail then error("it must not be so") end
+  end)
+perilune.every("1h", {name = "hourly"}, function()
+  for _, map in ipairs(client:list("v1/ConfigMap")) do print(map.metadata.name) end
+end)
+]]
+
+describe("perilune replay", function()
+  local server, namespace, record
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+    record = e2e.folder() .. "/" .. e2e.unique("record")
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function path(plural, name)
+    return e2e.path("v1", namespace, plural, name)
+  end
+
+  local function create(name, data)
+    server:create(path("configmaps"), { apiVersion = "v1", kind = "ConfigMap", data = data,
+      metadata = { name = name, labels = { copy = "yes" } } })
+  end
+
+  local function start(text, flags)
+    local all = { "--namespace", namespace, "--record", record }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    return e2e.start_host(server, text, all)
+  end
+
+  local function wait_for_notes(least)
+    for _, name in ipairs({ "a", "b", "c", "d" }) do
+      e2e.eventually("the note of " .. name, function()
+        local note = server:get(path("configmaps", name .. "-note"))
+        return note and tonumber(note.data.runs) >= (least or 1)
+      end)
+    end
+  end
+
+  local function work(host)
+    for _, name in ipairs({ "a", "b", "c", "d" }) do
+      create(name, { text = name, fail = name == "d" and "yes" or nil })
+    end
+    wait_for_notes()
+    server:patch(path("configmaps", "a"), { data = { text = "other" } })
+    e2e.eventually("another run", function()
+      return tonumber(server:get(path("configmaps", "a-note")).data.runs) > 1
+    end)
+    return host
+  end
+
+  local function replay(...)
+    local code, out, err = e2e.run("replay", ...)
+    return code, out .. err
+  end
+
+  -- All texts of the record.
+  local function unpacked()
+    local file = e2e.write_file(record .. ".py", [[
+import sys, zlib
+data = open(sys.argv[1], "rb").read()
+at, out = len("perilune record 1\n"), b""
+while at + 5 <= len(data):
+    size = int.from_bytes(data[at + 1:at + 5], "little")
+    body = data[at + 5:at + 5 + size]
+    for start in range(1, 16):
+        try:
+            out += zlib.decompress(body[start:])
+            break
+        except zlib.error:
+            pass
+    at += 5 + size
+sys.stdout.buffer.write(out)
+]])
+    local pipe = assert(io.popen(("python3 '%s' '%s'"):format(file, record)))
+    local text = pipe:read("*a")
+    pipe:close()
+    assert.matches("%-note", text)
+    return text
+  end
+
+  it("runs the same scripts to the same end, with several lanes and runs at a time", function()
+    work(start(script, { "--lanes", "2" })):stop()
+    local code, out = replay(record)
+    assert.matches("everything went as it was recorded", out)
+    assert.equal(0, code)
+    assert.is_true(tonumber(out:match("replayed (%d+) runs")) >= 5)
+  end)
+
+  it("holds no value of a Secret, unless it is told to", function()
+    work(start(script)):stop()
+    assert.is_nil(unpacked():find("the-password-of-a", 1, true))
+    assert.is_nil(unpacked():find("dGhlLXBhc3N3b3JkLW9mLW", 1, true)) -- the same in base64
+    assert.equal(0, (replay(record)))
+    namespace = server:new_namespace()
+    work(start(script, { "--record-secrets" })):stop()
+    assert.is_truthy(unpacked():find("the-password-of-a", 1, true))
+    assert.equal(0, (replay(record)))
+  end)
+
+  it("knows a host that was killed, up to a second before", function()
+    local host = work(start(script))
+    e2e.process.pause(1.5) -- longer than entries wait to be written
+    host.child:signal("KILL")
+    host.child:wait(e2e.patience)
+    local code, out = replay(record)
+    assert.matches("everything went as it was recorded", out)
+    assert.equal(0, code)
+    assert.is_true(tonumber(out:match("replayed (%d+) runs")) >= 5)
+  end)
+
+  it("stops with the place where something goes another way", function()
+    local other = script:gsub("token = tostring%(token%)",
+      "token = tostring({}):sub(8)")
+    local host = start(other)
+    create("a", { text = "a" })
+    e2e.eventually("a note", function()
+      return server:get(path("configmaps", "a-note"))
+    end)
+    host:stop()
+    local code, out = replay(record)
+    assert.equal(3, code)
+    assert.matches("it went another way at %d+%-%d+%-%d+T%d+:%d+:%d+%.%d+Z copies " .. namespace:gsub("%-", "%%-")
+      .. "/a: %S+%.lua:%d+\n  now   calls write.*\n  then  called write", out)
+  end)
+
+  it("follows a reload, and prints the calls of a key until a time", function()
+    local folder = e2e.folder() .. "/" .. e2e.unique("scripts")
+    os.execute("mkdir -p " .. folder)
+    e2e.write_file(folder .. "/main.lua", script)
+    local host = work(start(folder, { "--reload" }))
+    e2e.write_file(folder .. "/main.lua", (script:gsub("hourly", "sometimes")))
+    host:logged(function(line) return line.msg == "task started" and line.task == "sometimes" end)
+    create("e", { text = "e" })
+    e2e.eventually("the note of e", function()
+      return server:get(path("configmaps", "e-note"))
+    end)
+    host:stop()
+    os.execute("rm -r " .. folder)
+    local code, out = replay(record, "--key", "copies", namespace .. "/e")
+    assert.matches("everything went as it was recorded", out)
+    assert.equal(0, code)
+    assert.matches("copies %S+/e begins, attempt 0\n  get%(v1/ConfigMap, ", out)
+    assert.is_nil(out:find("/a begins", 1, true))
+    local all = tonumber(out:match("replayed (%d+) runs"))
+    code, out = replay(record, "--until", "2020-01-01T00:00:00Z")
+    assert.equal(0, code)
+    assert.is_true(tonumber(out:match("replayed (%d+) runs")) < all)
+  end)
+
+  it("says what is wrong with a file or a flag", function()
+    local code, out = replay("/nowhere")
+    assert.equal(1, code)
+    assert.matches("/nowhere", out)
+    code, out = replay("README.md")
+    assert.equal(1, code)
+    assert.matches("README.md: it is no record", out)
+    code, out = replay()
+    assert.equal(2, code)
+    assert.matches("FILE is missing", out)
+    code, out = replay("README.md", "--key", "Website")
+    assert.equal(2, code)
+    assert.matches("KIND NS/NAME", out)
+    code, out = replay("README.md", "--until", "noon")
+    assert.equal(2, code)
+    assert.matches("%-%-until takes a time", out)
+    local refused, _, err = e2e.run("run", "examples/hello", "--record", "/nowhere/at/all")
+    assert.equal(1, refused)
+    assert.matches("/nowhere/at/all", err)
+    refused, _, err = e2e.run("run", "examples/hello", "--record", "a,max=much")
+    assert.equal(2, refused)
+    assert.matches("%-%-record takes FILE", err)
+  end)
+end)

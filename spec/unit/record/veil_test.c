@@ -1,0 +1,122 @@
+/* Pseudonyms: the same for the same value, nowhere the value. */
+#include "record/veil.h"
+
+#include "value/scan.h"
+
+#include "support/test.h"
+
+static const unsigned char one_key[PL_VEIL_KEY] = {1}, other_key[PL_VEIL_KEY] = {2};
+
+static const char secret[] =
+    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\",\"annotations\":{"
+    "\"last\":\"has aHVudGVyLTEyMzQ= in it\"}},\"data\":{\"password\":\"aHVudGVyLTEyMzQ=\","
+    "\"short\":\"YQ==\"}}";
+
+static void write_json(struct pl_veil *veil, const char *json, struct pl_buf *out)
+{
+    struct pl_err err;
+    const struct pl_scan_options options = {.keep_managed_fields = true};
+    pl_err_clear(&err);
+    struct pl_doc *doc = pl_scan_text(pl_slice_z(json), &options, &err);
+    CHECK(doc != NULL);
+    pl_buf_clear(out);
+    pl_veil_write(veil, pl_doc_root(doc), out);
+    pl_doc_unref(doc);
+}
+
+static bool has(const struct pl_buf *text, const char *what)
+{
+    return strstr(pl_buf_z(text), what) != NULL;
+}
+
+TEST(values_of_secrets_are_nowhere_in_what_is_written)
+{
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil, secret, &out);
+    CHECK(!has(&out, "aHVudGVyLTEyMzQ="));
+    CHECK(!has(&out, "\"YQ==\""));
+    CHECK(has(&out, "\"name\":\"a\""));
+    pl_buf_clear(&out);
+    pl_veil_text(veil, pl_slice_z("login with hunter-1234 now"), &out);
+    CHECK(!has(&out, "hunter-1234"));
+    CHECK(has(&out, "login with pseudonym-"));
+    write_json(veil, "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"x\":\"an own one\"}}}",
+               &out);
+    CHECK(!has(&out, "an own one"));
+    write_json(veil, "{\"kind\":\"v1/ConfigMap\",\"body\":{\"data\":{\"x\":\"an own one\"}}}",
+               &out);
+    CHECK(!has(&out, "an own one"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(other_kinds_stay_as_they_are)
+{
+    static const char json[] =
+        "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"b\"},\"kind\":\"ConfigMap\"}";
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil, json, &out);
+    CHECK_STR(pl_buf_z(&out), json);
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(private_keys_are_hidden_wherever_they_are)
+{
+    static const char key[] = "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n";
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    pl_veil_text(veil, pl_slice_z(key), &out);
+    CHECK(!has(&out, "MIGH"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(a_value_has_the_same_pseudonym_each_time_and_another_with_another_key)
+{
+    struct pl_veil *one = pl_veil_create(one_key), *other = pl_veil_create(other_key);
+    struct pl_buf a = PL_BUF_INIT, b = PL_BUF_INIT, c = PL_BUF_INIT;
+    write_json(one, secret, &a);
+    write_json(one, secret, &b);
+    write_json(other, secret, &c);
+    CHECK_STR(pl_buf_z(&a), pl_buf_z(&b));
+    CHECK(strcmp(pl_buf_z(&a), pl_buf_z(&c)) != 0);
+    write_json(other, pl_buf_z(&a), &b); /* what is one already */
+    CHECK_STR(pl_buf_z(&a), pl_buf_z(&b));
+    pl_buf_deinit(&a);
+    pl_buf_deinit(&b);
+    pl_buf_deinit(&c);
+    pl_veil_destroy(one);
+    pl_veil_destroy(other);
+}
+
+TEST(pseudonyms_of_two_keys_are_the_same_when_each_stands_for_one)
+{
+    static const char two[] =
+        "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"a\":\"first-one\","
+        "\"b\":\"second-one\",\"c\":\"first-one\"}}}";
+    static const char swapped[] =
+        "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"a\":\"first-one\","
+        "\"b\":\"second-one\",\"c\":\"second-one\"}}}";
+    struct pl_veil *then = pl_veil_create(one_key), *now = pl_veil_create(other_key);
+    struct pl_buf a = PL_BUF_INIT, b = PL_BUF_INIT;
+    write_json(then, two, &a);
+    write_json(now, two, &b);
+    CHECK(strcmp(pl_buf_z(&a), pl_buf_z(&b)) != 0);
+    CHECK(pl_veil_same(now, pl_buf_slice(&a), pl_buf_slice(&b)));
+    write_json(now, two, &b); /* from now on with the other's */
+    CHECK_STR(pl_buf_z(&a), pl_buf_z(&b));
+    write_json(now, swapped, &b);
+    CHECK(!pl_veil_same(now, pl_buf_slice(&a), pl_buf_slice(&b)));
+    pl_buf_clear(&b);
+    pl_veil_lift(now, pl_buf_slice(&a), true, &b);
+    CHECK(has(&b, "first-one") && has(&b, "second-one"));
+    pl_buf_deinit(&a);
+    pl_buf_deinit(&b);
+    pl_veil_destroy(then);
+    pl_veil_destroy(now);
+}
+
+TEST_MAIN()
