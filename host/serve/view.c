@@ -9,6 +9,8 @@
 #include "serve/version.h"
 #include "serve/endpoints.h"
 #include "serve/host_metrics.h"
+#include "serve/memory_limit.h"
+#include "serve/memory_words.h"
 #include "serve/process_metrics.h"
 #include "control/dump.h"
 
@@ -25,6 +27,7 @@ struct pl_view {
     struct pl_manager *manager; /* borrowed; NULL: none yet, or no longer */
     struct pl_lanes *lanes[LANES_MAX];
     size_t lanes_count;
+    struct pl_memory_limit memory;
     bool stopping;
 };
 
@@ -75,6 +78,15 @@ static void check_controllers(void *arg, struct pl_health_page *page)
     }
 }
 
+static void on_memory(void *arg, uint64_t used, uint64_t limit)
+{
+    const struct pl_view *view = arg;
+    uint64_t scripts = 0;
+    for (size_t i = 0; i < view->lanes_count; i++)
+        scripts += pl_lanes_memory(view->lanes[i]);
+    pl_memory_say(view->manager, used, limit, scripts);
+}
+
 /* ---- lifetime ---- */
 
 struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_err *err)
@@ -98,6 +110,7 @@ struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_
         .metrics_secure = options->metrics_secure,
         .metrics_cert = options->metrics_cert,
     };
+    pl_memory_limit_start(&view->memory, pl_loop_timers(options->loop), "", on_memory, view);
     view->endpoints = pl_endpoints_create(&endpoints, err);
     if (view->endpoints != NULL)
         return view;
@@ -109,6 +122,7 @@ void pl_view_destroy(struct pl_view *view)
 {
     if (view == NULL)
         return;
+    pl_memory_limit_stop(&view->memory);
     pl_endpoints_destroy(view->endpoints);
     pl_host_metrics_remove(view->host);
     pl_process_metrics_remove(view->process);
