@@ -170,4 +170,67 @@ describe("perilune test --explore", function()
       assert(err:find(case[2], 1, true), err)
     end
   end)
+
+  -- A controller of ConfigMaps whose reconcile is `body`, with a scenario that makes one.
+  local function write_scenario(body)
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" }):Reconcile(function(request)
+  local map = client:get("v1/ConfigMap", request)
+  if not map then return end
+]] .. body .. [[
+
+end)
+]])
+    e2e.write_file(folder .. "/x_spec.lua", [[
+require("perilune.test").explore("a map", { scripts = "main.lua" }, function(world)
+  world:create{ apiVersion = "v1", kind = "ConfigMap", data = { a = "1" },
+    metadata = { name = "a", namespace = "default", labels = { app = "yes" } } }
+  world:settle()
+end)
+]])
+  end
+
+  local OTHERWISE = [[
+    client:apply{ apiVersion = "v1", kind = "ConfigMap", data = { x = tostring({}) },
+      metadata = { namespace = "default", name = "copy" } }]]
+
+  it("ends with 3 when two undisturbed runs differ, and when a plan's do", function()
+    write_scenario(OTHERWISE)
+    local code, out, err = e2e.run("test", folder, "--explore", "--executions", "20")
+    assert.equal(3, code, out .. err)
+    assert.matches("a map: ", err)
+    assert.matches("v1/ConfigMap default/copy data.x is table: ", err)
+    write_scenario([[
+  local ok = pcall(client.apply, client, { apiVersion = "v1", kind = "ConfigMap", data = { x = "1" },
+    metadata = { namespace = "default", name = "copy" } })
+  if not ok then
+]] .. OTHERWISE .. "\n  end")
+    code, out, err = e2e.run("test", folder, "--explore", "--plan",
+      "refuse 500 maps default/a patch ConfigMap default/copy @1")
+    assert.equal(3, code, out .. err)
+    assert.matches("copy", err)
+  end)
+
+  it("ends with 1 when a world never settles, explored or not, and names the key", function()
+    write_scenario([[
+    map.data.a = map.data.a == "1" and "2" or "1"
+    client:update(map)]])
+    local code, out, err = e2e.run("test", folder)
+    assert.equal(1, code, out .. err)
+    assert.matches("does not settle: %d+ reconciles, the busiest keys are maps default/a", out .. err)
+    local explored, findings, _, text = explore(folder, "--executions", "4")
+    assert.equal(1, explored, text)
+    assert.equal("unsettled", findings[1].class, text)
+    assert.equal("default/a", findings[1].key, text)
+  end)
+
+  it("ends with 1 for specifications with a mistake of syntax", function()
+    write_scenario("")
+    e2e.write_file(folder .. "/x_spec.lua", 'require("perilune.test").explore("x", {}, function(\n')
+    local code, out, err = e2e.run("test", folder, "--explore")
+    assert.equal(1, code, out .. err)
+    assert.matches("x_spec.lua:2:", out .. err)
+  end)
 end)

@@ -375,21 +375,45 @@ function exec:scenario()
   end
 end
 
-function exec:result()
+-- The trace as text, and the states at which it settled, with every value.
+local function digest_of(trace, settles)
   local lines = {}
-  for i, e in ipairs(self.trace) do
+  for i, e in ipairs(trace) do
     lines[i] = report.trace_line(e)
   end
-  for i, settle in ipairs(self.settles) do
+  for i, settle in ipairs(settles) do
     lines[#lines + 1] = format("settled %d with %d objects", i, #settle.state)
+    for _, item in ipairs(settle.state) do
+      local values = {}
+      for path, value in pairs(item.flat) do
+        values[#values + 1] = format("settled %d: %s %s %s is %s", i, item.kind, item.key, path,
+          tostring(value))
+      end
+      table.sort(values)
+      for _, value in ipairs(values) do
+        lines[#lines + 1] = value
+      end
+    end
   end
-  return { plan = self.plan, trace = self.trace, digest = table.concat(lines, "\n"),
+  return table.concat(lines, "\n")
+end
+
+-- Few executions are compared: the digest is made when it is asked for.
+local lazy_digest = { __index = function(execution, name)
+  if name ~= "digest" then return nil end
+  local digest = digest_of(execution.trace, execution.settles)
+  execution.digest = digest
+  return digest
+end }
+
+function exec:result()
+  return setmetatable({ plan = self.plan, trace = self.trace,
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive and INCONCLUSIVE, restarts = self.rewrites,
     points = self.choose.points,
     kinds = self.choose.kinds, steps = self.choose.step,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
-    lines = self.lines, versions = self.versions }
+    lines = self.lines, versions = self.versions }, lazy_digest)
 end
 
 -- execute(plan, how) for a search.

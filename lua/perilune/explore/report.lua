@@ -297,14 +297,18 @@ end
 
 -- Where two runs of the same plan differ: for exit code 3.
 function M.differing(d)
-  local i = 1
-  while d.first[i] and d.second[i] and M.trace_line(d.first[i]) == M.trace_line(d.second[i]) do
-    i = i + 1
+  local second = (d.second .. "\n"):gmatch("([^\n]*)\n")
+  local was, is
+  for line in (d.first .. "\n"):gmatch("([^\n]*)\n") do
+    was, is = line, second()
+    if was ~= is then break end
   end
+  if was == is then
+    was, is = nil, second()
+  end
+  local place = d.plan == "" and " (without any disturbance)" or " (" .. d.plan .. ")"
   return format("the same plan and seed did not give the same trace twice%s; the first difference:\n"
-    .. "  %s\n  %s", d.plan == "" and " (without any disturbance)" or " (" .. d.plan .. ")",
-    d.first[i] and M.trace_line(d.first[i]) or "the end",
-    d.second[i] and M.trace_line(d.second[i]) or "the end")
+    .. "  %s\n  %s", place, was or "the end", is or "the end")
 end
 
 -- An entry of a trace as a line.

@@ -182,7 +182,8 @@ return function(text)
   package.loaded["perilune.test_state"].seed = input.flags.seed
   require("perilune.explore.declare") -- before busted keeps files apart
   local code = sampled and 0 or run(core(), files, input.flags)
-  if input.flags.explore then
+  local broken = code ~= 0 and #require("perilune.explore.declare").scenarios == 0
+  if input.flags.explore and not broken then
     code = math.max(code, explore(input))
   end
   io.stdout:flush()
