@@ -1,3 +1,6 @@
+/* Where memory may be: in the Lua heaps or in the caches. The larger part is blamed on a script: of
+ * the heaps on the run that has lasted longest, of the caches on the first controller that asked
+ * for the largest. Both are likely causes, no proof: all scripts of a lane share its heap. */
 #include "serve/memory_words.h"
 
 #include "base/log.h"
