@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define COMMANDS_MAX 16
+#define COMMANDS_MAX 24
 #define HOOKS_MAX    8
 
 struct pl_admin {

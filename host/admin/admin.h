@@ -115,5 +115,11 @@ void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload);
 struct pl_tuner;
 struct pl_tuner *pl_admin_add_tune(struct pl_admin *admin, struct pl_timers *timers);
 void pl_tuner_destroy(struct pl_tuner *tuner);
+/* The command "profile", of the scripts that the dog watches. As the tuner. */
+struct pl_profiler;
+struct pl_watchdog;
+struct pl_profiler *pl_admin_add_profile(struct pl_admin *admin, struct pl_timers *timers,
+                                         struct pl_watchdog *dog);
+void pl_profiler_destroy(struct pl_profiler *profiler);
 /* Members of status that others add. */
 void pl_admin_build_more(const struct pl_admin_call *call, struct pl_build *b);

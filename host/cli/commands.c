@@ -25,6 +25,8 @@ static const struct pl_command commands[] = {
      NULL},
     {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload,
      NULL, NULL},
+    {"profile", "", "where the scripts of a running host compute: folded stacks, or a flame graph",
+     pl_command_profile, NULL, NULL},
     {"tune", "", "change the log's level or a controller's numbers in a running host, for a while",
      pl_command_tune, NULL, NULL},
     {"repl", "",

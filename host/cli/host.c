@@ -31,6 +31,7 @@ static struct pl_lanes_options lanes_options(struct host *host)
     options.memos = host->memos;
     options.barred = host->barred;
     options.taping = host->taping;
+    options.dog = host->dog;
     return options;
 }
 
@@ -335,6 +336,7 @@ static void open_admin(struct host *host)
     pl_admin_add_shadow(host->admin, host->shadow);
     pl_admin_add_webhooks(host->admin, host->webhooks);
     host->tuner = pl_admin_add_tune(host->admin, pl_loop_timers(host->loop));
+    host->profiler = pl_admin_add_profile(host->admin, pl_loop_timers(host->loop), host->dog);
     const struct pl_repl_options repl = {.cluster = host->cluster,
                                          .loop = host->loop,
                                          .manager = host->manager,
@@ -365,6 +367,7 @@ static void tear_down(struct host *host)
     pl_page_destroy(host->page);
     pl_admin_destroy(host->admin);
     pl_tuner_destroy(host->tuner);
+    pl_profiler_destroy(host->profiler);
     pl_repls_destroy(host->repls);
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
@@ -494,6 +497,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
         return complain(&err);
     host.metrics = pl_metrics_create();
     host.memos = pl_memos_create();
+    host.dog = pl_watchdog_create();
     host.barred = pl_barred_create();
     struct pl_lanes_options lanes = lanes_options(&host);
     host.lanes = pl_load_start(options, &lanes);
@@ -511,6 +515,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
         pl_free(host.taping);
     }
     pl_memos_unref(host.memos);
+    PL_IGNORE(pl_watchdog_try_destroy(host.dog)); /* what was abandoned is watched still */
     pl_barred_unref(host.barred);
     if (loaded)
         pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));

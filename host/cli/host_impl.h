@@ -12,6 +12,7 @@
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
+#include "lua/watchdog.h"
 #include "net/http_client.h"
 #include "reload/reload.h"
 #include "reload/shadow.h"
@@ -46,12 +47,14 @@ struct host {
     struct pl_tally *tally; /* NULL: without shards */
     struct pl_webhooks *webhooks;
     struct pl_webhook_names webhook_names;
-    struct pl_err webhooks_err; /* of the first switch; code 0: none */
-    struct pl_once *once;       /* NULL: until a signal */
-    struct pl_admin *admin;     /* NULL: without one */
-    struct pl_page *page;       /* NULL: off */
-    struct pl_tuner *tuner;     /* with the admin */
-    struct pl_repls *repls;     /* as above */
+    struct pl_err webhooks_err;   /* of the first switch; code 0: none */
+    struct pl_once *once;         /* NULL: until a signal */
+    struct pl_admin *admin;       /* NULL: without one */
+    struct pl_page *page;         /* NULL: off */
+    struct pl_tuner *tuner;       /* with the admin */
+    struct pl_profiler *profiler; /* the same */
+    struct pl_watchdog *dog;      /* of all scripts */
+    struct pl_repls *repls;       /* as above */
     struct pl_reload *reload;
     struct pl_shadow *shadow;
     _Atomic int stuck; /* lanes that were given up */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "lua/lerr.h"
+#include "lua/profile.h"
 #include "net/fence.h"
 
 #include <errno.h>
@@ -239,10 +240,14 @@ static void disarm(struct pl_limits *limits)
     set_hook(limits, false);
 }
 
+static void add_sample(struct pl_limits *limits, lua_State *L);
+
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
     struct pl_limits *limits = limits_of(L);
+    if (atomic_load(&limits->sample) == atomic_load(&limits->slice))
+        add_sample(limits, L);
     if (!is_over(limits, L))
         disarm(limits);
     else if (lua_isyieldable(L))
@@ -300,7 +305,23 @@ struct pl_watchdog {
     struct pl_list states;
     bool stop;
     _Atomic bool asleep;
+    struct pl_profile *profile; /* owned; NULL: nobody asks for one */
 };
+
+static void add_sample(struct pl_limits *limits, lua_State *L)
+{
+    struct pl_watchdog *dog = limits->dog;
+    atomic_store(&limits->sample, 0);
+    if (dog == NULL)
+        return;
+    struct pl_buf stack = PL_BUF_INIT;
+    pl_profile_fold(L, &stack);
+    pthread_mutex_lock(&dog->lock);
+    if (dog->profile != NULL && stack.len > 0)
+        pl_profile_count(dog->profile, pl_buf_slice(&stack));
+    pthread_mutex_unlock(&dog->lock);
+    pl_buf_deinit(&stack);
+}
 
 static void on_limit_signal(int signum, siginfo_t *info, void *context)
 {
@@ -310,8 +331,10 @@ static void on_limit_signal(int signum, siginfo_t *info, void *context)
         return; /* another sender's signal; by default urgent data is ignored, too */
     struct pl_limits *limits = info->si_value.sival_ptr;
     /* Late signals find another slice, or none. */
-    if (limits == NULL || !limits->armable ||
-        atomic_load(&limits->kill) != atomic_load(&limits->slice))
+    if (limits == NULL || !limits->armable)
+        return;
+    uint64_t slice = atomic_load(&limits->slice);
+    if (atomic_load(&limits->kill) != slice && atomic_load(&limits->sample) != slice)
         return;
     lua_sethook(limits->L, on_hook, LUA_MASKCOUNT, 1);
     limits->armed = true;
@@ -330,7 +353,7 @@ static void install_raw(void)
         unsigned long mask;
     } kernel;
     PL_REQUIRE(syscall(SYS_rt_sigaction, DOG_SIGNAL, NULL, &kernel, sizeof kernel.mask) == 0);
-    kernel.handler = on_signal;
+    kernel.handler = on_limit_signal;
     PL_REQUIRE(syscall(SYS_rt_sigaction, DOG_SIGNAL, &kernel, NULL, sizeof kernel.mask) == 0);
 }
 #endif
@@ -391,10 +414,22 @@ static bool limit_look_at(struct pl_limits *limits)
     return true;
 }
 
+/* Its stack is noted at the next instruction of its script. */
+static void ask_for_sample(struct pl_limits *limits)
+{
+    uint64_t slice = atomic_load(&limits->slice);
+    if ((slice & 1) == 0)
+        return;
+    atomic_store(&limits->sample, slice);
+    pthread_sigqueue(limits->thread, DOG_SIGNAL, (union sigval){.sival_ptr = limits});
+}
+
 static bool look_at_all(struct pl_watchdog *dog)
 {
     bool busy = false;
     PL_LIST_FOR (link, &dog->states) {
+        if (dog->profile != NULL)
+            ask_for_sample(PL_CONTAINER_OF(link, struct pl_limits, link));
         if (limit_look_at(PL_CONTAINER_OF(link, struct pl_limits, link)))
             busy = true;
     }
@@ -405,7 +440,7 @@ static void wait_a_tick(struct pl_watchdog *dog)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += TICK_NS;
+    until.tv_nsec += dog->profile != NULL ? PL_PROFILE_MS * PL_MS : TICK_NS;
     if (until.tv_nsec >= PL_SECOND) {
         until.tv_nsec -= PL_SECOND;
         until.tv_sec++;
@@ -471,6 +506,37 @@ void pl_watchdog_destroy(struct pl_watchdog *dog)
     pthread_cond_destroy(&dog->wake);
     pthread_mutex_destroy(&dog->lock);
     pl_free(dog);
+}
+
+void pl_watchdog_profile_begin(struct pl_watchdog *dog)
+{
+    struct pl_profile *profile = pl_profile_create();
+    pthread_mutex_lock(&dog->lock);
+    PL_REQUIRE(dog->profile == NULL);
+    dog->profile = profile;
+    pthread_cond_signal(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+size_t pl_watchdog_profile_end(struct pl_watchdog *dog, struct pl_buf *stacks)
+{
+    pthread_mutex_lock(&dog->lock);
+    struct pl_profile *profile = dog->profile;
+    dog->profile = NULL;
+    pthread_mutex_unlock(&dog->lock);
+    size_t samples = pl_profile_write(profile, stacks);
+    pl_profile_destroy(profile);
+    return samples;
+}
+
+bool pl_watchdog_try_destroy(struct pl_watchdog *dog)
+{
+    pthread_mutex_lock(&dog->lock);
+    bool is_free = pl_list_empty(&dog->states);
+    pthread_mutex_unlock(&dog->lock);
+    if (is_free)
+        pl_watchdog_destroy(dog);
+    return is_free;
 }
 
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog)

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "lua/nesting.h"
 #include "lua/spare.h"
+#include "lua/watchdog.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,8 +26,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <lua.h>
-
-struct pl_watchdog;
 
 #define PL_LIMIT_WHERE 160 /* "file:line", truncated */
 
@@ -43,6 +42,7 @@ struct pl_limits {
     _Atomic int64_t due_ns;        /* monotonic: the next slice also ends at this time; 0: none */
     _Atomic uint64_t slice;        /* odd while Lua runs */
     _Atomic uint64_t kill;         /* the slice that the watchdog wants ended */
+    _Atomic uint64_t sample;       /* the slice whose stack the profile wants */
     volatile sig_atomic_t armable; /* a signal handler may call lua_sethook now */
     bool armed;
     bool compiles; /* no allocation is refused: LuaJIT does not survive that in compiled code */
@@ -110,8 +110,3 @@ static inline size_t pl_limits_used(const struct pl_limits *limits)
 {
     return atomic_load_explicit(&((struct pl_limits *)limits)->used, memory_order_relaxed);
 }
-
-/* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */
-struct pl_watchdog *pl_watchdog_create(void);
-/* No state may be watched any more. */
-void pl_watchdog_destroy(struct pl_watchdog *dog);

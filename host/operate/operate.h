@@ -10,4 +10,5 @@ int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv); /* and resume */
 int pl_command_reload(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_tune(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_profile(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);

@@ -113,6 +113,11 @@ describe("the admin socket", function()
     tuned = decoded("tune")
     assert.same({ 3, 1, 2 }, { tuned.controllers[1].workers, tuned.controllers[1].declared_workers,
       tuned.controllers[1].retry_max_seconds })
+    local of_status = decoded("status").controllers[1].tuned
+    assert.same({ 3, 2 }, { of_status.workers, of_status.retry_max_seconds })
+    assert(of_status.left_seconds > 0 and of_status.left_seconds <= 600)
+    _, text = ask("status")
+    assert(text:find("tuned for %d+ s more: workers 3 retry_max_seconds 2"), text)
     server:create(path(), map("tuned", { text = "a" }))
     e2e.eventually("the log is at debug level", function()
       for _, line in ipairs(host:log()) do
@@ -151,6 +156,30 @@ describe("the admin socket", function()
     assert.equal(2, (ask("tune", "--level", "loud")))
     assert.equal(2, (ask("tune", "debug")))
     assert.same({}, decoded("tune").controllers)
+    assert.is_nil(decoded("status").controllers[1].tuned)
+  end)
+
+  it("profiles scripts, as folded stacks and as a picture", function()
+    local file = e2e.folder() .. "/profile"
+    for i = 1, 20 do
+      server:create(path(), map("profiled-" .. i, { text = "a" }))
+    end
+    local code, text, err = ask("profile", "--seconds", "1", "--svg", file .. ".svg", "-o", file .. ".txt")
+    assert.same({ 0, "" }, { code, text }, err)
+    for line in e2e.read_file(file .. ".txt"):gmatch("[^\n]+") do
+      assert(line:find("^%S+ %d+$"), line)
+    end
+    local picture = e2e.read_file(file .. ".svg")
+    assert(picture:find('^<svg xmlns="http://www.w3.org/2000/svg"') and picture:find("</svg>\n$"), picture)
+    assert.is_nil(picture:gsub('xmlns="[^"]*"', ""):find("http", 1, true))
+    code, _, err = ask("profile", "--seconds", "601")
+    assert.equal(1, code)
+    assert(err:find("seconds must be a whole number from 1 to 600", 1, true), err)
+    code, _, err = ask("profile", "--seconds", "1", "-o", "/nowhere/at/all")
+    assert.equal(1, code)
+    assert(err:find("/nowhere/at/all: No such file or directory", 1, true), err)
+    assert.equal(2, (ask("profile", "--seconds", "0")))
+    assert.equal(2, (ask("profile", "copies")))
   end)
 
   it("shows them again each second until the host ends", function()

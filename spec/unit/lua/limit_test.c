@@ -1,4 +1,5 @@
 /* Hostile scripts end within their limits, and the state goes on. */
+#include "lua/profile.h"
 #include "support/state_support.h"
 
 #define LIMIT (200 * PL_MS)
@@ -61,6 +62,49 @@ TEST(loops_are_ended_whatever_they_hide_behind)
     }
     pl_state_destroy(s);
     pl_watchdog_destroy(dog);
+}
+
+TEST(a_profile_names_the_lines_that_compute)
+{
+    struct pl_watchdog *dog;
+    struct pl_buf stacks = PL_BUF_INIT;
+    struct pl_state *s = state_with_dog(&dog);
+    pl_watchdog_profile_begin(dog);
+    size_t samples = 0;
+    for (int i = 0; i < 1000 && samples == 0; i++) {
+        CHECK_CODE(
+            s,
+            "local function busy() local n = 0\nfor i = 1, 1e7 do n = n + i % 3 end return n "
+            "end\nbusy() return 1",
+            NULL, "1");
+        samples = pl_watchdog_profile_end(dog, &stacks);
+        pl_watchdog_profile_begin(dog);
+    }
+    CHECK(samples > 0);
+    if (strstr(pl_buf_z(&stacks), "busy@test.lua:1;test.lua:2 ") == NULL)
+        TEST_FAIL("%s", pl_buf_z(&stacks));
+    pl_watchdog_profile_end(dog, &stacks);
+    CHECK(!pl_watchdog_try_destroy(dog));
+    pl_state_destroy(s);
+    CHECK(pl_watchdog_try_destroy(dog));
+    pl_buf_deinit(&stacks);
+}
+
+TEST(a_profile_keeps_so_many_stacks_and_counts_the_others)
+{
+    struct pl_profile *profile = pl_profile_create();
+    struct pl_buf out = PL_BUF_INIT;
+    for (int i = 0; i < 5000; i++) {
+        char stack[16];
+        snprintf(stack, sizeof stack, "a;%d", i);
+        pl_profile_count(profile, pl_slice_z(stack));
+    }
+    pl_profile_count(profile, pl_slice_z("a;7"));
+    CHECK_INT(pl_profile_write(profile, &out), 5001);
+    CHECK(strstr(pl_buf_z(&out), "(others) 1000\n") != NULL);
+    CHECK(strstr(pl_buf_z(&out), "a;7 2\n") != NULL);
+    pl_buf_deinit(&out);
+    pl_profile_destroy(profile);
 }
 
 TEST(memory_bombs_are_ended_at_the_soft_limit)

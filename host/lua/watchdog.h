@@ -1,0 +1,22 @@
+/* The thread that watches how long scripts compute (lua/limit.h), and asks for their stacks while a
+ * profile is made. Knows nothing of Lua for its users. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+struct pl_watchdog;
+
+/* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */
+struct pl_watchdog *pl_watchdog_create(void);
+/* From now on the stacks of Lua that runs are noted every PL_PROFILE_MS, until the end. Any thread;
+ * one at a time. */
+#define PL_PROFILE_MS 2
+void pl_watchdog_profile_begin(struct pl_watchdog *dog);
+/* Appends the stacks, see pl_profile_write. */
+size_t pl_watchdog_profile_end(struct pl_watchdog *dog, struct pl_buf *stacks);
+/* False, and nothing is done, while a state is watched that was abandoned with its thread. */
+bool pl_watchdog_try_destroy(struct pl_watchdog *dog);
+/* No state may be watched any more. */
+void pl_watchdog_destroy(struct pl_watchdog *dog);
