@@ -47,8 +47,9 @@ static const struct pl_command commands[] = {
      "print what completes commands, flags and keys in a shell", pl_command_completion, NULL, NULL},
     {"test", "PATH...", "run specs of controllers on a server and a clock of their own",
      pl_command_test, NULL, NULL},
-    {"replay", "FILE", "run what a host has recorded with --record again, at your desk",
-     pl_command_replay, NULL, NULL},
+    {"replay", "FILE [PATH...]",
+     "run what a host has recorded with --record again, or other scripts on it", pl_command_replay,
+     NULL, NULL},
     {"version", "", "versions of perilune and its libraries", pl_command_version, NULL, NULL},
 };
 

@@ -1,10 +1,12 @@
-/* perilune replay FILE: what a host has recorded, run again. Exit codes: 0 as it was, 1 it can't be
- * read or loaded, 2 usage, 3 it goes another way. */
+/* perilune replay FILE [PATH...]: what a host has recorded, run again; with PATHs other scripts,
+ * and what they would write. Exit codes: 0 as it was, 1 it can't be read or loaded, or with
+ * --exit-code the other scripts write something else, 2 usage, 3 it goes another way. */
 #include "base/base.h"
 #include "base/alloc.h"
 #include "cli/commands.h"
 #include "format/units.h"
 #include "record/reader.h"
+#include "record/rehearse.h"
 #include "record/replay.h"
 
 #include <stdio.h>
@@ -17,7 +19,10 @@ static const struct pl_flag table[] = {
     {.name = "key",
      .metavar = "KIND NS/NAME",
      .help =
-         "print what runs of this key called; the controller's name, or the kind that it is for"},
+         "runs of this key: print what they called, or compare them alone; KIND: the controller"},
+    {.name = "exit-code",
+     .type = PL_FLAG_SWITCH,
+     .help = "with PATH...: exit with 1 when something differs"},
 };
 
 static void say(void *arg, const char *line)
@@ -93,21 +98,102 @@ static int read_options(const struct pl_flags *flags, struct pl_replay_options *
     return rc;
 }
 
-static int replay(const char *file, const struct pl_replay_options *options)
+/* ---- other scripts ---- */
+
+static struct pl_slice text_of(struct pl_node node, const char *name, struct pl_scratch *scratch)
 {
-    struct pl_reader reader;
-    struct pl_replayed replayed = {.runs = 0};
+    return pl_node_str(pl_node_getz(node, name), scratch);
+}
+
+static void print_value(const char *before, struct pl_node change, const char *name)
+{
+    struct pl_scratch scratch;
+    struct pl_slice value = text_of(change, name, &scratch);
+    printf("%s%.*s", before, PL_FMT(value.ptr != NULL ? value : pl_slice_z("(none)")));
+}
+
+static void print_difference(void *arg, const char *controller, const char *key, int64_t wall_ns,
+                             struct pl_node difference, const char *error)
+{
+    struct pl_scratch s[3];
+    PL_UNUSED(arg);
+    print_time(wall_ns);
+    printf(" %s %s\n", controller, key);
+    if (error != NULL) {
+        printf("  ! these scripts fail: %s\n", error);
+        return;
+    }
+    struct pl_slice now = text_of(difference, "candidate", &s[0]);
+    struct pl_slice then = text_of(difference, "running", &s[1]);
+    bool both = now.len > 0 && then.len > 0;
+    printf("  %s %.*s", both ? "~" : now.len > 0 ? "+" : "-", PL_FMT(now.len > 0 ? now : then));
+    if (both && !pl_slice_eq(now, then))
+        printf(" (then: %.*s)", PL_FMT(then));
+    printf(" %.*s\n", PL_FMT(text_of(difference, "what", &s[2])));
+    for (struct pl_iter it = pl_iter(pl_node_getz(difference, "changes")); pl_iter_next(&it);) {
+        struct pl_slice path = text_of(it.value, "path", &s[2]);
+        printf("      %.*s", PL_FMT(path.len > 0 ? path : pl_slice_z("content")));
+        print_value(": ", it.value, "old");
+        print_value(" -> ", it.value, "new");
+        printf("\n");
+    }
+}
+
+static int print_rehearsed(const struct pl_rehearsed_record *done, bool exit_code)
+{
+    printf("%zu of %zu runs write something else", done->different, done->runs);
+    if (done->missing > 0)
+        printf("; of %zu runs these scripts do not have the controller", done->missing);
+    if (done->unknown > 0)
+        printf("; %zu reads are not answered by the record", done->unknown);
+    printf("\n");
+    return exit_code && done->different > 0 ? PL_EXIT_FAILURE : PL_EXIT_OK;
+}
+
+static int rehearse(const struct pl_reader *reader, const struct pl_flags *flags,
+                    const struct pl_replay_options *replay)
+{
+    struct pl_rehearsed_record done;
     struct pl_err err;
     pl_err_clear(&err);
-    int rc = pl_reader_open(&reader, file, &err);
-    if (rc == 0)
-        rc = pl_replay_run(&reader, options, &replayed, &err);
+    const struct pl_rehearse_options options = {.paths = (const char *const *)flags->paths + 1,
+                                                .path_count = flags->path_count - 1,
+                                                .until_ns = replay->until_ns,
+                                                .controller = replay->controller,
+                                                .key = replay->key,
+                                                .differs = print_difference};
+    if (pl_rehearse_run(reader, &options, &done, &err) == 0)
+        return print_rehearsed(&done, pl_flags_switch(flags, "exit-code"));
+    fprintf(stderr, "%s\n", err.message);
+    return PL_EXIT_FAILURE;
+}
+
+static int replay_same(const struct pl_reader *reader, const struct pl_replay_options *options)
+{
+    struct pl_replayed replayed;
+    struct pl_err err;
     int exit_code = PL_EXIT_FAILURE;
-    if (rc == 0)
-        exit_code = finish(&reader, &replayed);
+    pl_err_clear(&err);
+    if (pl_replay_run(reader, options, &replayed, &err) == 0)
+        exit_code = finish(reader, &replayed);
     else
         fprintf(stderr, "perilune replay: %s\n", err.message);
     pl_replayed_deinit(&replayed);
+    return exit_code;
+}
+
+static int replay(const struct pl_flags *flags, const struct pl_replay_options *options)
+{
+    struct pl_reader reader;
+    struct pl_err err;
+    int exit_code = PL_EXIT_FAILURE;
+    pl_err_clear(&err);
+    if (pl_reader_open(&reader, flags->paths[0], &err) != 0)
+        fprintf(stderr, "perilune replay: %s\n", err.message);
+    else if (flags->path_count > 1)
+        exit_code = rehearse(&reader, flags, options);
+    else
+        exit_code = replay_same(&reader, options);
     pl_reader_deinit(&reader);
     return exit_code;
 }
@@ -119,13 +205,13 @@ static int run(const struct pl_flags *flags)
     char *kind = NULL;
     pl_err_clear(&err);
     int exit_code = PL_EXIT_USAGE;
-    if (flags->path_count != 1)
+    if (flags->path_count == 0)
         fprintf(stderr, "perilune replay: FILE is missing: what perilune run --record has written; "
-                        "usage: perilune replay [FLAGS] FILE\n");
+                        "usage: perilune replay [FLAGS] FILE [PATH...]\n");
     else if (read_options(flags, &options, &kind, &err) != 0)
         fprintf(stderr, "perilune replay: %s\n", err.message);
     else
-        exit_code = replay(flags->paths[0], &options);
+        exit_code = replay(flags, &options);
     pl_free(kind);
     return exit_code;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "bind/bind.h"
+#include "record/exec.h"
 #include "record/player.h"
 #include "record/scripts.h"
 #include "record/value.h"
@@ -43,43 +44,6 @@ static struct pl_co *task_of(const struct pl_exec *exec, uint64_t number)
             return task;
     }
     return NULL;
-}
-
-static int controller_of(const struct pl_lanes *lanes, struct pl_slice name)
-{
-    for (size_t i = 0; i < lanes->controller_count; i++)
-        if (pl_slice_eqz(name, lanes->controllers[i].name))
-            return (int)i;
-    return -1;
-}
-
-static char *put_copy(char **to, struct pl_slice text)
-{
-    char *copy = *to;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    *to += text.len + 1;
-    return copy;
-}
-
-/* Its texts lie behind it, as in pl_exec_create_io. */
-static struct pl_exec *make_exec(struct pl_lane *lane, int controller, const struct pl_slice *texts)
-{
-    size_t size = 4;
-    for (int i = 0; i < 4; i++)
-        size += texts[i].len;
-    struct pl_exec *exec = pl_calloc(1, sizeof *exec + size);
-    char *to = (char *)(exec + 1);
-    exec->key = put_copy(&to, texts[0]);
-    exec->ns = put_copy(&to, texts[1]);
-    exec->name = put_copy(&to, texts[2]);
-    exec->id = put_copy(&to, texts[3]);
-    exec->unread = pl_slice(exec->id, texts[3].len);
-    atomic_init(&exec->refs, 1);
-    exec->lane = lane;
-    exec->controller = controller;
-    pl_list_init(&exec->tasks);
-    return exec;
 }
 
 static bool is_told(const struct pl_player *player, struct pl_slice controller, const char *key)
@@ -119,12 +83,12 @@ static void play_begin(struct pl_player *player, struct pl_bytes from)
     struct pl_slice name = pl_bytes_text(&from), texts[4];
     for (int i = 0; i < 4; i++)
         texts[i] = pl_bytes_text(&from);
-    int controller = controller_of(player->lanes, name);
+    int controller = pl_record_controller(player->lanes, name);
     if (from.bad || controller < 0) {
         pl_player_differ(player, NULL, NULL, pl_slice_z("there is no such controller"));
         return;
     }
-    struct pl_exec *exec = make_exec(player->lanes->lanes[0], controller, texts);
+    struct pl_exec *exec = pl_record_exec(player->lanes->lanes[0], controller, texts);
     exec->attempt = (int)pl_bytes_int(&from);
     exec->causes_dropped = (size_t)pl_bytes_int(&from);
     bool in_time = see_time(player, (int64_t)pl_bytes_int(&from));
@@ -144,23 +108,6 @@ static void play_begin(struct pl_player *player, struct pl_bytes from)
     pl_exec_begin(player->lanes->lanes[0], exec);
 }
 
-static void take_messages(struct pl_player *player)
-{
-    struct pl_list messages;
-    struct pl_link *link;
-    pl_list_init(&messages);
-    pl_mailbox_take(player->lanes->io_box, &messages);
-    while ((link = pl_list_pop(&messages)) != NULL) {
-        struct pl_msg *msg = PL_CONTAINER_OF(link, struct pl_msg, link);
-        if (msg->kind == PL_IO_OP_CANCEL) {
-            pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
-        } else if (msg->kind == PL_IO_NOTE) {
-            struct pl_lane_note *note = PL_CONTAINER_OF(msg, struct pl_lane_note, msg);
-            note->drop(note);
-        }
-    }
-}
-
 static void play_resume(struct pl_player *player, struct pl_bytes from)
 {
     struct pl_exec *exec = exec_of(player, pl_bytes_int(&from));
@@ -175,7 +122,7 @@ static void play_resume(struct pl_player *player, struct pl_bytes from)
     }
     pl_link_unlink(&task->ready);
     pl_co_resume(player->lanes->lanes[0], task);
-    take_messages(player);
+    pl_record_take_messages(player->lanes);
 }
 
 static void play_woken(struct pl_player *player, struct pl_bytes from)
@@ -214,7 +161,7 @@ static void play_cancel(struct pl_player *player, struct pl_bytes from)
     } else {
         pl_exec_ask_end(exec->lane, cancel);
     }
-    take_messages(player);
+    pl_record_take_messages(player->lanes);
 }
 
 static bool is_hex(char c)
@@ -333,7 +280,7 @@ static void play_entries(struct pl_player *player)
     player->skips = !player->stream->whole;
     while (!pl_player_is_done(player) && player->at < player->stream->count)
         play_entry(player);
-    take_messages(player);
+    pl_record_take_messages(player->lanes);
     while (pl_list_pop(&lane->ready) != NULL) /* what is not on the record does not go on */
         continue;
     lane->io.ended = true; /* runs that have not ended go with it */

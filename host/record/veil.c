@@ -401,3 +401,15 @@ void pl_veil_lift(const struct pl_veil *veil, struct pl_slice text, bool json, s
     }
     pl_buf_add(out, text.ptr + from, text.len - from);
 }
+
+void pl_veil_level(struct pl_slice text, struct pl_buf *out)
+{
+    for (size_t i = 0; i < text.len;) {
+        size_t len = token_at(text, i);
+        if (len > 0)
+            pl_buf_add_z(out, "pseudonym");
+        else
+            pl_buf_add_char(out, text.ptr[i]);
+        i += len > 0 ? len : 1;
+    }
+}

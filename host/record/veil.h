@@ -19,6 +19,9 @@ void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out
  * and of private keys. */
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out);
 
+/* Appends the text with the same word in the place of each pseudonym. */
+void pl_veil_level(struct pl_slice text, struct pl_buf *out);
+
 /* ---- who replays ---- */
 
 /* Is `now`, which this veil has written, what another one wrote: the same but for pseudonyms, of

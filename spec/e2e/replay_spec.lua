@@ -189,6 +189,51 @@ sys.stdout.buffer.write(out)
     assert.is_true(tonumber(out:match("replayed (%d+) runs")) < all)
   end)
 
+  it("runs other scripts on it, and prints what they would write otherwise", function()
+    local steady = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes"}):Reconcile(function(request)
+  local map = client:get("v1/ConfigMap", request)
+  if not map then return end
+  client:create_or_update({apiVersion = "v1", kind = "Secret",
+    metadata = {name = map.metadata.name, namespace = map.metadata.namespace}},
+    function(secret) secret.stringData = {password = "the-password-of-" .. map.metadata.name} end)
+  client:apply({apiVersion = "v1", kind = "ConfigMap", data = {text = map.data.text},
+    metadata = {name = map.metadata.name .. "-copy", namespace = map.metadata.namespace}})
+end)
+]]
+    local host = start(steady)
+    for _, name in ipairs({ "a", "b" }) do
+      create(name, { text = name })
+      e2e.eventually("the copy of " .. name, function()
+        return server:get(path("configmaps", name .. "-copy"))
+      end)
+    end
+    host:stop()
+    local base = e2e.folder() .. "/" .. e2e.unique("other")
+    local same = e2e.write_file(base .. "-same.lua", "-- moved\n" .. steady)
+    local code, out = replay(record, same, "--exit-code")
+    assert.matches("^0 of %d+ runs write something else\n$", out)
+    assert.equal(0, code)
+    local other = e2e.write_file(base .. ".lua", (steady
+      :gsub("text = map.data.text}", "text = map.data.text, more = 'yes'}")
+      :gsub('the%-password%-of%-', "another-password-of-")))
+    code, out = replay(record, other, "--key", "copies", namespace .. "/a")
+    assert.equal(0, code)
+    assert.matches("copies " .. namespace:gsub("%-", "%%-") .. "/a\n  ~ apply v1/ConfigMap %S+/a%-copy\n"
+      .. "      data.more: %(none%) %-> \"yes\"", out)
+    assert.is_nil(out:find("b-copy", 1, true))
+    assert.is_nil(out:find("password-of", 1, true))
+    assert.equal(1, (replay(record, other, "--exit-code")))
+    code, out = replay(record, e2e.write_file(base .. "-broken.lua", "local x ="))
+    assert.equal(1, code)
+    assert.matches("broken.lua:1", out)
+    code, out = replay(record, "examples/hello")
+    assert.equal(0, code)
+    assert.matches("0 of 0 runs write something else; of %d+ runs these scripts do not have the controller", out)
+  end)
+
   it("says what is wrong with a file or a flag", function()
     local code, out = replay("/nowhere")
     assert.equal(1, code)

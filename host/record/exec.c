@@ -1,0 +1,59 @@
+#include "record/exec.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+int pl_record_controller(const struct pl_lanes *lanes, struct pl_slice name)
+{
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (pl_slice_eqz(name, lanes->controllers[i].name))
+            return (int)i;
+    return -1;
+}
+
+static char *put_copy(char **to, struct pl_slice text)
+{
+    char *copy = *to;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    *to += text.len + 1;
+    return copy;
+}
+
+/* Its texts lie behind it, as in pl_exec_create_io. */
+struct pl_exec *pl_record_exec(struct pl_lane *lane, int controller, const struct pl_slice *texts)
+{
+    size_t size = 4;
+    for (int i = 0; i < 4; i++)
+        size += texts[i].len;
+    struct pl_exec *exec = pl_calloc(1, sizeof *exec + size);
+    char *to = (char *)(exec + 1);
+    exec->key = put_copy(&to, texts[0]);
+    exec->ns = put_copy(&to, texts[1]);
+    exec->name = put_copy(&to, texts[2]);
+    exec->id = put_copy(&to, texts[3]);
+    exec->unread = pl_slice(exec->id, texts[3].len);
+    atomic_init(&exec->refs, 1);
+    exec->lane = lane;
+    exec->controller = controller;
+    pl_list_init(&exec->tasks);
+    return exec;
+}
+
+void pl_record_take_messages(struct pl_lanes *lanes)
+{
+    struct pl_list messages;
+    struct pl_link *link;
+    pl_list_init(&messages);
+    pl_mailbox_take(lanes->io_box, &messages);
+    while ((link = pl_list_pop(&messages)) != NULL) {
+        struct pl_msg *msg = PL_CONTAINER_OF(link, struct pl_msg, link);
+        if (msg->kind == PL_IO_OP_CANCEL) {
+            pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
+        } else if (msg->kind == PL_IO_NOTE) {
+            struct pl_lane_note *note = PL_CONTAINER_OF(msg, struct pl_lane_note, msg);
+            note->drop(note);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/* A map from kind and key to the newest document. It grows with the objects of the record, which is
+ * limited itself. An object that was deleted stays known as it was last seen: a record has no news
+ * of deletions but what runs were told. */
+#include "record/known.h"
+
+#include "base/alloc.h"
+#include "object/meta.h"
+#include "value/scan.h"
+
+#define DEPTH 20
+
+static char *name_of(struct pl_slice kind, struct pl_slice key)
+{
+    return pl_format("%.*s %.*s", PL_FMT(kind), PL_FMT(key));
+}
+
+void pl_known_deinit(struct pl_known *known)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *doc;
+    while (pl_map_next(&known->objects, &at, &key, &doc))
+        pl_doc_unref(doc);
+    pl_map_deinit(&known->objects);
+}
+
+static void learn_object(struct pl_known *known, struct pl_slice json)
+{
+    const struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    struct pl_scratch api, kind;
+    pl_err_clear(&err);
+    struct pl_doc *doc = pl_scan_text(json, &options, &err);
+    struct pl_node root = doc != NULL ? pl_doc_root(doc) : PL_NODE_MISSING;
+    struct pl_buf key = PL_BUF_INIT;
+    if (doc == NULL || pl_meta_key(root, &key, NULL) != 0) {
+        pl_doc_unref(doc);
+        pl_buf_deinit(&key);
+        return;
+    }
+    char *whole =
+        pl_format("%.*s/%.*s", PL_FMT(pl_node_str(pl_node_getz(root, "apiVersion"), &api)),
+                  PL_FMT(pl_node_str(pl_node_getz(root, "kind"), &kind)));
+    char *name = name_of(pl_slice_z(whole), pl_buf_slice(&key));
+    pl_doc_unref(pl_map_put(&known->objects, pl_slice_z(name), doc));
+    pl_free(name);
+    pl_free(whole);
+    pl_buf_deinit(&key);
+}
+
+static void learn(struct pl_known *known, struct pl_bytes *from, int depth)
+{
+    uint64_t count;
+    char type = depth < DEPTH ? pl_bytes_char(from) : '\0';
+    switch (type) {
+    case 'n':
+        pl_bytes_take(from, sizeof(double));
+        return;
+    case 's':
+    case 'j':
+    case '?':
+        pl_bytes_text(from);
+        return;
+    case 'd':
+        pl_bytes_int(from);
+        learn_object(known, pl_bytes_text(from));
+        return;
+    case 'a':
+        for (count = pl_bytes_int(from); count > 0 && !from->bad; count--)
+            learn(known, from, depth + 1);
+        return;
+    case 'b':
+        pl_bytes_int(from);
+        for (count = pl_bytes_int(from); count > 0 && !from->bad; count--)
+            learn_object(known, pl_bytes_text(from));
+        return;
+    case 'e':
+        for (count = pl_bytes_int(from); count > 0 && !from->bad; count--) {
+            pl_bytes_text(from);
+            learn(known, from, depth + 1);
+        }
+        return;
+    default: /* the others are a letter alone */
+        from->bad = from->bad || type == '\0';
+    }
+}
+
+void pl_known_learn(struct pl_known *known, struct pl_bytes *from)
+{
+    learn(known, from, 0);
+}
+
+struct pl_doc *pl_known_get(const struct pl_known *known, struct pl_slice kind, struct pl_slice key)
+{
+    char *name = name_of(kind, key);
+    struct pl_doc *doc = pl_map_get(&known->objects, pl_slice_z(name));
+    pl_free(name);
+    return doc;
+}

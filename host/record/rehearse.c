@@ -1,0 +1,627 @@
+/* What a run read is looked for first among its own recorded calls, then among the objects that the
+ * record has shown before; what neither knows is absent, and counted. Writes become effects of a
+ * capture (write/capture.h), the recorded ones by the same way as the new ones, so that what the
+ * server adds makes no difference. Values of Secrets are pseudonyms, and are not compared. */
+#include "record/rehearse.h"
+
+#include "base/alloc.h"
+#include "bind/bind.h"
+#include "lane/co.h"
+#include "lua/lazy.h"
+#include "lua/lerr.h"
+#include "lua/lval.h"
+#include "lua/origin.h"
+#include "object/kind.h"
+#include "object/meta.h"
+#include "record/exec.h"
+#include "record/known.h"
+#include "record/runs.h"
+#include "record/tape.h"
+#include "record/value.h"
+#include "value/scan.h"
+#include "value/write.h"
+#include "write/compare.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MONO_NS   (1000 * PL_SECOND)
+#define CPU_LIMIT (10 * PL_SECOND)
+#define TURNS     10000 /* of one run */
+
+struct rehearsal {
+    struct pl_tape base;
+    const struct pl_rehearse_options *o;
+    struct pl_lanes *lanes;
+    struct pl_veil *veil; /* owned; NULL: values are shown */
+    struct pl_known known;
+    struct pl_record_run *run;               /* that is compared now; NULL: none */
+    struct pl_capture *recorded, *candidate; /* of it */
+    int64_t wall_ns;
+    unsigned made_up;
+    bool differs;
+    struct pl_rehearsed_record *out;
+};
+
+/* ---- effects ---- */
+
+static const char *verb_of(struct pl_slice verb)
+{
+    static const char *const verbs[] = {"create", "update", "patch",
+                                        "apply",  "delete", "deletecollection"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++)
+        if (pl_slice_eqz(verb, verbs[i]))
+            return verbs[i];
+    return NULL;
+}
+
+static enum pl_verb intent_verb(const char *verb)
+{
+    return strcmp(verb, "create") == 0   ? PL_VERB_CREATE
+           : strcmp(verb, "update") == 0 ? PL_VERB_UPDATE
+           : strcmp(verb, "delete") == 0 ? PL_VERB_DELETE
+                                         : PL_VERB_PATCH;
+}
+
+static struct pl_slice member(struct pl_node request, const char *name, struct pl_scratch *scratch)
+{
+    struct pl_node node = pl_node_getz(request, name);
+    return pl_node_type(node) == PL_STRING ? pl_node_str(node, scratch) : pl_slice("", 0);
+}
+
+static enum pl_patch_type patch_type_of(const char *verb, struct pl_node request)
+{
+    struct pl_scratch scratch;
+    struct pl_slice type = member(request, "patch_type", &scratch);
+    if (strcmp(verb, "apply") == 0)
+        return PL_PATCH_APPLY;
+    if (pl_slice_eqz(type, "json"))
+        return PL_PATCH_JSON;
+    return pl_slice_eqz(type, "strategic") ? PL_PATCH_STRATEGIC : PL_PATCH_MERGE;
+}
+
+static struct pl_doc *scan(struct pl_slice text)
+{
+    const struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    pl_err_clear(&err);
+    return pl_scan_text(text, &options, &err);
+}
+
+/* Without what tells two pseudonyms apart. A reference. */
+static struct pl_doc *comparable(const struct rehearsal *rehearsal, struct pl_node node,
+                                 const char *kind)
+{
+    struct pl_doc *bare = pl_intent_bare(node), *level = NULL;
+    if (bare == NULL || rehearsal->veil == NULL)
+        return bare;
+    struct pl_buf text = PL_BUF_INIT, veiled = PL_BUF_INIT;
+    pl_buf_add_f(&text, "{\"kind\":\"v1/%s\",\"body\":", kind);
+    pl_write(&text, pl_doc_root(bare), PL_WRITE_COMPACT);
+    pl_buf_add_char(&text, '}');
+    struct pl_doc *request = scan(pl_buf_slice(&text));
+    if (request != NULL) {
+        pl_veil_write(rehearsal->veil, pl_doc_root(request), &veiled);
+        pl_buf_clear(&text);
+        pl_veil_level(pl_buf_slice(&veiled), &text);
+        level = scan(pl_buf_slice(&text));
+    }
+    struct pl_doc *body =
+        level != NULL ? pl_doc_from_node(pl_node_getz(pl_doc_root(level), "body"), NULL) : NULL;
+    pl_buf_deinit(&text);
+    pl_buf_deinit(&veiled);
+    pl_doc_unref(request);
+    pl_doc_unref(level);
+    pl_doc_unref(bare);
+    return body;
+}
+
+struct writing {
+    const char *verb;
+    struct pl_kind kind;
+    struct pl_buf key, name;
+    struct pl_doc *existing; /* a reference, or NULL */
+};
+
+/* What the run sees: what it wrote, else what is known. */
+static struct pl_doc *find_object(const struct rehearsal *rehearsal, struct pl_capture *capture,
+                                  const struct pl_kind *kind, struct pl_slice name,
+                                  struct pl_slice key)
+{
+    struct pl_doc *doc = NULL;
+    if (pl_capture_sees(capture, kind, key, &doc))
+        return doc;
+    return pl_doc_ref(pl_known_get(&rehearsal->known, name, key));
+}
+
+static bool read_writing(const struct rehearsal *rehearsal, struct pl_capture *capture,
+                         struct pl_node request, struct writing *writing)
+{
+    struct pl_scratch s[5];
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_slice kind = member(request, "kind", &s[0]),
+                    sub = member(request, "subresource", &s[1]);
+    *writing = (struct writing){.verb = verb_of(member(request, "verb", &s[2]))};
+    if (writing->verb == NULL || pl_kind_parse(kind, &writing->kind, &err) != 0)
+        return false;
+    pl_key_add(&writing->key, member(request, "namespace", &s[3]), member(request, "name", &s[4]));
+    pl_buf_add_f(&writing->name, "%.*s %s%s%.*s", PL_FMT(kind), pl_buf_z(&writing->key),
+                 sub.len > 0 ? " " : "", PL_FMT(sub));
+    writing->existing =
+        find_object(rehearsal, capture, &writing->kind, kind, pl_buf_slice(&writing->key));
+    return true;
+}
+
+static void end_writing(struct writing *writing)
+{
+    pl_buf_deinit(&writing->key);
+    pl_buf_deinit(&writing->name);
+    pl_doc_unref(writing->existing);
+}
+
+static int merge(struct rehearsal *rehearsal, struct pl_node request, const struct writing *writing,
+                 struct pl_doc **after, struct pl_err *err)
+{
+    char made_up[40], now[40];
+    struct pl_scratch scratch;
+    time_t seconds = (time_t)(rehearsal->wall_ns / PL_SECOND);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    snprintf(made_up, sizeof made_up, PL_MADE_UP "%u", ++rehearsal->made_up);
+    const struct pl_intent intent = {
+        .verb = intent_verb(writing->verb),
+        .patch_type = patch_type_of(writing->verb, request),
+        .kind = &writing->kind,
+        .is_status = pl_slice_eqz(member(request, "subresource", &scratch), "status"),
+        .body = pl_node_getz(request, "body"),
+        .existing = pl_doc_root(writing->existing),
+        .made_up = made_up,
+        .now = now};
+    return pl_intent_merge(&intent, after, err);
+}
+
+/* *object: what the write makes, a reference or NULL; *skipped: it changes nothing. */
+static int note_write(struct rehearsal *rehearsal, struct pl_capture *capture,
+                      struct pl_node request, struct pl_doc **object, bool *skipped,
+                      struct pl_err *err)
+{
+    struct writing writing;
+    *object = NULL;
+    *skipped = false;
+    if (!read_writing(rehearsal, capture, request, &writing))
+        return 0;
+    int rc = merge(rehearsal, request, &writing, object, err);
+    struct pl_effect effect = {
+        .name = (char *)pl_buf_z(&writing.name),
+        .verb = writing.verb,
+        .is_write = true,
+        .is_secret = strcmp(writing.kind.kind, "Secret") == 0,
+        .before = comparable(rehearsal, pl_doc_root(writing.existing), writing.kind.kind),
+        .after = comparable(rehearsal, pl_doc_root(*object), writing.kind.kind),
+        .sent = comparable(rehearsal, pl_node_getz(request, "body"), writing.kind.kind)};
+    *skipped = rc == 0 && effect.before != NULL && effect.after != NULL &&
+               pl_node_equal(pl_doc_root(effect.before), pl_doc_root(effect.after));
+    if (rc == 0 && !*skipped) {
+        pl_capture_show(capture, &writing.kind, pl_buf_slice(&writing.key), *object, false);
+        pl_capture_add(capture, &effect);
+    } else {
+        pl_doc_unref(effect.before);
+        pl_doc_unref(effect.after);
+        pl_doc_unref(effect.sent);
+    }
+    end_writing(&writing);
+    return rc;
+}
+
+/* ---- the recorded run ---- */
+
+/* The request of a call of write: its one argument, a reference; NULL: it is none. */
+static struct pl_doc *request_of(struct pl_slice call)
+{
+    struct pl_bytes from = pl_bytes_of(call);
+    struct pl_slice name = pl_bytes_text(&from);
+    uint64_t count = pl_bytes_int(&from);
+    if (!pl_slice_eqz(name, "write") || count != 1 || pl_bytes_char(&from) != 'j')
+        return NULL;
+    struct pl_slice json = pl_bytes_text(&from);
+    return from.bad ? NULL : scan(json);
+}
+
+/* Did it change something? Results are: failed?, object, {"skipped": ...}. */
+static bool has_written(struct pl_slice result)
+{
+    struct pl_bytes from = pl_bytes_of(result);
+    if (result.ptr == NULL || pl_bytes_int(&from) < 2 || pl_bytes_char(&from) != 'f')
+        return false;
+    return memmem(result.ptr, result.len, "\"skipped\":true", 14) == NULL;
+}
+
+static void note_recorded(struct rehearsal *rehearsal)
+{
+    const struct pl_record_run *run = rehearsal->run;
+    for (size_t i = 0; i < run->count; i++) {
+        struct pl_doc *request = request_of(run->calls[i].call), *object = NULL;
+        struct pl_err err;
+        bool skipped;
+        pl_err_clear(&err);
+        if (request != NULL && has_written(run->calls[i].result))
+            PL_IGNORE(note_write(rehearsal, rehearsal->recorded, pl_doc_root(request), &object,
+                                 &skipped, &err));
+        pl_doc_unref(object);
+        pl_doc_unref(request);
+    }
+}
+
+/* ---- calls of the other scripts ---- */
+
+static int push_results(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s,
+                        struct pl_slice result)
+{
+    struct pl_bytes from = pl_bytes_of(result);
+    int count = (int)pl_bytes_int(&from);
+    for (int i = 0; i < count && !from.bad; i++)
+        pl_value_push(L, s, &from, rehearsal->veil);
+    return count;
+}
+
+/* The same call of the recorded run that has not been given yet, else the last that has; NULL: it
+ * has none. */
+static struct pl_record_call *find_call(const struct rehearsal *rehearsal, struct pl_slice call)
+{
+    struct pl_record_call *found = NULL;
+    for (size_t i = 0; rehearsal->run != NULL && i < rehearsal->run->count; i++) {
+        struct pl_record_call *one = &rehearsal->run->calls[i];
+        if (one->result.ptr == NULL || !pl_slice_eq(one->call, call))
+            continue;
+        found = one;
+        if (!one->used)
+            break;
+    }
+    if (found != NULL)
+        found->used = true;
+    return found;
+}
+
+static int answer_write(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s)
+{
+    struct pl_err err;
+    bool skipped;
+    pl_err_clear(&err);
+    struct pl_box *request = pl_box_push(L, s), *object = pl_box_push(L, s);
+    request->doc = pl_lval_doc(L, s, 1, &err);
+    if (request->doc == NULL)
+        return pl_lerr_raise(L, s, "%s", err.message);
+    bool failed = note_write(rehearsal, rehearsal->candidate, pl_doc_root(request->doc),
+                             &object->doc, &skipped, &err) != 0;
+    lua_pushboolean(L, failed);
+    if (failed) {
+        pl_lerr_push(L, s, &err, NULL);
+        return 2;
+    }
+    if (object->doc != NULL)
+        pl_lazy_push(L, s, object->doc, PL_OBJECT_ROOT);
+    else
+        lua_pushnil(L);
+    lua_createtable(L, 0, 1);
+    lua_pushboolean(L, skipped);
+    lua_setfield(L, -2, "skipped");
+    return 3;
+}
+
+/* False: neither the run nor the record knows it. */
+static bool push_object(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s, bool own)
+{
+    struct pl_kind kind = {.kind = ""};
+    struct pl_err err;
+    struct pl_buf key = PL_BUF_INIT;
+    struct pl_doc *doc = NULL;
+    pl_err_clear(&err);
+    if (lua_type(L, 1) != LUA_TSTRING || lua_type(L, 3) != LUA_TSTRING ||
+        pl_kind_parse(pl_lua_slice(L, 1), &kind, &err) != 0)
+        return false;
+    pl_key_add(&key, lua_isstring(L, 2) ? pl_lua_slice(L, 2) : pl_slice("", 0), pl_lua_slice(L, 3));
+    bool seen = pl_capture_sees(rehearsal->candidate, &kind, pl_buf_slice(&key), &doc);
+    if (!seen && !own)
+        doc = pl_doc_ref(pl_known_get(&rehearsal->known, pl_lua_slice(L, 1), pl_buf_slice(&key)));
+    pl_buf_deinit(&key);
+    if (doc == NULL && !seen)
+        return false;
+    lua_pushboolean(L, false);
+    if (doc != NULL)
+        pl_lazy_push(L, s, doc, PL_OBJECT_ROOT);
+    else
+        lua_pushnil(L);
+    pl_doc_unref(doc);
+    return true;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* A read that nothing answers, or something that has no answer. */
+static int answer_unknown(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s,
+                          const char *name)
+{
+    static const char *const reads[] = {"get", "key_changed", "shards", "owns_shard", NULL};
+    static const char *const lists[] = {"list", "batch", "http", NULL};
+    struct pl_err err;
+    if (is_one_of(name, lists)) {
+        rehearsal->out->unknown++;
+        pl_err_clear(&err);
+        pl_err_set(&err, PL_EIO, "the record has no answer to this %s", name);
+        lua_pushboolean(L, true);
+        pl_lerr_push(L, s, &err, NULL);
+        return 2;
+    }
+    if (is_one_of(name, reads))
+        rehearsal->out->unknown++;
+    if (strcmp(name, "memo") == 0) {
+        lua_newtable(L);
+        return 1;
+    }
+    lua_pushboolean(L, false);
+    lua_pushnil(L);
+    return 2;
+}
+
+static bool is_write(lua_State *L, const char *name)
+{
+    if (strcmp(name, "write") != 0 || lua_type(L, 1) != LUA_TTABLE)
+        return false;
+    lua_getfield(L, 1, "verb");
+    bool reads = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "get") == 0;
+    lua_getfield(L, 1, "raw_path");
+    bool raw = !lua_isnil(L, -1);
+    lua_pop(L, 2);
+    return !reads && !raw;
+}
+
+static int call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
+{
+    static const char *const own[] = {"random",    "x509_key",  "x509_public", "x509_request",
+                                      "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
+                                      "read_file", "zone_file", NULL};
+    struct rehearsal *rehearsal = PL_CONTAINER_OF(base, struct rehearsal, base);
+    struct pl_state *s = pl_state_of(L);
+    if (rehearsal->run == NULL || strcmp(name, "join") == 0)
+        return function(L);
+    luaL_checkstack(L, 40, "a call");
+    if (is_write(L, name))
+        return answer_write(rehearsal, L, s);
+    if (strcmp(name, "get") == 0 && push_object(rehearsal, L, s, true))
+        return 2;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_entry_put_call(&text, L, s, name, rehearsal->veil);
+    const struct pl_record_call *found = find_call(rehearsal, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+    if (found != NULL)
+        return push_results(rehearsal, L, s, found->result);
+    if (is_one_of(name, own))
+        return function(L);
+    if (strcmp(name, "get") == 0 && push_object(rehearsal, L, s, false))
+        return 2;
+    return answer_unknown(rehearsal, L, s, name);
+}
+
+static int64_t rehearsal_mono(void *arg)
+{
+    PL_UNUSED(arg);
+    return MONO_NS;
+}
+
+static int64_t rehearsal_wall(void *arg)
+{
+    return ((const struct rehearsal *)arg)->wall_ns;
+}
+
+/* ---- the tape ---- */
+
+static void ignore_tape(struct pl_tape *base)
+{
+    PL_UNUSED(base);
+}
+
+static void ignore_exec(struct pl_tape *base, struct pl_exec *exec)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(exec);
+}
+
+static void ignore_cancel(struct pl_tape *base, struct pl_exec *exec, const struct pl_err *why)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(exec);
+    PL_UNUSED(why);
+}
+
+static void ignore_woken(struct pl_tape *base, struct pl_co *task, lua_State *L, int count)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(task);
+    PL_UNUSED(L);
+    PL_UNUSED(count);
+}
+
+static void ignore_resume(struct pl_tape *base, struct pl_co *task)
+{
+    PL_UNUSED(base);
+    PL_UNUSED(task);
+}
+
+static const struct pl_tape_ops ops = {ignore_tape,   ignore_exec, ignore_cancel, ignore_woken,
+                                       ignore_resume, ignore_exec, call,          ignore_tape};
+
+static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
+{
+    struct rehearsal *rehearsal = arg;
+    PL_UNUSED(lanes);
+    PL_UNUSED(lane);
+    return &rehearsal->base;
+}
+
+/* ---- one run ---- */
+
+static void tell(struct rehearsal *rehearsal, struct pl_node difference, const char *error)
+{
+    const struct pl_record_run *run = rehearsal->run;
+    char *controller = pl_memdup0(run->controller.ptr, run->controller.len);
+    char *key = pl_memdup0(run->texts[0].ptr, run->texts[0].len);
+    rehearsal->differs = true;
+    rehearsal->o->differs(rehearsal->o->arg, controller, key, run->wall_ns, difference, error);
+    pl_free(controller);
+    pl_free(key);
+}
+
+static void differs(void *arg, const struct pl_effect *running, const struct pl_effect *candidate)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    static const struct pl_secrets none;
+    pl_difference_build(b, running, candidate, &none);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    tell(arg, pl_doc_root(doc), NULL);
+    pl_doc_unref(doc);
+}
+
+static void agrees(void *arg, const struct pl_effect *running, const struct pl_effect *candidate)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(running);
+    PL_UNUSED(candidate);
+}
+
+static void run_exec(struct rehearsal *rehearsal, struct pl_exec *exec)
+{
+    struct pl_lane *lane = rehearsal->lanes->lanes[0];
+    pl_exec_begin(lane, exec);
+    for (int i = 0; i < TURNS && !exec->ended && !pl_list_empty(&lane->ready); i++) {
+        pl_co_run_ready(lane);
+        pl_record_take_messages(rehearsal->lanes);
+    }
+}
+
+static bool has_failed(const struct pl_exec *exec)
+{
+    enum pl_outcome outcome = exec->result.outcome;
+    return outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TERMINAL;
+}
+
+static void compare_run(struct rehearsal *rehearsal, int controller)
+{
+    const struct pl_record_run *run = rehearsal->run;
+    struct pl_exec *exec = pl_record_exec(rehearsal->lanes->lanes[0], controller, run->texts);
+    exec->attempt = run->attempt;
+    exec->causes_dropped = run->causes_dropped;
+    rehearsal->recorded = pl_capture_create();
+    rehearsal->candidate = pl_capture_create();
+    rehearsal->differs = false;
+    note_recorded(rehearsal);
+    run_exec(rehearsal, exec);
+    if (exec->ended && has_failed(exec) && exec->result.by_script && !run->failed)
+        tell(rehearsal, PL_NODE_MISSING, exec->result.message);
+    pl_compare(rehearsal->recorded, rehearsal->candidate, differs, agrees, rehearsal);
+    rehearsal->out->runs++;
+    rehearsal->out->different += rehearsal->differs;
+    pl_capture_unref(rehearsal->recorded);
+    pl_capture_unref(rehearsal->candidate);
+    if (exec->ended)
+        pl_exec_unref(exec);
+}
+
+static bool is_wanted(const struct pl_rehearse_options *o, const struct pl_record_run *run)
+{
+    return run->ended && (o->key == NULL || pl_slice_eqz(run->texts[0], o->key)) &&
+           (o->controller == NULL || pl_slice_eqz(run->controller, o->controller)) &&
+           (o->until_ns == 0 || run->wall_ns <= o->until_ns);
+}
+
+static void rehearse_one(struct rehearsal *rehearsal, struct pl_record_run *run)
+{
+    int controller = pl_record_controller(rehearsal->lanes, run->controller);
+    if (!is_wanted(rehearsal->o, run))
+        return;
+    if (controller < 0) {
+        rehearsal->out->missing++;
+        return;
+    }
+    rehearsal->run = run;
+    rehearsal->wall_ns = run->wall_ns;
+    compare_run(rehearsal, controller);
+    rehearsal->run = NULL;
+}
+
+/* ---- all of them ---- */
+
+static void learn_entry(struct pl_known *known, struct pl_slice entry)
+{
+    struct pl_bytes from = pl_bytes_of(pl_slice(entry.ptr + 1, entry.len - 1));
+    if (*entry.ptr != PL_ENTRY_RETURN && *entry.ptr != PL_ENTRY_WOKEN)
+        return;
+    if (*entry.ptr == PL_ENTRY_WOKEN) {
+        pl_bytes_int(&from);
+        pl_bytes_int(&from);
+    }
+    for (uint64_t count = pl_bytes_int(&from); count > 0 && !from.bad; count--)
+        pl_known_learn(known, &from);
+}
+
+static void rehearse_all(struct rehearsal *rehearsal, const struct pl_reader *reader,
+                         const struct pl_record_runs *runs)
+{
+    size_t next = 0;
+    rehearsal->lanes->io_box = pl_mailbox_create();
+    for (size_t i = 0; i < reader->entry_count; i++) {
+        if (next < runs->count && runs->items[next]->begins == i)
+            rehearse_one(rehearsal, runs->items[next++]);
+        learn_entry(&rehearsal->known, reader->entries[i].text);
+    }
+    struct pl_lane *lane = rehearsal->lanes->lanes[0];
+    while (pl_list_pop(&lane->ready) != NULL)
+        continue;
+    lane->io.ended = true; /* runs that have not ended go with it */
+}
+
+int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_options *options,
+                    struct pl_rehearsed_record *out, struct pl_err *err)
+{
+    static const unsigned char key[PL_VEIL_KEY];
+    struct rehearsal rehearsal = {.o = options, .out = out};
+    *out = (struct pl_rehearsed_record){.runs = 0};
+    rehearsal.base =
+        (struct pl_tape){.ops = &ops,
+                         .clock = {rehearsal_mono, rehearsal_mono, rehearsal_wall, &rehearsal},
+                         .seed = 1};
+    rehearsal.veil = reader->secrets ? NULL : pl_veil_create(key);
+    const struct pl_taping taping = {open_tape, &rehearsal};
+    struct pl_loop *loop = pl_loop_create_stepped(&rehearsal.base.clock);
+    const struct pl_lanes_options with = {.hooks = &pl_bind_state_hooks,
+                                          .count = 1,
+                                          .cpu_limit_ns = CPU_LIMIT,
+                                          .version = "replay",
+                                          .stepped = loop,
+                                          .clock = &rehearsal.base.clock,
+                                          .taping = &taping};
+    struct pl_declarations declared = {.controllers = NULL};
+    struct pl_record_runs runs;
+    pl_record_runs_find(&runs, reader);
+    rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* when they are loaded */
+    rehearsal.lanes = pl_lanes_create(&with);
+    int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
+    if (rc == 0)
+        rehearse_all(&rehearsal, reader, &runs);
+    pl_declarations_deinit(&declared);
+    pl_lanes_destroy(rehearsal.lanes);
+    pl_loop_destroy(loop);
+    pl_record_runs_deinit(&runs);
+    pl_known_deinit(&rehearsal.known);
+    pl_veil_destroy(rehearsal.veil);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* The runs of a record, each with its calls, whatever lane they were on. Private to host/record. */
+#pragma once
+
+#include "record/reader.h"
+
+struct pl_record_call {
+    struct pl_slice call;   /* function, count, arguments */
+    struct pl_slice result; /* count, values; ptr NULL: it raised, or the record ends before */
+    uint64_t task;
+    bool used;
+};
+
+struct pl_record_run {
+    size_t begins;                        /* index of its first entry in the reader's order */
+    struct pl_slice controller, texts[4]; /* key, namespace, name, context */
+    int attempt;
+    size_t causes_dropped;
+    int64_t wall_ns;
+    struct pl_record_call *calls; /* owned */
+    size_t count, cap;
+    bool ended, failed;
+};
+
+struct pl_record_runs {
+    struct pl_record_run **items; /* owned, in the order in which they began */
+    size_t count, cap;
+};
+
+/* Borrows from the reader. */
+void pl_record_runs_find(struct pl_record_runs *runs, const struct pl_reader *reader);
+void pl_record_runs_deinit(struct pl_record_runs *runs);
