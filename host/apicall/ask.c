@@ -52,6 +52,7 @@ static void copy_call(struct pl_api_job *job, const struct pl_api_call *call)
     copy->authorization = copy_z(arena, call->authorization);
     copy->host = copy_z(arena, call->host);
     copy->origin = copy_z(arena, call->origin);
+    copy->if_none_match = copy_z(arena, call->if_none_match);
     copy->body = pl_arena_copy(arena, call->body);
     struct pl_http_header *headers =
         pl_arena_alloc(arena, (call->impersonate_count + 1) * sizeof(*headers));

@@ -12,7 +12,7 @@
 struct pl_api_call {
     const char *method;
     struct pl_slice path, query; /* still escaped */
-    const char *accept, *content_type, *user_agent, *authorization, *host, *origin;
+    const char *accept, *content_type, *user_agent, *authorization, *host, *origin, *if_none_match;
     const char *upgrade, *ws_key, *ws_protocol; /* of a WebSocket handshake; NULL: none */
     const struct pl_http_header *impersonate;   /* Impersonate-* headers, as they came */
     size_t impersonate_count;

@@ -99,6 +99,7 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .upgrade = pl_exchange_header(exchange, "upgrade"),
         .ws_key = pl_exchange_header(exchange, "sec-websocket-key"),
         .ws_protocol = pl_exchange_header(exchange, "sec-websocket-protocol"),
+        .if_none_match = pl_exchange_header(exchange, "if-none-match"),
         .body = pl_exchange_body(exchange),
     };
     struct pl_http_header *impersonate = impersonation(exchange, &call.impersonate_count);

@@ -187,7 +187,7 @@ static void attribute(struct pack *p, struct pl_packed_field *field, struct pl_p
     else if ((v = pack_value_of(part, "list")) != NULL)
         field->flags |= strcmp(v, "map") == 0   ? PL_PACKED_MAP
                         : strcmp(v, "set") == 0 ? PL_PACKED_SET
-                                                : 0;
+                                                : PL_PACKED_WHOLE;
     else if ((v = pack_value_of(part, "patch")) != NULL) {
         if (strstr(v, "merge") != NULL)
             field->flags |= PL_PACKED_MERGE;

@@ -16,6 +16,7 @@ enum pl_packed_flag {
     PL_PACKED_MAP = 128,   /* a list of type map */
     PL_PACKED_MERGE = 256, /* a list that strategic patches merge */
     PL_PACKED_RETAIN = 512,
+    PL_PACKED_WHOLE = 1024, /* a list that is said to be of type atomic */
 };
 
 struct pl_packed_field {

@@ -33,7 +33,7 @@ struct api {
     char *warning;                              /* its first Warning header */
     char *content_type;                         /* its Content-Type */
     const char *accept, *agent, *authorization; /* of the next calls */
-    const char *host, *origin;                  /* the same */
+    const char *host, *origin, *if_none_match;  /* the same */
     struct pl_http_header impersonate[4];       /* the same; ends with a name of NULL */
 };
 
@@ -111,6 +111,7 @@ static inline int api_send(struct api *t, const char *method, const char *target
         .authorization = t->authorization,
         .host = t->host,
         .origin = t->origin,
+        .if_none_match = t->if_none_match,
         .impersonate = t->impersonate,
         .body = pl_slice_z(json),
     };
