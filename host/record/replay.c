@@ -273,6 +273,17 @@ static void play_entry(struct pl_player *player)
 
 /* ---- a lane ---- */
 
+/* Runs that have ended, and whose end on the record was not reached. */
+static void drop_ended(struct pl_player *player)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *exec;
+    while (pl_map_next(&player->execs, &at, &key, &exec))
+        if (((struct pl_exec *)exec)->ended)
+            pl_exec_unref(exec);
+}
+
 static void play_entries(struct pl_player *player)
 {
     struct pl_lane *lane = player->lanes->lanes[0];
@@ -283,6 +294,7 @@ static void play_entries(struct pl_player *player)
     pl_record_take_messages(player->lanes);
     while (pl_list_pop(&lane->ready) != NULL) /* what is not on the record does not go on */
         continue;
+    drop_ended(player);
     lane->io.ended = true; /* runs that have not ended go with it */
 }
 
