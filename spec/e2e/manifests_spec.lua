@@ -105,6 +105,37 @@ perilune.webhook.convert("example.com/Website", function(object) return object e
     assert.same({ "perilune-webhook" }, stored.Role[1].rules[2].resourceNames)
   end)
 
+  it("secures the metrics, with --metrics-secure: port, scheme, and who asks and may see them", function()
+    local namespace = server:new_namespace()
+    local stored = apply(manifests("examples/hello", "-n", namespace, "--name", "hello", "--metrics-secure"), namespace)
+    local template = stored.Deployment[1].spec.template
+    local container = template.spec.containers[1]
+    local secure = false
+    for _, argument in ipairs(container.args) do
+      secure = secure or argument == "--metrics-secure"
+    end
+    assert.is_true(secure)
+    assert.same({ "https-metrics", 8080 }, { container.ports[1].name, container.ports[1].containerPort })
+    assert.same({ ["prometheus.io/scrape"] = "true", ["prometheus.io/scheme"] = "https",
+      ["prometheus.io/port"] = "8080" }, template.metadata.annotations)
+    local reviews, reader = {}, nil
+    for _, role in ipairs(stored.ClusterRole) do
+      for _, rule in ipairs(role.rules) do
+        for _, resource in ipairs(rule.resources or {}) do
+          reviews[resource] = table.concat(rule.verbs, " ")
+        end
+        reader = rule.nonResourceURLs and role or reader
+      end
+    end
+    assert.equal("create", reviews.tokenreviews)
+    assert.equal("create", reviews.subjectaccessreviews)
+    assert.equal(namespace .. "-hello-metrics-reader", reader.metadata.name)
+    assert.same({ nonResourceURLs = { "/metrics" }, verbs = { "get" } }, reader.rules[1])
+    local text = manifests("examples/hello", "-n", "x")
+    assert.is_nil(text:find("https-metrics", 1, true) or text:find("prometheus.io", 1, true)
+      or text:find("tokenreviews", 1, true) or text:find("metrics-reader", 1, true))
+  end)
+
   it("shares the work, with --shards", function()
     local text = manifests("examples/hello", "-n", "x", "--replicas", "3", "--shards", "12", "--shard-by", "uid")
     assert(text:find('- "--shards=12"\n            - "--shard-by=uid"', 1, true), text)

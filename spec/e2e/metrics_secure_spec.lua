@@ -77,19 +77,30 @@ require("perilune").controller("c"):For("v1/ConfigMap"):Reconcile(function() end
     host:stop()
   end)
 
-  it("have the certificate of a folder", function()
-    local folder = e2e.folder() .. "/" .. e2e.unique("certs")
-    os.execute("mkdir " .. folder)
+  local function make_pair(folder)
     local code = os.execute("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1"
       .. " -subj /CN=metrics -addext subjectAltName=IP:127.0.0.1 -keyout " .. folder .. "/tls.key -out "
       .. folder .. "/tls.crt 2>/dev/null")
     assert.truthy(code == 0 or code == true)
+  end
+
+  it("have the certificate of a folder, and the next one", function()
+    local folder = e2e.folder() .. "/" .. e2e.unique("certs")
+    os.execute("mkdir " .. folder)
+    make_pair(folder)
     local token = account("scraper")
     let_in("scraper")
     start({ "--metrics-cert-dir", folder })
     e2e.eventually("the role is known", function()
       return get(token, folder .. "/tls.crt") == 200
     end)
+    local first = folder .. "/first.crt"
+    os.rename(folder .. "/tls.crt", first)
+    make_pair(folder)
+    e2e.eventually("the next certificate is shown", function()
+      return get(token, folder .. "/tls.crt") == 200
+    end)
+    assert.is_not.equal(200, (get(token, first)))
     host:stop()
     assert.equal(2, (e2e.run("run", "examples/hello", "--metrics-cert-dir", folder)))
   end)

@@ -31,6 +31,7 @@ local function settings(tool, input)
     elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,
     lease = flags["leader-elect-resource-name"] or not first and "perilune-" .. name or nil,
     webhooks = input.declared ~= nil and rights.has_webhooks(input.declared.controllers),
+    secure = flags["metrics-secure"] == true,
     lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards, shard_by = flags["shard-by"],
     mount = MOUNT, labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
       .. "app.kubernetes.io/managed-by: perilune", name) }
@@ -81,6 +82,12 @@ local function role_documents(tool, input, s)
   return out
 end
 
+-- For --metrics-secure: who is bound to it may see the metrics.
+local function reader_document(s)
+  return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n"
+    .. "  name: %s-%s-metrics-reader%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]", s.namespace, s.name, s.labels)
+end
+
 local function service_document(s)
   return format("apiVersion: v1\nkind: Service\nmetadata:\n  name: %s-webhook\n  namespace: %s%s\nspec:\n"
     .. "  selector:\n    app.kubernetes.io/name: %s\n  ports:\n    - name: webhook\n      port: 443\n"
@@ -114,7 +121,7 @@ spec:
     metadata:
       labels:
         app.kubernetes.io/name: @NAME@
-    spec:
+@SCRAPE@    spec:
       serviceAccountName: @NAME@
       terminationGracePeriodSeconds: 30
       securityContext:
@@ -137,7 +144,7 @@ spec:
             - name: POD_UID
               valueFrom: {fieldRef: {fieldPath: metadata.uid}}
           ports:
-            - name: metrics
+            - name: @METRICS@
               containerPort: 8080
             - name: health
               containerPort: 8081
@@ -175,6 +182,14 @@ spec:
           emptyDir:
             sizeLimit: 16Mi]]
 
+-- Prometheus asks by plain HTTP unless it is told.
+local SCRAPE = [[
+      annotations:
+        prometheus.io/scrape: "true"
+        prometheus.io/scheme: https
+        prometheus.io/port: "8080"
+]]
+
 local function arguments_of(s, paths)
   local out = { "run" }
   for _, path in ipairs(paths) do
@@ -188,6 +203,7 @@ local function arguments_of(s, paths)
   end
   out[#out + 1] = s.lease and "--leader-elect-resource-name=" .. s.lease or nil
   out[#out + 1] = s.webhooks and format("--webhook-service=%s/%s-webhook:443", s.namespace, s.name) or nil
+  out[#out + 1] = s.secure and "--metrics-secure" or nil
   out[#out + 1] = s.lanes ~= 1 and "--lanes=" .. s.lanes or nil
   out[#out + 1] = "--lua-memory=" .. math.ceil(s.memory / MIB) .. "MiB"
   local lines = {}
@@ -202,6 +218,8 @@ local function deployment_document(s, maps, paths)
     NAME = s.name, NAMESPACE = s.namespace, IMAGE = host.json_encode(s.image), REPLICAS = tostring(s.replicas),
     LABELS = s.labels, ARGS = arguments_of(s, paths), SOURCES = volume(maps),
     PORT = s.webhooks and "            - name: webhook\n              containerPort: 9443\n" or "",
+    METRICS = s.secure and "https-metrics" or "metrics",
+    SCRAPE = s.secure and SCRAPE or "",
     MEMORY = format("%d", math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)),
     -- Without an election two of them must not run at a time, not even during a rollout.
     STRATEGY = s.elect and "" or "  strategy:\n    type: Recreate\n",
@@ -222,6 +240,7 @@ return function(tool, input)
   add(input.flags.crds and crd_documents(tool, input) or {})
   add({ account_document(s) })
   add(role_documents(tool, input, s))
+  add(s.secure and { reader_document(s) } or {})
   add(maps_documents)
   add(s.webhooks and { service_document(s) } or {})
   add({ deployment_document(s, maps, paths) })
