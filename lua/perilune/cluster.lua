@@ -55,6 +55,11 @@ function M.check(what, value)
   return value
 end
 
+-- The client of a cluster whose name was checked.
+function M.client(name)
+  return by_name[name]
+end
+
 -- For commands such as `perilune rbac`.
 function M.declared()
   return declared
@@ -86,11 +91,12 @@ function M.new(name, options, ...)
   local file, line = host.where()
   declared[#declared + 1] = { name = name, secret = o.secret and { namespace = s.namespace,
     name = s.name } or nil, at = { file = file or "?", line = line or 0 } }
-  by_name[name] = true
   local clients = require("perilune.client")
+  local client = clients.new(what .. ".client", false, nil, name)
+  by_name[name] = client
   return check.frozen("perilune.cluster", {
     name = name,
-    client = clients.new(what .. ".client", false, nil, name),
+    client = client,
     live = clients.new(what .. ".live", true, nil, name),
   })
 end

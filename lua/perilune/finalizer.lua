@@ -1,7 +1,7 @@
 -- Finalizers: editing the list in a table, and the whole protocol with the API.
 
 local check = require("perilune.check")
-local client = require("perilune.client").client
+local home = require("perilune.client").client
 local errors = require("perilune.errors").tests
 local host = require("perilune.host")
 local ref = require("perilune.ref")
@@ -69,10 +69,10 @@ function M.remove(object, name, ...)
 end
 
 -- The object as it is now, or nil when it (this uid) is gone.
-local function again(object)
+local function again(object, cluster)
   local what = "finalizer.handle: the object"
   local ns, name = ref.parse(what, object)
-  local live = host.get(ref.kind_of(what, object), ns, name, { live = true })
+  local live = host.get(ref.kind_of(what, object), ns, name, { live = true, cluster = cluster })
   if live and live.metadata.uid == object.metadata.uid then
     return live
   end
@@ -81,9 +81,14 @@ end
 
 local attempts = 5
 
+local function client_of(cluster)
+  return cluster and require("perilune.cluster").client(cluster) or home
+end
+
 -- One patch that carries the version it was computed from; the stored object, or nil when it is
 -- gone or being deleted by now.
-local function add_stored(object, name)
+local function add_stored(object, name, cluster)
+  local client = client_of(cluster)
   for attempt = 1, attempts do
     if position(object, name) then
       return object
@@ -102,7 +107,7 @@ local function add_stored(object, name)
     elseif not errors.is_conflict(stored) or attempt == attempts then
       error(stored, 0)
     end
-    object = again(object)
+    object = again(object, cluster)
     if not object or is_deleting(object) then
       return object
     end
@@ -110,7 +115,8 @@ local function add_stored(object, name)
 end
 
 -- A patch that tests for the name at its place; gone counts as done.
-local function remove_stored(object, name)
+local function remove_stored(object, name, cluster)
+  local client = client_of(cluster)
   for attempt = 1, attempts do
     local at = object and position(object, name)
     if not at then
@@ -126,23 +132,29 @@ local function remove_stored(object, name)
     elseif not (errors.is_conflict(e) or errors.is_invalid(e)) or attempt == attempts then
       error(e, 0)
     end
-    object = again(object)
+    object = again(object, cluster)
   end
 end
 
-local handlers = { apply = check.func, cleanup = check.func }
+local handlers = {
+  apply = check.func,
+  cleanup = check.func,
+  cluster = function(what, value)
+    return require("perilune.cluster").check(what, value)
+  end,
+}
 
 local function is_done(first, second)
   return second == nil and (first == nil or (type(first) == "table" and next(first) == nil))
 end
 
-local function clean_up(object, name, cleanup)
+local function clean_up(object, name, f)
   if not position(object, name) then
     return nil
   end
-  local first, second = cleanup(object)
+  local first, second = f.cleanup(object)
   if is_done(first, second) then
-    remove_stored(object, name)
+    remove_stored(object, name, f.cluster)
   end
   return first, second
 end
@@ -158,7 +170,7 @@ function M.handle(object, name, functions, ...)
     fail("finalizer.handle needs cleanup, a function(object)")
   end
   if not is_deleting(object) then
-    object = add_stored(object, name)
+    object = add_stored(object, name, f.cluster)
     if not object then
       return nil
     elseif not is_deleting(object) then
@@ -168,7 +180,7 @@ function M.handle(object, name, functions, ...)
       return nil
     end
   end
-  return clean_up(object, name, f.cleanup)
+  return clean_up(object, name, f)
 end
 
 return M

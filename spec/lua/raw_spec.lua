@@ -508,10 +508,22 @@ describe("perilune.cluster", function()
     end
     host.write = function(o)
       sent = { o.verb, o.cluster }
-      return {}, {}
+      return { metadata = {} }, {}
     end
     edge.client:get("v1/Pod", "a/b")
     assert.same({ "v1/Pod", "a", "b", "edge", false }, sent)
+    local finalizer = require("perilune.finalizer")
+    local pod = { apiVersion = "v1", kind = "Pod", metadata = { name = "b", namespace = "a", uid = "1" } }
+    finalizer.handle(pod, "example.com/x", { cleanup = function() end, cluster = "edge" })
+    assert.same({ "patch", "edge" }, sent)
+    finalizer.handle(pod, "example.com/x", { cleanup = function() end })
+    assert.same({ "patch" }, sent)
+    pod.metadata.finalizers, pod.metadata.deletionTimestamp = { "example.com/x" }, "2026-01-01T00:00:00Z"
+    finalizer.handle(pod, "example.com/x", { cleanup = function() end, cluster = "edge" })
+    assert.same({ "patch", "edge" }, sent)
+    refuses('there is no cluster "egde"; did you mean "edge"?', function()
+      finalizer.handle(pod, "example.com/x", { cleanup = function() end, cluster = "egde" })
+    end)
     edge.live:get("v1/Pod", "a/b", { metadata_only = true })
     assert.same({ "v1/Pod", "a", "b", "edge", true }, sent)
     edge.client:as({ user = "jane" }):delete("v1/Pod", "a/b")

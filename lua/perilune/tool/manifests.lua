@@ -85,7 +85,8 @@ end
 -- For --metrics-secure: who is bound to it may see the metrics.
 local function reader_document(s)
   return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n"
-    .. "  name: %s-%s-metrics-reader%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]", s.namespace, s.name, s.labels)
+    .. "  name: %s-%s-metrics-reader%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]",
+    s.namespace, s.name, s.labels)
 end
 
 local function service_document(s)
