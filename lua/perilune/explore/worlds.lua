@@ -19,9 +19,21 @@ local function path_of(group_version)
   return group_version:find("/", 1, true) and "/apis/" .. group_version or "/api/" .. group_version
 end
 
+-- Each world asks once, also for what is known already: a request more or less shifts the random
+-- numbers of the server, and so the names that it makes up.
 local function load(world, group_version)
+  local asked = rawget(world, "asked_kinds") or {}
+  world.asked_kinds = asked
+  if asked[group_version] then
+    return kinds[group_version]
+  end
+  asked[group_version] = true
   local status, text = native.request(world.handle, "GET", path_of(group_version), nil, nil)
-  local found = {}
+  local found = kinds[group_version]
+  if found then
+    return found
+  end
+  found = {}
   for _, resource in ipairs(status == 200 and host.json_decode(text).resources or {}) do
     if not resource.name:find("/", 1, true) then
       found[resource.name] = resource.kind
@@ -37,8 +49,7 @@ function M.kind_of(world, resource)
   if not group_version then
     return resource
   end
-  local found = kinds[group_version]
-  local kind = found and found[plural] or load(world, group_version)[plural]
+  local kind = load(world, group_version)[plural]
   return kind and group_version .. "/" .. kind or resource
 end
 

@@ -1,0 +1,87 @@
+-- The same seed and plan give the same execution, each time: its trace, and every value of the states
+-- at which it settles.
+
+local executor = require("perilune.explore.executor")
+local plans = require("perilune.explore.plan")
+local report = require("perilune.explore.report")
+local worlds = require("perilune.explore.worlds")
+
+local TIMES = os.getenv("PL_SANITIZED") and 100 or 1000
+
+local SCRIPT = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" }):Owns("v1/Secret")
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if not map then return end
+    local secrets = client:list("v1/Secret", { namespace = request.namespace })
+    if #secrets == 0 then
+      client:create({ apiVersion = "v1", kind = "Secret", metadata = { generateName = "key-",
+        namespace = request.namespace }, stringData = { key = perilune.random(8):byte(1) .. "-"
+        .. math.random(1000000) } }, { owner = map })
+    end
+    perilune.sleep("1s")
+    client:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "copy",
+      namespace = request.namespace }, data = { at = tostring(os.time()), of = map.data.text } })
+    return { requeue_after = "10m" }
+  end)
+]]
+
+local function run(world)
+  world:create{ apiVersion = "v1", kind = "ConfigMap", data = { text = "1" },
+    metadata = { name = "a", namespace = "default", labels = { app = "yes" } } }
+  world:settle()
+  world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+  world:settle()
+end
+
+describe("the same seed and plan", function()
+  local folder, execute
+
+  setup(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local file = assert(io.open(folder .. "/main.lua", "w"))
+    file:write(SCRIPT)
+    file:close()
+    local scenario = { name = "a map", folder = folder, options = { scripts = folder .. "/main.lua" },
+      f = run }
+    execute = executor.new({ f = run, kind_of = worlds.kind_of, open = function(how, at)
+      return worlds.open(scenario, how, at)
+    end })
+  end)
+  teardown(function()
+    os.execute("rm -r " .. folder)
+  end)
+
+  local function digest(text, seed)
+    local execution = execute(assert(plans.parse(text)), { seed = seed })
+    assert.same({}, execution.unmet)
+    assert.same({}, execution.errors)
+    return execution.digest
+  end
+
+  it("give the same trace a thousand times", function()
+    local texts = { "", "crash after maps default/a create Secret @1",
+      "lose timeout maps default/a patch ConfigMap default/copy @2, early @2 after 1",
+      "unobserved ConfigMap @2" }
+    for i, text in ipairs(texts) do
+      local first = digest(text, 7)
+      assert.is_true(#first > 100)
+      for _ = 2, TIMES / #texts do
+        local again = digest(text, 7)
+        if again ~= first then
+          error(("plan %d: %s"):format(i, report.differing({ plan = text, first = first,
+            second = again })), 0)
+        end
+      end
+    end
+  end)
+
+  it("are another with another seed, or another plan", function()
+    assert.are_not.equal(digest("", 7), digest("", 8))
+    assert.are_not.equal(digest("", 7), digest("restart @2", 7))
+  end)
+end)
