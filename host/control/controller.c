@@ -164,6 +164,19 @@ bool pl_controller_has_synced(const struct pl_controller *c)
     return c->listening;
 }
 
+bool pl_controller_waits_elsewhere(const struct pl_controller *c)
+{
+    bool waits = false;
+    for (size_t i = 0; i < c->spec->source_count; i++) {
+        if (pl_subscription_is_ready(&c->subscriptions[i]))
+            continue;
+        if (c->spec->sources[i].cluster_name == NULL)
+            return false;
+        waits = true;
+    }
+    return waits;
+}
+
 static bool informers_have_synced(const struct pl_controller *c)
 {
     return c->started && pl_edition_is_synced(c->edition);

@@ -31,6 +31,7 @@ struct pl_health {
 struct verdict {
     char *name; /* owned, as is the next */
     char *why;  /* NULL: all is well */
+    char *note; /* where all is well: what people should see all the same; NULL: nothing */
     bool excluded;
 };
 
@@ -110,6 +111,14 @@ void pl_health_say(struct pl_health_page *page, const char *name, const char *wh
         (struct verdict){.name = one_line(name), .why = why != NULL ? one_line(why) : NULL};
 }
 
+void pl_health_note(struct pl_health_page *page, const char *name, const char *note)
+{
+    size_t before = page->count;
+    pl_health_say(page, name, NULL);
+    if (page->count > before)
+        page->verdicts[before].note = one_line(note);
+}
+
 static void health_ask(const struct check *check, struct pl_health_page *page)
 {
     if (check->name == NULL) {
@@ -141,6 +150,7 @@ static void free_page(struct pl_health_page *page)
     for (size_t i = 0; i < page->count; i++) {
         pl_free(page->verdicts[i].name);
         pl_free(page->verdicts[i].why);
+        pl_free(page->verdicts[i].note);
     }
     pl_free(page->verdicts);
 }
@@ -211,7 +221,8 @@ static int answer_all(struct pl_health_page *page, const char *probe, struct pl_
         if (verdict->excluded)
             pl_buf_add_f(body, "[+]%s excluded: ok\n", verdict->name);
         else if (verdict->why == NULL)
-            pl_buf_add_f(body, "[+]%s ok\n", verdict->name);
+            pl_buf_add_f(body, "[+]%s ok%s%s\n", verdict->name, verdict->note != NULL ? ": " : "",
+                         verdict->note != NULL ? verdict->note : "");
         else
             pl_buf_add_f(body, "[-]%s failed: %s\n", verdict->name, verdict->why);
     }
@@ -247,7 +258,8 @@ static int answer_one(const struct pl_health_page *page, const char *probe, stru
     const struct verdict *verdict = health_find(page, pl_buf_z(&name));
     int status = verdict == NULL ? 404 : verdict->why != NULL ? 500 : 200;
     if (status == 200)
-        pl_buf_add_z(body, "ok");
+        pl_buf_add_f(body, "ok%s%s", verdict->note != NULL ? ": " : "",
+                     verdict->note != NULL ? verdict->note : "");
     else if (status == 500)
         pl_buf_add_f(body, "internal server error: %s\n", verdict->why);
     else

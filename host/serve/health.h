@@ -33,6 +33,8 @@ void pl_health_add_group(struct pl_health *health, enum pl_probe probe,
                          void (*each)(void *arg, struct pl_health_page *page), void *arg);
 /* why NULL: all is well. Both are copied. */
 void pl_health_say(struct pl_health_page *page, const char *name, const char *why);
+/* All is well, but for something that people should see. Both are copied. */
+void pl_health_note(struct pl_health_page *page, const char *name, const char *note);
 /* Removes every check and group that was added with this arg. */
 void pl_health_remove(struct pl_health *health, const void *arg);
 

@@ -73,7 +73,10 @@ static void check_controllers(void *arg, struct pl_health_page *page)
         snprintf(name, sizeof(name), "controller/%s", pl_controller_spec(controller)->name);
         if (!ready)
             pl_controller_explain(controller, &why);
-        pl_health_say(page, name, ready ? NULL : pl_buf_z(&why));
+        if (!ready && pl_controller_waits_elsewhere(controller))
+            pl_health_note(page, name, pl_buf_z(&why)); /* restarting this host would not help */
+        else
+            pl_health_say(page, name, ready ? NULL : pl_buf_z(&why));
         pl_buf_deinit(&why);
     }
 }
