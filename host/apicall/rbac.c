@@ -72,17 +72,9 @@ struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx)
 
 /* ---- rules ---- */
 
-static bool has_text(const struct pl_tree *list, struct pl_slice text)
-{
-    PL_TREE_FOR(item, list)
-    if (pl_slice_eq(pl_tree_text(item->value), text))
-        return true;
-    return false;
-}
-
 static bool has_or_all(const struct pl_tree *list, struct pl_slice text)
 {
-    return has_text(list, pl_slice_z("*")) || has_text(list, text);
+    return pl_tree_has_text(list, pl_slice_z("*")) || pl_tree_has_text(list, text);
 }
 
 static bool covers_path(const struct pl_tree *urls, struct pl_slice path)
@@ -107,7 +99,7 @@ static bool covers_resource(struct pl_arena *arena, const struct pl_tree *resour
     struct pl_slice sub = asked->subresource;
     return has_or_all(resources,
                       pl_arena_f(arena, "%.*s/%.*s", PL_FMT(asked->resource), PL_FMT(sub))) ||
-           has_text(resources, pl_arena_f(arena, "*/%.*s", PL_FMT(sub)));
+           pl_tree_has_text(resources, pl_arena_f(arena, "*/%.*s", PL_FMT(sub)));
 }
 
 static bool rule_allows(struct pl_arena *arena, const struct pl_tree *rule,
@@ -120,7 +112,7 @@ static bool rule_allows(struct pl_arena *arena, const struct pl_tree *rule,
     const struct pl_tree *names = pl_tree_getz(rule, "resourceNames");
     return has_or_all(pl_tree_getz(rule, "apiGroups"), asked->group) &&
            covers_resource(arena, pl_tree_getz(rule, "resources"), asked) &&
-           (names == NULL || names->count == 0 || has_text(names, asked->name));
+           (names == NULL || names->count == 0 || pl_tree_has_text(names, asked->name));
 }
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *plural)

@@ -1,23 +1,16 @@
 #include "crypto/pem.h"
 
-#include "base/base.h"
+#include "crypto/x509_pem.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-/* Without this callback OpenSSL would ask at the terminal. */
-static int no_password(char *out, int size, int writing, void *arg)
-{
-    PL_UNUSED(out), PL_UNUSED(size), PL_UNUSED(writing), PL_UNUSED(arg);
-    return -1;
-}
-
 bool pl_pem_is_pair(const char *cert_pem, const char *key_pem)
 {
     BIO *cert_bio = BIO_new_mem_buf(cert_pem, -1), *key_bio = BIO_new_mem_buf(key_pem, -1);
-    X509 *cert = PEM_read_bio_X509(cert_bio, NULL, no_password, NULL);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, no_password, NULL);
+    X509 *cert = PEM_read_bio_X509(cert_bio, NULL, pl_x509_no_password, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, pl_x509_no_password, NULL);
     bool is_pair = cert != NULL && key != NULL && X509_check_private_key(cert, key) == 1;
     EVP_PKEY_free(key);
     X509_free(cert);
@@ -33,7 +26,7 @@ bool pl_pem_is_bundle(const char *pem)
     X509 *cert;
     int count = 0;
     ERR_clear_error();
-    while ((cert = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL) {
+    while ((cert = PEM_read_bio_X509(bio, NULL, pl_x509_no_password, NULL)) != NULL) {
         X509_free(cert);
         count++;
     }

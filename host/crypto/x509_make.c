@@ -1,12 +1,12 @@
 /* Making keys, requests and certificates. Names are inserted verbatim: OpenSSL's configuration
  * syntax reads only our own constants, so that it never splits a script's text. */
 #include "base/base.h"
+#include "crypto/x509_build.h"
 #include "crypto/x509_pem.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,29 +220,6 @@ int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fields fields, 
 
 /* ---- certificates ---- */
 
-static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
-{
-    X509V3_CTX context;
-    X509V3_set_ctx_nodb(&context);
-    X509V3_set_ctx(&context, issuer, cert, NULL, NULL, 0);
-    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
-    bool added = extension != NULL && X509_add_ext(cert, extension, -1) == 1;
-    X509_EXTENSION_free(extension);
-    return added;
-}
-
-static bool add_serial(X509 *cert)
-{
-    unsigned char serial[16];
-    if (RAND_bytes(serial, sizeof serial) != 1)
-        return false;
-    serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40); /* positive, and never short */
-    BIGNUM *number = BN_bin2bn(serial, sizeof serial, NULL);
-    bool added = number != NULL && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert)) != NULL;
-    BN_free(number);
-    return added;
-}
-
 static bool seconds_of(struct pl_x509_fields fields, const char *name, time_t *out)
 {
     const struct pl_x509_field *field = x509_make_find(fields, name);
@@ -292,13 +269,14 @@ static bool add_purposes(X509 *cert, X509 *issuer, EVP_PKEY *key, struct pl_x509
     const char *extended = server && client ? "serverAuth,clientAuth"
                            : server         ? "serverAuth"
                                             : "clientAuth";
-    return add_extension(cert, issuer, NID_basic_constraints,
-                         ca ? "critical,CA:TRUE" : "critical,CA:FALSE") &&
-           add_extension(cert, issuer, NID_key_usage, usage) &&
-           (!(server || client) || add_extension(cert, issuer, NID_ext_key_usage, extended)) &&
-           add_extension(cert, issuer, NID_subject_key_identifier, "hash") &&
+    return pl_x509_add_extension(cert, issuer, NID_basic_constraints,
+                                 ca ? "critical,CA:TRUE" : "critical,CA:FALSE") &&
+           pl_x509_add_extension(cert, issuer, NID_key_usage, usage) &&
+           (!(server || client) ||
+            pl_x509_add_extension(cert, issuer, NID_ext_key_usage, extended)) &&
+           pl_x509_add_extension(cert, issuer, NID_subject_key_identifier, "hash") &&
            (issuer == cert ||
-            add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always"));
+            pl_x509_add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always"));
 }
 
 /* Without a subject the certificate is identified only by the other names, so they are critical
@@ -326,7 +304,7 @@ static int x509_make_fill(X509 *cert, EVP_PKEY *key, X509 *issuer, struct pl_x50
         return rc;
     X509_NAME *from = issuer != NULL ? X509_get_subject_name(issuer) : subject;
     X509 *signer = issuer != NULL ? issuer : cert;
-    if (!add_serial(cert) || X509_set_version(cert, X509_VERSION_3) != 1 ||
+    if (!pl_x509_add_serial(cert) || X509_set_version(cert, X509_VERSION_3) != 1 ||
         X509_set_pubkey(cert, key) != 1 || X509_set_issuer_name(cert, from) != 1 ||
         !add_purposes(cert, signer, key, fields))
         return pl_x509_fail(err, "the certificate can't be made");

@@ -463,3 +463,11 @@ void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree)
         pl_buf_add_z(out, "null");
     }
 }
+
+bool pl_tree_has_text(const struct pl_tree *list, struct pl_slice text)
+{
+    PL_TREE_FOR(item, list)
+    if (pl_slice_eq(pl_tree_text(item->value), text))
+        return true;
+    return false;
+}

@@ -60,6 +60,8 @@ struct pl_slice pl_tree_text(const struct pl_tree *tree);
 struct pl_slice pl_tree_text_at(const struct pl_tree *object, const char *path);
 bool pl_tree_integer(const struct pl_tree *tree, int64_t *value);
 bool pl_tree_equal(const struct pl_tree *a, const struct pl_tree *b);
+/* Is the text an element of the list? */
+bool pl_tree_has_text(const struct pl_tree *list, struct pl_slice text);
 
 /* ---- changing ---- */
 /* Replaces in place, or appends. */

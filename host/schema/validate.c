@@ -62,18 +62,29 @@ static void validate_invalid(struct pl_api_faults *faults, const char *field, st
                  PL_FMT(value), why);
 }
 
+static void check_prefix(struct pl_api_faults *faults, const char *field, struct pl_slice key,
+                         struct pl_slice prefix)
+{
+    if (prefix.len == 0)
+        validate_invalid(faults, field, key, "prefix part must be non-empty");
+    else if (prefix.len > MAX_NAME)
+        validate_invalid(faults, field, key, "prefix part must be no more than 253 bytes");
+    else if (!pl_api_is_subdomain(prefix))
+        validate_invalid(faults, field, key, "prefix part " SUBDOMAIN);
+}
+
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, struct pl_slice key)
 {
-    const char *slash = memchr(key.ptr ? key.ptr : "", '/', key.len);
+    const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
     struct pl_slice name = key;
     if (slash != NULL) {
         size_t at = (size_t)(slash - key.ptr);
-        struct pl_slice prefix = pl_slice(key.ptr, at);
         name = pl_slice(slash + 1, key.len - at - 1);
-        if (prefix.len == 0)
-            validate_invalid(faults, field, key, "prefix part must be non-empty");
-        else if (!pl_api_is_subdomain(prefix) || prefix.len > MAX_NAME)
-            validate_invalid(faults, field, key, "prefix part " SUBDOMAIN);
+        if (memchr(name.ptr, '/', name.len) != NULL) {
+            validate_invalid(faults, field, key, PL_API_QUALIFIED_TEXT);
+            return;
+        }
+        check_prefix(faults, field, key, pl_slice(key.ptr, at));
     }
     if (name.len == 0)
         validate_invalid(faults, field, key, "name part must be non-empty");

@@ -20,6 +20,11 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+#define PL_API_QUALIFIED_TEXT                                                                      \
+    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start "   \
+    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "  \
+    "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "     \
+    "subdomain prefix and '/' (e.g. 'example.com/MyName')"
 #define PL_API_LABEL_VALUE_TEXT                                                                    \
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
@@ -30,6 +35,7 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
 bool pl_api_is_label(struct pl_slice text);
 bool pl_api_is_subdomain(struct pl_slice text);
 bool pl_api_is_word(struct pl_slice text);
-/* A name with or without a prefix, as keys of labels are. */
+/* A name with or without a prefix, as keys of labels are. Empty names are refused: whoever takes
+ * none asks first. */
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field,
                                struct pl_slice key);

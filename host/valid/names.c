@@ -72,45 +72,12 @@ void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct 
         pl_bad_value(f, at, value, DNS1035);
 }
 
-/* Empty names are refused here: whoever takes none asks first. */
-static void check_qualified(struct pl_api_faults *f, const struct pl_spot *at,
-                            const struct pl_tree *shown, struct pl_slice key)
-{
-    const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
-    struct pl_slice name = key;
-    if (slash != NULL) {
-        size_t len = (size_t)(slash - key.ptr);
-        struct pl_slice prefix = pl_slice(key.ptr, len);
-        name = pl_slice(slash + 1, key.len - len - 1);
-        if (memchr(name.ptr, '/', name.len) != NULL) {
-            pl_bad_value(f, at, shown,
-                         "a qualified name must consist of alphanumeric characters, '-', '_' or "
-                         "'.', and must start and end with an alphanumeric character (e.g. "
-                         "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-                         "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "
-                         "subdomain prefix and '/' (e.g. 'example.com/MyName')");
-            return;
-        }
-        if (prefix.len == 0)
-            pl_bad_value(f, at, shown, "prefix part must be non-empty");
-        else if (!pl_api_is_subdomain(prefix))
-            pl_bad_value(f, at, shown, "prefix part " SUBDOMAIN);
-    }
-    if (name.len == 0)
-        pl_bad_value(f, at, shown, "name part must be non-empty");
-    else if (name.len > 63)
-        pl_bad_value(f, at, shown, "name part must be no more than 63 bytes");
-    if (!pl_api_is_word(name))
-        pl_bad_value(f, at, shown, PL_API_NAME_PART_TEXT);
-}
-
 void pl_qualified(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                   const char *arg)
 {
     PL_UNUSED(arg);
     if (value != NULL || (arg != NULL && strcmp(arg, "always") == 0))
-        check_qualified(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""),
-                        pl_tree_text(value));
+        pl_api_validate_qualified(f, pl_spot_text(f, at).ptr, pl_tree_text(value));
 }
 
 void pl_label_value(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -232,7 +199,7 @@ void pl_labels(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     PL_UNUSED(arg);
     PL_TREE_FOR(item, pl_tree_is(value, PL_OBJECT) ? value : NULL)
     {
-        check_qualified(f, at, pl_tree_str(f->arena, item->key), item->key);
+        pl_api_validate_qualified(f, pl_spot_text(f, at).ptr, item->key);
         pl_label_value(f, at, item->value, NULL);
     }
 }
