@@ -4,6 +4,7 @@
 #include "apiserver/debug.h"
 
 #include "apistore/disk.h"
+#include "base/text.h"
 
 #include "base/alloc.h"
 #include "value/write.h"
@@ -86,11 +87,6 @@ void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request 
 
 /* ---- answers ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void write_counts(const struct pl_api_debug *debug, struct pl_buf *out)
 {
     const char **keys = pl_reallocarray(NULL, debug->counts.count + 1, sizeof(*keys));
@@ -99,7 +95,7 @@ static void write_counts(const struct pl_api_debug *debug, struct pl_buf *out)
     void *value;
     while (pl_map_next(&debug->counts, &at, &key, &value))
         keys[count++] = key.ptr;
-    qsort(keys, count, sizeof(*keys), by_text);
+    qsort(keys, count, sizeof(*keys), pl_text_order);
     pl_buf_add_char(out, '{');
     for (size_t i = 0; i < count; i++) {
         const uint64_t *n = pl_map_get(&debug->counts, pl_slice_z(keys[i]));

@@ -130,15 +130,10 @@ static int check_preconditions(struct pl_api_ctx *ctx, const struct pl_api_entry
     return 0;
 }
 
-static bool is_builtin(const struct pl_api_type *type, const char *kind)
-{
-    return !type->is_custom && strcmp(type->kind, kind) == 0;
-}
-
 static int check_immortal(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
 {
     static const char *const immortal[] = {"default", "kube-system", "kube-public"};
-    if (!is_builtin(ctx->type, "Namespace"))
+    if (!pl_api_type_is_builtin(ctx->type, "Namespace"))
         return 0;
     for (size_t i = 0; i < PL_ARRAY_LEN(immortal); i++) {
         if (strcmp(entry->key, immortal[i]) != 0)
@@ -186,7 +181,7 @@ static int64_t grace_of(const struct pl_api_ctx *ctx, const struct pl_tree *obje
 {
     struct pl_slice phase = pl_tree_text_at(object, "status.phase");
     int64_t seconds = 0;
-    if (!options->is_graceful || !is_builtin(ctx->type, "Pod") ||
+    if (!options->is_graceful || !pl_api_type_is_builtin(ctx->type, "Pod") ||
         pl_tree_text_at(object, "spec.nodeName").len == 0 || pl_slice_eqz(phase, "Succeeded") ||
         pl_slice_eqz(phase, "Failed"))
         return 0;
@@ -213,7 +208,7 @@ static bool shorten(struct pl_api_ctx *ctx, struct pl_tree *object,
 {
     struct pl_tree *meta = pl_tree_getz(object, "metadata");
     int64_t left = 0;
-    if (!is_builtin(ctx->type, "Pod") ||
+    if (!pl_api_type_is_builtin(ctx->type, "Pod") ||
         !pl_tree_integer(pl_tree_getz(meta, "deletionGracePeriodSeconds"), &left))
         return false;
     bool wants = !options->is_graceful || (options->has_grace && options->grace_s < left);
@@ -229,9 +224,9 @@ static void mark(struct pl_api_ctx *ctx, struct pl_tree *object, int64_t grace_s
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
     int64_t generation = 0;
-    bool ns = is_builtin(ctx->type, "Namespace");
+    bool ns = pl_api_type_is_builtin(ctx->type, "Namespace");
     set_times(ctx, meta, pl_clock_wall(ctx->api->timers->clock) + grace_s * PL_SECOND, grace_s);
-    bool crd = is_builtin(ctx->type, "CustomResourceDefinition");
+    bool crd = pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition");
     if (ns || crd)
         pl_tree_removez(meta, "deletionGracePeriodSeconds");
     if (!crd && pl_tree_integer(pl_tree_getz(meta, "generation"), &generation) && generation > 0)
@@ -245,7 +240,7 @@ static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *en
                                  struct pl_tree *marked)
 {
     struct pl_api_storage *storage = ctx->api->storage;
-    struct pl_tree *last = is_builtin(ctx->type, "Pod")
+    struct pl_tree *last = pl_api_type_is_builtin(ctx->type, "Pod")
                                ? marked
                                : pl_tree_from_node(&ctx->arena, pl_doc_root(entry->doc));
     struct pl_slice rv = pl_arena_f(&ctx->arena, "%" PRIu64, pl_api_storage_rv(storage) + 1);
@@ -270,7 +265,7 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
         set_finalizer(arena, meta, FOREGROUND, pl_slice_eqz(options->policy, "Foreground"));
         set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(options->policy, "Orphan"));
     }
-    if (is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
+    if (pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
         pl_api_crd_mark(arena, object, pl_api_now(ctx->api, arena));
     bool changed = deleting && shorten(ctx, object, options);
     if (!deleting)

@@ -66,11 +66,6 @@ static void gc_enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
         pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
 }
 
-static bool is_builtin(const struct pl_api_type *type, const char *kind)
-{
-    return !type->is_custom && strcmp(type->kind, kind) == 0;
-}
-
 /* What holds others up may be able to go on: owners, the namespace, the CRD. */
 static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type,
                             struct pl_node object)
@@ -116,15 +111,6 @@ void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event)
 }
 
 /* ---- deleting ---- */
-
-static bool has_finalizer(struct pl_node object, const char *name)
-{
-    struct pl_iter it = pl_iter(pl_node_dig(object, "metadata", "finalizers"));
-    while (pl_iter_next(&it))
-        if (pl_node_str_eq(it.value, pl_slice_z(name)))
-            return true;
-    return false;
-}
 
 static void delete_entry(struct pl_api_gc *gc, struct pl_api_entry *entry, const char *policy)
 {
@@ -199,7 +185,7 @@ static struct verdict gc_judge(struct pl_api_gc *gc, struct pl_node object)
         if (!is_owner(owner, &ref, ns))
             snprintf(verdict.absent, sizeof(verdict.absent), "%.*s", PL_FMT(ref.uid));
         else if (pl_meta_is_deleting(pl_doc_root(owner->doc)) &&
-                 has_finalizer(pl_doc_root(owner->doc), FOREGROUND))
+                 pl_meta_has_finalizer(pl_doc_root(owner->doc), pl_slice_z(FOREGROUND)))
             verdict.waiting++;
         else
             verdict.solid++;
@@ -223,9 +209,9 @@ static void follow_owners(struct pl_api_gc *gc, struct pl_api_entry *entry)
     const char *policy = "Background";
     if (verdict.waiting > 0 && below > 0)
         policy = "Foreground";
-    else if (has_finalizer(object, ORPHAN))
+    else if (pl_meta_has_finalizer(object, pl_slice_z(ORPHAN)))
         policy = "Orphan";
-    else if (has_finalizer(object, FOREGROUND))
+    else if (pl_meta_has_finalizer(object, pl_slice_z(FOREGROUND)))
         policy = "Foreground";
     delete_entry(gc, entry, policy);
 }
@@ -323,13 +309,13 @@ static void gc_look_at(struct pl_api_gc *gc, const struct work *work)
     struct pl_node object = pl_doc_root(entry->doc);
     if (!pl_meta_is_deleting(object))
         follow_owners(gc, entry);
-    else if (is_builtin(entry->type, "Namespace"))
+    else if (pl_api_type_is_builtin(entry->type, "Namespace"))
         finish_namespace(gc, entry);
-    else if (is_builtin(entry->type, "CustomResourceDefinition"))
+    else if (pl_api_type_is_builtin(entry->type, "CustomResourceDefinition"))
         pl_api_crd_finish(gc->api, entry);
-    else if (has_finalizer(object, ORPHAN))
+    else if (pl_meta_has_finalizer(object, pl_slice_z(ORPHAN)))
         orphan_dependents(gc, entry);
-    else if (has_finalizer(object, FOREGROUND))
+    else if (pl_meta_has_finalizer(object, pl_slice_z(FOREGROUND)))
         wait_for_dependents(gc, entry);
 }
 

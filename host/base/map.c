@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/keyset.h"
 
 /* A slot is free when key is NULL. */
 struct pl_map_slot {
@@ -14,11 +15,6 @@ struct pl_map_slot {
     uint32_t len;
     uint32_t hash;
 };
-
-static uint32_t hash_of(struct pl_slice key)
-{
-    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
-}
 
 static size_t map_home(const struct pl_map *map, uint32_t hash)
 {
@@ -70,24 +66,24 @@ void pl_map_deinit(struct pl_map *map)
 
 void *pl_map_get(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, pl_keyset_hash(key));
     return slot ? slot->value : NULL;
 }
 
 bool pl_map_has(const struct pl_map *map, struct pl_slice key)
 {
-    return map_find(map, key, hash_of(key)) != NULL;
+    return map_find(map, key, pl_keyset_hash(key)) != NULL;
 }
 
 struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, pl_keyset_hash(key));
     return slot ? pl_slice(slot->key, slot->len) : pl_slice(NULL, 0);
 }
 
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value)
 {
-    uint32_t hash = hash_of(key);
+    uint32_t hash = pl_keyset_hash(key);
     struct pl_map_slot *slot = map_find(map, key, hash);
     if (slot != NULL) {
         void *old = slot->value;
@@ -118,7 +114,7 @@ static void map_close_gap(struct pl_map *map, size_t gap)
 
 void *pl_map_remove(struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, pl_keyset_hash(key));
     if (slot == NULL)
         return NULL;
     void *old = slot->value;

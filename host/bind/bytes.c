@@ -14,25 +14,12 @@
 
 #define FIELDS_MAX 2048
 
-static struct pl_slice bytes_check_text(lua_State *L, int index)
-{
-    luaL_checkstring(L, index);
-    return pl_lua_slice(L, index);
-}
-
-static int bytes_fail(lua_State *L, const struct pl_err *err)
-{
-    lua_pushnil(L);
-    lua_pushstring(L, err->message);
-    return 2;
-}
-
 static int bytes_finish(lua_State *L, int rc, struct pl_buf *out, const struct pl_err *err)
 {
     if (rc == 0)
         pl_lua_push(L, pl_buf_slice(out));
     pl_buf_deinit(out);
-    return rc == 0 ? 1 : bytes_fail(L, err);
+    return rc == 0 ? 1 : pl_lua_fail(L, err);
 }
 
 /* ---- digests ---- */
@@ -41,7 +28,7 @@ static int bytes_finish(lua_State *L, int rc, struct pl_buf *out, const struct p
 static int digest(lua_State *L)
 {
     uint8_t out[PL_DIGEST_MAX];
-    size_t len = pl_digest(luaL_checkstring(L, 1), bytes_check_text(L, 2), out);
+    size_t len = pl_digest(luaL_checkstring(L, 1), pl_lua_check_text(L, 2), out);
     if (len == 0)
         return 0;
     lua_pushlstring(L, (const char *)out, len);
@@ -53,7 +40,7 @@ static int hmac(lua_State *L)
 {
     uint8_t out[PL_DIGEST_MAX];
     size_t len =
-        pl_hmac(luaL_checkstring(L, 1), bytes_check_text(L, 2), bytes_check_text(L, 3), out);
+        pl_hmac(luaL_checkstring(L, 1), pl_lua_check_text(L, 2), pl_lua_check_text(L, 3), out);
     if (len == 0)
         return 0;
     lua_pushlstring(L, (const char *)out, len);
@@ -63,7 +50,7 @@ static int hmac(lua_State *L)
 /* bytes_equal(a, b) -> bool */
 static int bytes_equal(lua_State *L)
 {
-    lua_pushboolean(L, pl_bytes_equal(bytes_check_text(L, 1), bytes_check_text(L, 2)));
+    lua_pushboolean(L, pl_bytes_equal(pl_lua_check_text(L, 1), pl_lua_check_text(L, 2)));
     return 1;
 }
 
@@ -105,7 +92,7 @@ static int x509_public(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    int rc = pl_x509_public_key(bytes_check_text(L, 1), &out, &err);
+    int rc = pl_x509_public_key(pl_lua_check_text(L, 1), &out, &err);
     return bytes_finish(L, rc, &out, &err);
 }
 
@@ -114,7 +101,7 @@ static int x509_request(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    struct pl_slice key = bytes_check_text(L, 1);
+    struct pl_slice key = pl_lua_check_text(L, 1);
     int rc = pl_x509_make_request(key, check_fields(L, 2), &out, &err);
     return bytes_finish(L, rc, &out, &err);
 }
@@ -124,8 +111,8 @@ static int x509_sign(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    struct pl_slice subject = bytes_check_text(L, 1), issuer = bytes_check_text(L, 2),
-                    key = bytes_check_text(L, 3);
+    struct pl_slice subject = pl_lua_check_text(L, 1), issuer = pl_lua_check_text(L, 2),
+                    key = pl_lua_check_text(L, 3);
     int rc = pl_x509_sign(subject, issuer, key, check_fields(L, 4), &out, &err);
     return bytes_finish(L, rc, &out, &err);
 }
@@ -135,14 +122,14 @@ static int x509_read(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    int rc = pl_x509_read(bytes_check_text(L, 1), &out, &err);
+    int rc = pl_x509_read(pl_lua_check_text(L, 1), &out, &err);
     return bytes_finish(L, rc, &out, &err);
 }
 
 static int push_verdict(lua_State *L, int rc, const struct pl_err *err)
 {
     if (rc < 0)
-        return bytes_fail(L, err);
+        return pl_lua_fail(L, err);
     lua_pushboolean(L, rc);
     if (rc == 0)
         lua_pushstring(L, err->message);
@@ -155,13 +142,13 @@ static int x509_verify(lua_State *L)
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_x509_wish wish = {
-        .roots = bytes_check_text(L, 2),
-        .intermediates = bytes_check_text(L, 3),
-        .host = bytes_check_text(L, 4),
-        .usage = bytes_check_text(L, 5),
+        .roots = pl_lua_check_text(L, 2),
+        .intermediates = pl_lua_check_text(L, 3),
+        .host = pl_lua_check_text(L, 4),
+        .usage = pl_lua_check_text(L, 5),
         .at = (int64_t)luaL_checknumber(L, 6),
     };
-    return push_verdict(L, pl_x509_verify(bytes_check_text(L, 1), &wish, &err), &err);
+    return push_verdict(L, pl_x509_verify(pl_lua_check_text(L, 1), &wish, &err), &err);
 }
 
 /* x509_is_pair(pem, key) -> bool | nil, message */
@@ -169,7 +156,7 @@ static int x509_is_pair(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return push_verdict(L, pl_x509_is_pair(bytes_check_text(L, 1), bytes_check_text(L, 2), &err),
+    return push_verdict(L, pl_x509_is_pair(pl_lua_check_text(L, 1), pl_lua_check_text(L, 2), &err),
                         &err);
 }
 
@@ -189,8 +176,8 @@ static int ip_parse(lua_State *L)
 {
     struct pl_ip ip;
     struct pl_err err;
-    if (pl_ip_parse(bytes_check_text(L, 1), &ip, &err) != 0)
-        return bytes_fail(L, &err);
+    if (pl_ip_parse(pl_lua_check_text(L, 1), &ip, &err) != 0)
+        return pl_lua_fail(L, &err);
     lua_createtable(L, 0, 5);
     lua_pushinteger(L, ip.len == 4 ? 4 : 6);
     lua_setfield(L, -2, "version");
@@ -211,8 +198,8 @@ static int ip_contains(lua_State *L)
     struct pl_ip ips[2];
     struct pl_err err;
     for (int i = 0; i < 2; i++) {
-        if (pl_ip_parse(bytes_check_text(L, i + 1), &ips[i], &err) != 0) {
-            bytes_fail(L, &err);
+        if (pl_ip_parse(pl_lua_check_text(L, i + 1), &ips[i], &err) != 0) {
+            pl_lua_fail(L, &err);
             lua_pushinteger(L, i + 1);
             return 3;
         }
@@ -237,8 +224,8 @@ static int url_parse(lua_State *L)
 {
     struct pl_url url;
     struct pl_err err;
-    if (pl_url_parse(bytes_check_text(L, 1), &url, &err) != 0)
-        return bytes_fail(L, &err);
+    if (pl_url_parse(pl_lua_check_text(L, 1), &url, &err) != 0)
+        return pl_lua_fail(L, &err);
     lua_createtable(L, 0, 8);
     set_part(L, "scheme", url.scheme);
     set_part(L, "user", url.user);
@@ -258,7 +245,7 @@ static int url_parse(lua_State *L)
 static int url_escape(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_url_escape(bytes_check_text(L, 1), &out);
+    pl_url_escape(pl_lua_check_text(L, 1), &out);
     return bytes_finish(L, 0, &out, NULL);
 }
 
@@ -266,7 +253,7 @@ static int url_escape(lua_State *L)
 static int url_unescape(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_url_unescape(bytes_check_text(L, 1), lua_toboolean(L, 2), &out);
+    pl_url_unescape(pl_lua_check_text(L, 1), lua_toboolean(L, 2), &out);
     return bytes_finish(L, 0, &out, NULL);
 }
 

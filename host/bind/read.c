@@ -88,14 +88,6 @@ static struct pl_lop *new_op(lua_State *L, struct pl_state *s, enum pl_lop_type 
     return op;
 }
 
-static void set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name)
-{
-    struct pl_buf key = PL_BUF_INIT;
-    pl_key_add(&key, ns, name);
-    op->key = pl_lop_text(op, pl_buf_slice(&key));
-    pl_buf_deinit(&key);
-}
-
 static int push_again(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     PL_UNUSED(op);
@@ -221,7 +213,7 @@ static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *want
                   int (*push)(lua_State *L, struct pl_state *s, struct pl_lop *op))
 {
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "get", 1);
-    set_key(op, wanted->ns, name);
+    pl_lop_set_key(op, wanted->ns, name);
     op->cluster = pl_lop_text(op, wanted->cluster);
     op->in.read = (struct pl_read){
         .verb = PL_VERB_GET,
@@ -617,7 +609,7 @@ static int key_changed(lua_State *L)
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
     struct pl_lop *op = new_op(L, s, PL_LOP_KEY, "wait", 1);
-    set_key(op, wanted.ns, name);
+    pl_lop_set_key(op, wanted.ns, name);
     op->in.watch_key = op->key;
     op->delay_ns = pl_clamp(seconds * (double)PL_SECOND, 0, (int64_t)1e8 * PL_SECOND);
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_selective(cache)) {

@@ -21,53 +21,33 @@
 
 #define RANDOM_MAX (1 << 20)
 
-static struct pl_slice text_check_text(lua_State *L, int index)
-{
-    luaL_checkstring(L, index);
-    return pl_lua_slice(L, index);
-}
-
-static int text_fail(lua_State *L, const struct pl_err *err)
-{
-    lua_pushnil(L);
-    lua_pushstring(L, err->message);
-    return 2;
-}
-
-static int push_buf(lua_State *L, struct pl_buf *buf)
-{
-    pl_lua_push(L, pl_buf_slice(buf));
-    pl_buf_deinit(buf);
-    return 1;
-}
-
 /* ---- bytes ---- */
 
 static int sha256(lua_State *L)
 {
     char hex[2 * PL_SHA256_BYTES + 1];
-    pl_sha256_hex(text_check_text(L, 1), hex);
+    pl_sha256_hex(pl_lua_check_text(L, 1), hex);
     lua_pushstring(L, hex);
     return 1;
 }
 
 static int base64_encode(lua_State *L)
 {
-    struct pl_slice bytes = text_check_text(L, 1);
+    struct pl_slice bytes = pl_lua_check_text(L, 1);
     struct pl_buf out = PL_BUF_INIT;
     pl_base64_encode(bytes, &out);
-    return push_buf(L, &out);
+    return pl_lua_push_buf(L, &out);
 }
 
 static int base64_decode(lua_State *L)
 {
-    struct pl_slice text = text_check_text(L, 1);
+    struct pl_slice text = pl_lua_check_text(L, 1);
     struct pl_buf out = PL_BUF_INIT;
     if (pl_base64_decode(text, &out)) {
         struct pl_secrets *secrets = &pl_state_of(L)->secrets;
         if (pl_secrets_has(secrets, text)) /* a part of a secret is secret too */
             pl_secrets_add(secrets, pl_buf_slice(&out));
-        return push_buf(L, &out);
+        return pl_lua_push_buf(L, &out);
     }
     pl_buf_deinit(&out);
     return 0;
@@ -99,7 +79,7 @@ static int random_bytes(lua_State *L)
 static int text_quantity(lua_State *L)
 {
     double value;
-    if (!pl_quantity_parse(text_check_text(L, 1), &value))
+    if (!pl_quantity_parse(pl_lua_check_text(L, 1), &value))
         return 0;
     lua_pushnumber(L, value);
     return 1;
@@ -116,13 +96,13 @@ static int push_seconds(lua_State *L, int64_t ns)
 static int duration(lua_State *L)
 {
     int64_t ns;
-    return pl_duration_parse_long(text_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+    return pl_duration_parse_long(pl_lua_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
 }
 
 static int time_parse(lua_State *L)
 {
     int64_t ns;
-    return pl_time_parse(text_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+    return pl_time_parse(pl_lua_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
 }
 
 /* time_format(seconds, digits | nil): RFC 3339 in UTC with that many digits after the point, the
@@ -195,7 +175,7 @@ static int selector(lua_State *L)
         pl_err_set(&err, PL_EINVAL, "a selector is a text or a table, not a %s",
                    luaL_typename(L, 1));
     if (parsed == NULL)
-        return text_fail(L, &err);
+        return pl_lua_fail(L, &err);
     struct pl_buf out = PL_BUF_INIT;
     pl_selector_text(parsed, &out);
     bool empty = pl_selector_is_empty(parsed);
@@ -203,19 +183,19 @@ static int selector(lua_State *L)
     if (empty) {
         pl_buf_deinit(&out);
         pl_err_set(&err, PL_EINVAL, "an empty selector; leave it out to mean everything");
-        return text_fail(L, &err);
+        return pl_lua_fail(L, &err);
     }
-    return push_buf(L, &out);
+    return pl_lua_push_buf(L, &out);
 }
 
 static int fields(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_slice text = text_check_text(L, 1);
+    struct pl_slice text = pl_lua_check_text(L, 1);
     struct pl_fields *parsed = is_too_long(text, &err) ? NULL : pl_fields_parse(text, &err);
     if (parsed == NULL)
-        return text_fail(L, &err);
+        return pl_lua_fail(L, &err);
     struct pl_buf out = PL_BUF_INIT;
     pl_fields_text(parsed, &out);
     size_t count = pl_fields_count(parsed);
@@ -223,18 +203,18 @@ static int fields(lua_State *L)
     if (count == 0) {
         pl_buf_deinit(&out);
         pl_err_set(&err, PL_EINVAL, "an empty selector; leave it out to mean everything");
-        return text_fail(L, &err);
+        return pl_lua_fail(L, &err);
     }
-    return push_buf(L, &out);
+    return pl_lua_push_buf(L, &out);
 }
 
 static int path(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_path *parsed = pl_path_parse(text_check_text(L, 1), &err);
+    struct pl_path *parsed = pl_path_parse(pl_lua_check_text(L, 1), &err);
     if (parsed == NULL)
-        return text_fail(L, &err);
+        return pl_lua_fail(L, &err);
     lua_createtable(L, (int)pl_path_len(parsed), 0);
     for (size_t i = 0; i < pl_path_len(parsed); i++) {
         struct pl_step step = pl_path_step(parsed, i);
@@ -252,7 +232,7 @@ static int path(lua_State *L)
 static int pointer(lua_State *L)
 {
     struct pl_err err;
-    struct pl_slice text = text_check_text(L, 1);
+    struct pl_slice text = pl_lua_check_text(L, 1);
     struct pl_buf word = PL_BUF_INIT;
     int rc, count = 0;
     lua_newtable(L);
@@ -261,15 +241,15 @@ static int pointer(lua_State *L)
         lua_rawseti(L, -2, ++count);
     }
     pl_buf_deinit(&word);
-    return rc == 0 ? 1 : text_fail(L, &err);
+    return rc == 0 ? 1 : pl_lua_fail(L, &err);
 }
 
 /* pointer_word(word) -> "/word", encoded */
 static int pointer_word(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_pointer_add(&out, text_check_text(L, 1));
-    return push_buf(L, &out);
+    pl_pointer_add(&out, pl_lua_check_text(L, 1));
+    return pl_lua_push_buf(L, &out);
 }
 
 static int kind(lua_State *L)
@@ -277,8 +257,8 @@ static int kind(lua_State *L)
     struct pl_err err;
     struct pl_kind parsed;
     pl_err_clear(&err);
-    if (pl_kind_parse(text_check_text(L, 1), &parsed, &err) != 0)
-        return text_fail(L, &err);
+    if (pl_kind_parse(pl_lua_check_text(L, 1), &parsed, &err) != 0)
+        return pl_lua_fail(L, &err);
     lua_createtable(L, 0, 3);
     lua_pushstring(L, parsed.group);
     lua_setfield(L, -2, "group");
@@ -293,7 +273,7 @@ static int kind(lua_State *L)
 
 static int nearest(lua_State *L)
 {
-    struct pl_slice word = text_check_text(L, 1);
+    struct pl_slice word = pl_lua_check_text(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     int count = (int)lua_objlen(L, 2);
     const char **words = lua_newuserdata(L, ((size_t)count + 1) * sizeof *words);
@@ -358,7 +338,7 @@ static bool is_qualified(struct pl_slice text)
 
 static int text_is_name(lua_State *L)
 {
-    struct pl_slice text = text_check_text(L, 1), form = text_check_text(L, 2);
+    struct pl_slice text = pl_lua_check_text(L, 1), form = pl_lua_check_text(L, 2);
     bool fits;
     if (pl_slice_eqz(form, "dns-label"))
         fits = is_word(text, 63, false, "-");

@@ -120,14 +120,6 @@ static int value_merge(lua_State *L)
     return 1;
 }
 
-/* Pushes the text and frees the buffer. */
-static int push_buf(lua_State *L, struct pl_buf *buf)
-{
-    pl_lua_push(L, pl_buf_slice(buf));
-    pl_buf_deinit(buf);
-    return 1;
-}
-
 static int json_encode(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -137,7 +129,7 @@ static int json_encode(lua_State *L)
     struct pl_buf out = PL_BUF_INIT;
     pl_write(&out, pl_doc_root(doc),
              PL_WRITE_SORTED | (lua_toboolean(L, 2) ? PL_WRITE_PRETTY : 0u));
-    return push_buf(L, &out);
+    return pl_lua_push_buf(L, &out);
 }
 
 static int json_decode(lua_State *L)
@@ -227,7 +219,7 @@ static int yaml_encode(lua_State *L)
     }
     pl_yaml_encode(pl_doc_root(sorted), &out);
     pl_doc_unref(sorted);
-    return push_buf(L, &out);
+    return pl_lua_push_buf(L, &out);
 }
 
 static bool is_separator(struct pl_slice line)

@@ -173,14 +173,6 @@ static unsigned write_flags_of(const struct pl_kind *kind, struct pl_slice subre
     return (whole ? (unsigned)PL_OBJECT_ROOT : 0) | (secret ? (unsigned)PL_OBJECT_SECRET : 0);
 }
 
-static void set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name)
-{
-    struct pl_buf key = PL_BUF_INIT;
-    pl_key_add(&key, ns, name);
-    op->key = pl_lop_text(op, pl_buf_slice(&key));
-    pl_buf_deinit(&key);
-}
-
 static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct verb *verb,
                              const struct pl_kind *kind)
 {
@@ -191,7 +183,7 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
     if (raw_path.ptr != NULL)
         op->key = pl_lop_text(op, raw_path);
     else
-        set_key(op, write_text(L, "namespace"), write_text(L, "name"));
+        pl_lop_set_key(op, write_text(L, "namespace"), write_text(L, "name"));
     op->cluster = pl_lop_text(op, write_text(L, "cluster"));
     op->push_flags = write_flags_of(kind, write_text(L, "subresource"));
     op->push = push_written;

@@ -83,7 +83,7 @@ int pl_cel_compare(struct pl_cel a, struct pl_cel b)
 
 /* ---- equality ---- */
 
-static bool has_equal(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one)
+bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one)
 {
     for (size_t i = 0; i < list->count; i++)
         if (pl_cel_equal(eval, list->items[i], one))
@@ -130,7 +130,7 @@ static bool equal_lists(struct pl_cel_eval *eval, struct pl_cel x, struct pl_cel
         return equal_map_lists(eval, a, b);
     bool is_set = a->type != NULL && a->type->is_set;
     for (size_t i = 0; i < a->count; i++)
-        if (is_set ? !has_equal(eval, b, a->items[i])
+        if (is_set ? !pl_cel_list_has(eval, b, a->items[i])
                    : !pl_cel_equal(eval, a->items[i], b->items[i]))
             return false;
     return true;

@@ -96,20 +96,11 @@ static struct pl_cel last_index_of(struct pl_cel_eval *eval, const struct pl_cel
 
 /* ---- sets ---- */
 
-static bool lib_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list,
-                         struct pl_cel one)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (pl_cel_equal(eval, list->items[i], one))
-            return true;
-    return false;
-}
-
 static bool has_all(struct pl_cel_eval *eval, struct pl_cel of, struct pl_cel wanted)
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, of), *all = pl_cel_list_of(eval, wanted);
     for (size_t i = 0; i < all->count; i++)
-        if (!lib_list_has(eval, list, all->items[i]))
+        if (!pl_cel_list_has(eval, list, all->items[i]))
             return false;
     return true;
 }
@@ -131,7 +122,7 @@ static struct pl_cel sets_intersects(struct pl_cel_eval *eval, const struct pl_c
     PL_UNUSED(n);
     const struct pl_cel_list *a = pl_cel_list_of(eval, args[0]), *b = pl_cel_list_of(eval, args[1]);
     for (size_t i = 0; i < a->count; i++)
-        if (lib_list_has(eval, b, a->items[i]))
+        if (pl_cel_list_has(eval, b, a->items[i]))
             return pl_cel_bool(true);
     return pl_cel_bool(false);
 }
@@ -212,7 +203,7 @@ static struct pl_cel distinct(struct pl_cel_eval *eval, const struct pl_cel *arg
     out->items = items;
     made.list = out;
     for (size_t i = 0; i < list->count; i++) {
-        if (!lib_list_has(eval, out, list->items[i]))
+        if (!pl_cel_list_has(eval, out, list->items[i]))
             items[out->count++] = list->items[i];
     }
     return made;

@@ -5,6 +5,7 @@
  * x-kubernetes-preserve-unknown-fields, lists and maps of such values. */
 #include "cel/type.h"
 
+#include "base/text.h"
 #include "cel/cel.h"
 
 #include <string.h>
@@ -31,11 +32,6 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* What stands for the character(s) at i; NULL: they stand for themselves. */
 static const char *escape_at(struct pl_slice name, size_t i, size_t *taken)
 {
@@ -58,7 +54,7 @@ static const char *escape_at(struct pl_slice name, size_t i, size_t *taken)
 
 bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice *escaped)
 {
-    if (name.len == 0 || is_digit(name.ptr[0]))
+    if (name.len == 0 || pl_is_digit(name.ptr[0]))
         return false;
     if (is_escaped_word(name)) {
         *escaped = pl_arena_f(arena, "__%.*s__", PL_FMT(name));
@@ -72,7 +68,7 @@ bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice
             pl_buf_add_z(&out, text);
         else
             pl_buf_add_char(&out, name.ptr[i]);
-        is_fine = text != NULL || is_letter(name.ptr[i]) || is_digit(name.ptr[i]);
+        is_fine = text != NULL || is_letter(name.ptr[i]) || pl_is_digit(name.ptr[i]);
     }
     *escaped = out.len == name.len ? name : pl_arena_copy(arena, pl_buf_slice(&out));
     pl_buf_deinit(&out);
@@ -135,11 +131,6 @@ static const struct pl_cel_type *text_type(struct pl_arena *arena, struct pl_nod
 static const struct pl_cel_type *from_schema(struct pl_arena *arena, struct pl_node schema,
                                              bool is_root);
 
-static bool flag(struct pl_node schema, const char *name)
-{
-    return pl_node_bool(pl_node_getz(schema, name));
-}
-
 static void set_list_type(struct pl_arena *arena, struct pl_node schema, struct pl_cel_type *type)
 {
     struct pl_node list = pl_node_getz(schema, "x-kubernetes-list-type");
@@ -161,7 +152,7 @@ static const struct pl_cel_type *list_type(struct pl_arena *arena, struct pl_nod
     if (pl_node_is_missing(items))
         return NULL;
     const struct pl_cel_type *elem =
-        from_schema(arena, items, flag(items, "x-kubernetes-embedded-resource"));
+        from_schema(arena, items, pl_node_flagz(items, "x-kubernetes-embedded-resource"));
     if (elem == NULL)
         return NULL;
     uint64_t fit = (PL_CEL_REQUEST_BYTES - 2) / (elem->min_bytes + 1);
@@ -175,7 +166,7 @@ static const struct pl_cel_type *map_type(struct pl_arena *arena, struct pl_node
                                           struct pl_node values)
 {
     const struct pl_cel_type *value =
-        from_schema(arena, values, flag(values, "x-kubernetes-embedded-resource"));
+        from_schema(arena, values, pl_node_flagz(values, "x-kubernetes-embedded-resource"));
     if (value == NULL)
         return NULL;
     uint64_t fit = (PL_CEL_REQUEST_BYTES - 2) / (value->min_bytes + 6);
@@ -235,7 +226,7 @@ static const struct pl_cel_type *object_type(struct pl_arena *arena, struct pl_n
     struct pl_iter it = pl_iter(properties);
     while (pl_iter_next(&it)) {
         const struct pl_cel_type *field =
-            from_schema(arena, it.value, flag(it.value, "x-kubernetes-embedded-resource"));
+            from_schema(arena, it.value, pl_node_flagz(it.value, "x-kubernetes-embedded-resource"));
         if (field == NULL)
             continue;
         type_schema_add_field(arena, type, fields, it.key, field);
@@ -250,7 +241,7 @@ static const struct pl_cel_type *object_type(struct pl_arena *arena, struct pl_n
 static const struct pl_cel_type *from_schema(struct pl_arena *arena, struct pl_node schema,
                                              bool is_root)
 {
-    if (flag(schema, "x-kubernetes-int-or-string")) {
+    if (pl_node_flagz(schema, "x-kubernetes-int-or-string")) {
         bool has_length = !pl_node_is_missing(pl_node_getz(schema, "maxLength"));
         return sized(arena, PL_CEL_DYN, has_length ? max_text(schema) : PL_CEL_REQUEST_BYTES - 2,
                      1);

@@ -110,6 +110,8 @@ bool pl_cel_field(struct pl_cel_eval *eval, struct pl_cel object, struct pl_slic
                   struct pl_cel *value);
 /* By value, numbers of different types, too. */
 bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b);
+/* Is it an element of the list? */
+bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one);
 /* -1, 0, 1; 2: they have no order. */
 int pl_cel_compare(struct pl_cel a, struct pl_cel b);
 /* The type that type(value) is: of lists and maps without their parts. */

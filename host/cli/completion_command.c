@@ -35,16 +35,7 @@ static int ask_host(void *arg, const char *what, struct pl_slice question, struc
                     struct pl_err *err)
 {
     PL_UNUSED(question);
-    struct pl_admin_client client = {.fd = -1};
-    int rc = pl_admin_connect(&client, arg, err);
-    struct pl_doc *result =
-        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(what), err) : NULL;
-    if (result != NULL)
-        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
-    rc = result != NULL ? 0 : err->code;
-    pl_doc_unref(result);
-    pl_admin_disconnect(&client);
-    return rc;
+    return pl_admin_ask_json(arg, what, answer, err);
 }
 
 int pl_command_completion(const struct pl_command *self, int argc, char *const *argv)

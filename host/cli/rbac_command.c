@@ -14,21 +14,6 @@
 
 #define CLUSTER_TIMEOUT (10 * PL_SECOND)
 
-static int ask_host(struct pl_tool_ask *ask, const char *what, struct pl_buf *answer,
-                    struct pl_err *err)
-{
-    struct pl_admin_client client = {.fd = -1};
-    int rc = pl_admin_connect(&client, &ask->options->flags, err);
-    struct pl_doc *result =
-        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(what), err) : NULL;
-    if (result != NULL)
-        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
-    rc = result != NULL ? 0 : err->code;
-    pl_doc_unref(result);
-    pl_admin_disconnect(&client);
-    return rc;
-}
-
 static int ask_cluster(struct pl_tool_ask *ask, struct pl_slice question, struct pl_buf *answer,
                        struct pl_err *err)
 {
@@ -50,8 +35,9 @@ int pl_tool_answer(void *arg, const char *what, struct pl_slice question, struct
                    struct pl_err *err)
 {
     struct pl_tool_ask *ask = arg;
-    return strcmp(what, "cluster") == 0 ? ask_cluster(ask, question, answer, err)
-                                        : ask_host(ask, what, answer, err);
+    return strcmp(what, "cluster") == 0
+               ? ask_cluster(ask, question, answer, err)
+               : pl_admin_ask_json(&ask->options->flags, what, answer, err);
 }
 
 int pl_tool_on_scripts(const struct pl_command *self, const char *module, int argc,

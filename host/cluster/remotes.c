@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "net/work.h"
 #include "sync/read.h"
 #include "write/recorder.h"
@@ -55,11 +56,6 @@ struct pl_remotes {
 
 /* ---- specs ---- */
 
-static bool remotes_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static void copy_spec(struct pl_remote_spec *to, const struct pl_remote_spec *from)
 {
     *to = (struct pl_remote_spec){.name = pl_strdup_or_null(from->name),
@@ -72,10 +68,9 @@ static void copy_spec(struct pl_remote_spec *to, const struct pl_remote_spec *fr
 
 static bool is_spec(const struct pl_remote_spec *a, const struct pl_remote_spec *b)
 {
-    return remotes_same(a->name, b->name) && remotes_same(a->kubeconfig, b->kubeconfig) &&
-           remotes_same(a->context, b->context) && remotes_same(a->secret_ns, b->secret_ns) &&
-           remotes_same(a->secret_name, b->secret_name) &&
-           remotes_same(a->secret_key, b->secret_key);
+    return pl_text_eq(a->name, b->name) && pl_text_eq(a->kubeconfig, b->kubeconfig) &&
+           pl_text_eq(a->context, b->context) && pl_text_eq(a->secret_ns, b->secret_ns) &&
+           pl_text_eq(a->secret_name, b->secret_name) && pl_text_eq(a->secret_key, b->secret_key);
 }
 
 /* ---- results of an attempt ---- */
@@ -107,7 +102,7 @@ static void remotes_fail(struct remote *remote, const struct pl_err *why)
     pl_err_set(&held, PL_ENETWORK, "cluster %s: %s", remote->spec.name, why->message);
     if (remote->config == NULL)
         pl_client_hold(remote->client, &held);
-    if (!remotes_same(remote->trouble, why->message))
+    if (!pl_text_eq(remote->trouble, why->message))
         pl_log(PL_LOG_ERROR, "it is not known how a cluster is reached; tried again",
                pl_str("cluster", remote->spec.name), pl_str("from", remote->from),
                pl_str("error", why->message));
@@ -225,7 +220,7 @@ static void use_secret(struct remote *remote, struct pl_doc *secret)
         remotes_fail(remote, &err);
         return;
     }
-    if (remotes_same(text, remote->text) && remote->trouble == NULL) {
+    if (pl_text_eq(text, remote->text) && remote->trouble == NULL) {
         pl_free(text);
         look_again(remote, LOOK_AGAIN);
         return;

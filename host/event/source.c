@@ -7,25 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static size_t count_texts(char *const *texts)
 {
     size_t count = 0;
     while (texts != NULL && texts[count] != NULL)
         count++;
     return count;
-}
-
-bool pl_texts_has(char *const *texts, struct pl_slice text)
-{
-    for (; texts != NULL && *texts != NULL; texts++)
-        if (pl_slice_eqz(text, *texts))
-            return true;
-    return false;
 }
 
 static char **copy_texts(char *const *texts)
@@ -44,7 +31,7 @@ char **pl_texts_sorted(char *const *texts)
     char **copy = copy_texts(texts);
     size_t count = count_texts(copy), kept = 0;
     if (count > 1)
-        qsort(copy, count, sizeof *copy, by_text);
+        qsort(copy, count, sizeof *copy, pl_text_order);
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && strcmp(copy[kept - 1], copy[i]) == 0)
             pl_free(copy[i]);
@@ -56,13 +43,6 @@ char **pl_texts_sorted(char *const *texts)
     return copy;
 }
 
-void pl_texts_free(char **texts)
-{
-    for (char **text = texts; text != NULL && *text != NULL; text++)
-        pl_free(*text);
-    pl_free(texts);
-}
-
 static bool texts_eq(char *const *a, char *const *b)
 {
     if (a == NULL || b == NULL)
@@ -71,11 +51,6 @@ static bool texts_eq(char *const *a, char *const *b)
         if (strcmp(*a, *b) != 0)
             return false;
     return *a == NULL && *b == NULL;
-}
-
-static bool text_eq(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
 void pl_source_options_copy(struct pl_source_options *to, const struct pl_source_options *from)
@@ -96,8 +71,8 @@ void pl_source_options_deinit(struct pl_source_options *options)
 
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b)
 {
-    return texts_eq(a->namespaces, b->namespaces) && text_eq(a->labels, b->labels) &&
-           text_eq(a->fields, b->fields) && a->metadata_only == b->metadata_only &&
+    return texts_eq(a->namespaces, b->namespaces) && pl_text_eq(a->labels, b->labels) &&
+           pl_text_eq(a->fields, b->fields) && a->metadata_only == b->metadata_only &&
            a->managed_fields == b->managed_fields && a->part == b->part;
 }
 

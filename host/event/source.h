@@ -6,6 +6,7 @@
 #include "base/slice.h"
 #include "object/kind.h"
 #include "value/doc.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 
@@ -37,11 +38,7 @@ void pl_source_options_deinit(struct pl_source_options *options);
 /* Compares namespaces in order: sorted, as pl_source_options_copy leaves them. */
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
 
-/* NULL-terminated arrays of owned texts; NULL means "none". */
-bool pl_texts_has(char *const *texts, struct pl_slice text);
-char **pl_texts_sorted(char *const *texts); /* a copy, each text once */
-void pl_texts_free(char **texts);
-
+char **pl_texts_sorted(char *const *texts);
 enum pl_source_role {
     PL_SOURCE_FOR,
     PL_SOURCE_OWNS,

@@ -3,6 +3,7 @@
  * limited as in RE2. */
 #include "format/regex_syntax.h"
 
+#include "base/text.h"
 #include "value/utf8.h"
 
 #include <string.h>
@@ -47,19 +48,9 @@ static bool begins(const struct reader *r, const char *text)
     return r->in.len - r->at >= len && memcmp(r->in.ptr + r->at, text, len) == 0;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_alnum(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static int hex_digit(char c)
 {
-    if (is_digit(c))
+    if (pl_is_digit(c))
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -82,7 +73,7 @@ static uint32_t next_char(struct reader *r)
 
 static void put_char(struct reader *r, uint32_t code)
 {
-    if (code < 0x80 && is_alnum((char)code))
+    if (code < 0x80 && pl_is_alnum((char)code))
         pl_buf_add_char(r->out, (char)code);
     else
         pl_buf_add_f(r->out, "\\x{%x}", (unsigned)code);
@@ -124,12 +115,12 @@ static int escaped_char(struct reader *r, uint32_t *code)
     char c = peek(r, 0);
     if (r->at >= r->in.len)
         return regex_syntax_wrong(r, began, "a backslash at the end");
-    if (is_digit(c))
+    if (pl_is_digit(c))
         return octal(r, began, code);
     if (c == 'x')
         return hexadecimal(r, began, code);
     const char *name = c != '\0' ? strchr(names, c) : NULL;
-    if (name != NULL || ((unsigned char)c < 0x80 && !is_alnum(c))) {
+    if (name != NULL || ((unsigned char)c < 0x80 && !pl_is_alnum(c))) {
         *code = name != NULL ? (uint32_t)meant[name - names] : (uint32_t)c;
         r->at++;
         return 0;
@@ -153,7 +144,7 @@ static int property(struct reader *r)
     }
     const char *name = r->in.ptr + r->at;
     size_t len = 0;
-    while ((is_alnum(peek(r, len)) || peek(r, len) == '_') && (braces || len == 0))
+    while ((pl_is_alnum(peek(r, len)) || peek(r, len) == '_') && (braces || len == 0))
         len++;
     if (len == 0 || len > 40 || (braces && peek(r, len) != '}'))
         return regex_syntax_wrong(r, began, "\\p takes one letter, or a name in braces");
@@ -200,7 +191,7 @@ static int posix_class(struct reader *r, bool *is_one)
     if (!begins(r, "[:"))
         return 0;
     size_t len = 2;
-    while (is_alnum(peek(r, len)) || peek(r, len) == '^')
+    while (pl_is_alnum(peek(r, len)) || peek(r, len) == '^')
         len++;
     if (peek(r, len) != ':' || peek(r, len + 1) != ']')
         return 0;
@@ -291,7 +282,7 @@ static bool regex_syntax_count(struct reader *r, size_t *at, long *out)
 {
     size_t len = 0;
     *out = 0;
-    while (len < 8 && *at + len < r->in.len && is_digit(r->in.ptr[*at + len]))
+    while (len < 8 && *at + len < r->in.len && pl_is_digit(r->in.ptr[*at + len]))
         *out = *out * 10 + (r->in.ptr[*at + len++] - '0');
     bool good = len > 0 && len < 8 && (len == 1 || r->in.ptr[*at] != '0');
     *at += len;
@@ -357,9 +348,9 @@ static int named_group(struct reader *r, size_t began)
 {
     r->at += peek(r, 2) == 'P' ? 4 : 3;
     size_t len = 0;
-    while (is_alnum(peek(r, len)) || peek(r, len) == '_')
+    while (pl_is_alnum(peek(r, len)) || peek(r, len) == '_')
         len++;
-    if (len == 0 || len > 32 || is_digit(peek(r, 0)) || peek(r, len) != '>')
+    if (len == 0 || len > 32 || pl_is_digit(peek(r, 0)) || peek(r, len) != '>')
         return regex_syntax_wrong(
             r, began, "a group's name has 1 to 32 letters, digits and _, no digit first");
     pl_buf_add_f(r->out, "(?<%.*s>", (int)len, r->in.ptr + r->at);

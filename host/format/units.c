@@ -7,16 +7,12 @@
 #include "format/units.h"
 
 #include "base/base.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Takes one character off the front when it is `c`. */
 static bool units_take(struct pl_slice *in, char c)
@@ -31,7 +27,7 @@ static bool units_take(struct pl_slice *in, char c)
 static struct pl_slice take_digits(struct pl_slice *in)
 {
     struct pl_slice digits = {in->ptr, 0};
-    while (in->len != 0 && is_digit(in->ptr[0])) {
+    while (in->len != 0 && pl_is_digit(in->ptr[0])) {
         in->ptr++;
         in->len--;
         digits.len++;
@@ -56,7 +52,7 @@ static const struct unit {
 static int64_t duration_unit(struct pl_slice *in, size_t known)
 {
     size_t len = 0;
-    while (len < in->len && in->ptr[len] != '.' && !is_digit(in->ptr[len]))
+    while (len < in->len && in->ptr[len] != '.' && !pl_is_digit(in->ptr[len]))
         len++;
     for (size_t i = 0; i < known; i++) {
         if (!pl_slice_eqz(pl_slice(in->ptr, len), duration_units[i].name))
@@ -284,7 +280,7 @@ static bool fixed_digits(struct pl_slice *in, size_t n, int *value)
         return false;
     *value = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(in->ptr[i]))
+        if (!pl_is_digit(in->ptr[i]))
             return false;
         *value = *value * 10 + (in->ptr[i] - '0');
     }

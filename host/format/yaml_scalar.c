@@ -2,6 +2,7 @@
  * JSON's notation, with all their digits, so that a large or precise number survives. Text that is
  * nearly a number (0x, 1__, +.e) is a string, as in kubectl. */
 #include "format/yaml_scalar.h"
+#include "base/text.h"
 
 #include <stdint.h>
 
@@ -57,11 +58,6 @@ static const struct {
     WORD("<<", PL_YAML_MERGE),
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* 0x1F, 0o17, 017, 0b11 with an optional sign, within 64 bits. */
 static bool based_integer(struct pl_slice text, bool negative, struct pl_buf *out)
 {
@@ -78,7 +74,7 @@ static bool based_integer(struct pl_slice text, bool negative, struct pl_buf *ou
         return false;
     for (; i < text.len; i++) {
         char c = text.ptr[i], lower = (char)(c | 0x20);
-        uint64_t digit = is_digit(c)                    ? (uint64_t)(c - '0')
+        uint64_t digit = pl_is_digit(c)                 ? (uint64_t)(c - '0')
                          : lower >= 'a' && lower <= 'f' ? (uint64_t)(lower - 'a') + 10
                                                         : 99;
         if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
@@ -94,7 +90,7 @@ static bool based_integer(struct pl_slice text, bool negative, struct pl_buf *ou
 static struct pl_slice take_digits(struct pl_slice *in)
 {
     struct pl_slice digits = {in->ptr, 0};
-    while (digits.len < in->len && is_digit(in->ptr[digits.len]))
+    while (digits.len < in->len && pl_is_digit(in->ptr[digits.len]))
         digits.len++;
     *in = pl_slice(in->ptr + digits.len, in->len - digits.len);
     return digits;
@@ -147,7 +143,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
     for (size_t i = 0; text.len <= 5 && i < sizeof(words) / sizeof(words[0]); i++)
         if (text.len == words[i].len && memcmp(text.ptr, words[i].text, text.len) == 0)
             return words[i].type;
-    if (!is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
+    if (!pl_is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
         return PL_YAML_STR;
     if (memchr(text.ptr, '_', text.len) == NULL)
         return yaml_scalar_number(text, out) ? PL_YAML_NUMBER : PL_YAML_STR;
@@ -157,7 +153,8 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
             continue;
         }
         /* After a leading point, '_' needs digits on both sides; elsewhere it does not. */
-        bool between = is_digit(text.ptr[i - 1]) && i + 1 < text.len && is_digit(text.ptr[i + 1]);
+        bool between =
+            pl_is_digit(text.ptr[i - 1]) && i + 1 < text.len && pl_is_digit(text.ptr[i + 1]);
         if (text.ptr[0] == '.' && !between) {
             pl_buf_deinit(&plain);
             return PL_YAML_STR;

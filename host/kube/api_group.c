@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "kube/status.h"
 
 #include <stdlib.h>
@@ -157,11 +158,6 @@ void pl_api_group_fail(struct pl_api_group *group, const struct pl_err *err)
 
 /* ---- the message for an unknown kind ---- */
 
-static int api_group_by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool add_places(struct pl_buf *text, const struct pl_kind *kind, const struct pl_map *groups)
 {
     const char **names = pl_calloc(groups->count + 1, sizeof *names);
@@ -174,7 +170,7 @@ static bool add_places(struct pl_buf *text, const struct pl_kind *kind, const st
             names[count++] = group->name;
     }
     if (count > 1)
-        qsort(names, count, sizeof *names, api_group_by_name);
+        qsort(names, count, sizeof *names, pl_text_order);
     for (size_t i = 0; i < count && i < MAX_PLACES; i++)
         pl_buf_add_f(text, "%s%s/%s", i == 0 ? "; it serves that kind as " : ", ", names[i],
                      kind->kind);

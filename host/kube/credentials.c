@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "crypto/pem.h"
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig_impl.h"
@@ -71,20 +72,13 @@ struct pl_identity *pl_identity_ref(struct pl_identity *identity)
     return identity;
 }
 
-static void wipe(char *text)
-{
-    if (text != NULL)
-        explicit_bzero(text, strlen(text));
-    pl_free(text);
-}
-
 void pl_identity_unref(struct pl_identity *identity)
 {
     if (identity == NULL || --identity->refs > 0)
         return;
-    wipe(identity->key);
-    wipe(identity->authorization);
-    wipe(identity->user_password);
+    pl_text_wipe(identity->key);
+    pl_text_wipe(identity->authorization);
+    pl_text_wipe(identity->user_password);
     pl_free(identity->ca);
     pl_free(identity->cert);
     pl_free(identity);
@@ -166,7 +160,7 @@ static bool credentials_take(struct watched *file, char *content, const struct p
 {
     bool changed = file->content == NULL || strcmp(file->content, content) != 0;
     file->stamp = *stamp;
-    wipe(file->content);
+    pl_text_wipe(file->content);
     file->content = content;
     return changed;
 }
@@ -179,7 +173,7 @@ static bool reread(struct watched *file, bool (*is_whole)(const char *content))
     char *content = read_now(file->path, &stamp);
     if (content != NULL && is_whole(content))
         return credentials_take(file, content, &stamp);
-    wipe(content);
+    pl_text_wipe(content);
     return false;
 }
 
@@ -214,7 +208,7 @@ static bool refresh_pair(struct pl_credentials *c)
         if (is_pair && files[i]->path != NULL)
             changed = credentials_take(files[i], contents[i], &stamps[i]) || changed;
         else
-            wipe(contents[i]);
+            pl_text_wipe(contents[i]);
     }
     return changed;
 }
@@ -240,7 +234,7 @@ static bool refresh_token(struct pl_credentials *c)
         c->token.content[strcspn(c->token.content, " \t\r\n")] = '\0';
         changed = old == NULL || strcmp(old, c->token.content) != 0;
     }
-    wipe(old);
+    pl_text_wipe(old);
     return changed;
 }
 
@@ -470,8 +464,8 @@ void pl_credentials_destroy(struct pl_credentials *c)
     pl_exec_answer_deinit(&c->answer);
     pl_free(c->ca.content);
     pl_free(c->cert.content);
-    wipe(c->key.content);
-    wipe(c->token.content);
+    pl_text_wipe(c->key.content);
+    pl_text_wipe(c->token.content);
     pl_free(c);
 }
 

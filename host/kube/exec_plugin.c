@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "format/units.h"
 #include "value/build.h"
 #include "value/scan.h"
@@ -178,18 +179,10 @@ void pl_exec_add_secrets(const struct pl_exec_plugin *plugin, struct pl_slice ou
     pl_doc_unref(doc);
 }
 
-/* Secrets do not stay behind in freed memory. */
-static void wipe(char *text)
-{
-    if (text != NULL)
-        explicit_bzero(text, strlen(text));
-    pl_free(text);
-}
-
 void pl_exec_answer_deinit(struct pl_exec_answer *answer)
 {
-    wipe(answer->token);
-    wipe(answer->key_pem);
+    pl_text_wipe(answer->token);
+    pl_text_wipe(answer->key_pem);
     pl_free(answer->cert_pem);
     *answer = (struct pl_exec_answer){0};
 }

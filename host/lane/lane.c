@@ -5,11 +5,12 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "lane/co.h"
 #include "lane/declare.h"
 #include "lua/origin.h"
-#include "net/fence.h"
 #include "lua/script.h"
-#include "lane/co.h"
+#include "net/fence.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -107,7 +108,7 @@ static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fa
     for (char **file = files; *file != NULL && failed == 0; file++)
         failed = run_chunk(lane, *file, fault);
     lane->s->script = path;
-    pl_script_free(files);
+    pl_texts_free(files);
     return failed;
 }
 

@@ -122,6 +122,8 @@ struct pl_lop *pl_lop_create(enum pl_lop_type type);
 void pl_lop_unref(struct pl_lop *op);
 /* A copy that lives as long as the operation. ptr NULL stays NULL. */
 struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text);
+/* Sets its key: "namespace/name", or "name". */
+void pl_lop_set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name);
 
 /* ---- the I/O thread ---- */
 

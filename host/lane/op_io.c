@@ -12,6 +12,8 @@
 #include "lane/effects.h"
 #include "lane/lane.h"
 #include "net/http_server.h"
+#include "object/meta.h"
+#include "write/capture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +39,14 @@ struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text)
     char *copy = pl_memdup0(text.ptr, text.len);
     op->texts[op->text_count++] = copy;
     return pl_slice(copy, text.len);
+}
+
+void pl_lop_set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, ns, name);
+    op->key = pl_lop_text(op, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
 }
 
 static void free_inputs(struct pl_lop *op)

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "lua/script.h"
 
 #include <pthread.h>
@@ -351,7 +352,7 @@ static bool folder_is(const char *path, const struct part *part)
         join_names(files, &names);
     bool same = is_text(pl_buf_slice(&names), part);
     pl_buf_deinit(&names);
-    pl_script_free(files);
+    pl_texts_free(files);
     pl_free(folder);
     return same;
 }
@@ -482,11 +483,6 @@ static void reach_locked(const struct pl_origin *origin, const char *path, struc
         reach_locked(origin, part->uses[i], seen);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names of the map, sorted; the map owns them. */
 static char **sorted_names(const struct pl_map *map)
 {
@@ -496,7 +492,7 @@ static char **sorted_names(const struct pl_map *map)
     void *value;
     while (pl_map_next(map, &at, &key, &value))
         names[count++] = (char *)key.ptr;
-    qsort(names, count, sizeof *names, by_text);
+    qsort(names, count, sizeof *names, pl_text_order);
     return names;
 }
 

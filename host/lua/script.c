@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "lua/origin.h"
 #include "lua/own.h"
 
@@ -29,11 +30,6 @@ static bool script_ends_with(const char *text, const char *end)
 static bool is_script_name(const char *name)
 {
     return *name != '.' && script_ends_with(name, ".lua") && !script_ends_with(name, "_spec.lua");
-}
-
-static int script_by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static bool is_file(const char *path)
@@ -67,11 +63,11 @@ static char **find_in_folder(const char *folder, struct pl_err *err)
     }
     closedir(dir);
     if (count == 0) {
-        pl_script_free(files);
+        pl_texts_free(files);
         pl_err_set(err, PL_ENOTFOUND, "%s: no scripts (*.lua) in this folder", folder);
         return NULL;
     }
-    qsort(files, count, sizeof *files, script_by_name);
+    qsort(files, count, sizeof *files, pl_text_order);
     return files;
 }
 
@@ -96,13 +92,6 @@ char **pl_script_find(const char *path, struct pl_err *err)
         return one_file(main_file);
     pl_free(main_file);
     return find_in_folder(path, err);
-}
-
-void pl_script_free(char **files)
-{
-    for (char **file = files; file != NULL && *file != NULL; file++)
-        pl_free(*file);
-    pl_free(files);
 }
 
 /* ---- reading ---- */

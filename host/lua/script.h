@@ -9,7 +9,6 @@
 /* The files of a PATH: the file itself, a folder's main.lua, or its *.lua files in name order,
  * except *_spec.lua. Absolute or as given; owned, NULL-terminated. */
 char **pl_script_find(const char *path, struct pl_err *err);
-void pl_script_free(char **files);
 /* Appends the file's bytes. ENOTFOUND, EIO or ELIMIT with the path in the message. */
 PL_MUST_USE int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
 /* Also returns the file's stamp when it was opened, before reading. Unchanged if it was not opened.

@@ -4,7 +4,9 @@
 
 #include "lua/limit.h"
 #include "base/secrets.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/map.h"
 #include "base/rand.h"
 #include "base/slice.h"
@@ -142,6 +144,29 @@ static inline struct pl_slice pl_lua_slice(lua_State *L, int index)
 static inline void pl_lua_push(lua_State *L, struct pl_slice text)
 {
     lua_pushlstring(L, text.ptr ? text.ptr : "", text.len);
+}
+
+/* A text or number argument; else it raises. Borrowed from the stack. */
+static inline struct pl_slice pl_lua_check_text(lua_State *L, int index)
+{
+    luaL_checkstring(L, index);
+    return pl_lua_slice(L, index);
+}
+
+/* Pushes what is in the buffer, and empties it. Returns 1. */
+static inline int pl_lua_push_buf(lua_State *L, struct pl_buf *buf)
+{
+    pl_lua_push(L, pl_buf_slice(buf));
+    pl_buf_deinit(buf);
+    return 1;
+}
+
+/* nil and the message. Returns 2. */
+static inline int pl_lua_fail(lua_State *L, const struct pl_err *err)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, err->message);
+    return 2;
 }
 
 /* Sets field = text in the table at the top; does nothing without a text. */

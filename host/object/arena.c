@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "value/build.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,14 @@ struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text)
     if (text.len > 0)
         memcpy(copy, text.ptr, text.len);
     return pl_slice(copy, text.len);
+}
+
+struct pl_slice pl_arena_lower(struct pl_arena *arena, struct pl_slice text)
+{
+    char *out = pl_arena_alloc(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] = (char)tolower((unsigned char)text.ptr[i]);
+    return pl_slice(out, text.len);
 }
 
 struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text)

@@ -16,6 +16,8 @@ void pl_arena_deinit(struct pl_arena *arena);
 /* Zeroed, aligned for any type. */
 void *pl_arena_alloc(struct pl_arena *arena, size_t size);
 struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text);
+/* In ASCII. */
+struct pl_slice pl_arena_lower(struct pl_arena *arena, struct pl_slice text);
 /* The text itself when it is UTF-8, else a copy with U+FFFD for each wrong byte. */
 struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text);
 /* printf into the arena. */

@@ -3,13 +3,9 @@
  * fixed buffers and can be put into a URL or a message without escaping. Comparing never allocates.
  */
 #include "object/kind.h"
+#include "base/text.h"
 
 #include <string.h>
-
-static bool is_lower_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
 
 /* Labels of lower case letters, digits and inner dashes, joined by dots. */
 static bool kind_is_subdomain(struct pl_slice text, size_t max)
@@ -18,7 +14,7 @@ static bool kind_is_subdomain(struct pl_slice text, size_t max)
         return false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        if (is_lower_or_digit(c))
+        if (pl_is_lower_or_digit(c))
             continue;
         bool inner = i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.';
         if (!inner || (c != '.' && (c != '-' || text.ptr[i + 1] == '.')))

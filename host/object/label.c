@@ -1,16 +1,12 @@
 #include "object/label.h"
-
-static bool is_alnum(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+#include "base/text.h"
 
 static bool label_is_name(struct pl_slice text)
 {
-    if (text.len == 0 || !is_alnum(text.ptr[0]) || !is_alnum(text.ptr[text.len - 1]))
+    if (text.len == 0 || !pl_is_alnum(text.ptr[0]) || !pl_is_alnum(text.ptr[text.len - 1]))
         return false;
     for (size_t i = 0; i < text.len; i++)
-        if (!is_alnum(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL)
+        if (!pl_is_alnum(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL)
             return false;
     return memchr(text.ptr, '\0', text.len) == NULL;
 }
@@ -23,7 +19,7 @@ static bool label_is_subdomain(struct pl_slice text)
         bool edge = i == 0 || i + 1 == text.len || text.ptr[i - 1] == '.' || text.ptr[i + 1] == '.';
         bool inner = !edge && c == '-';
         bool dot = c == '.' && i != 0 && i + 1 != text.len && text.ptr[i - 1] != '.';
-        if (!(is_alnum(c) && !(c >= 'A' && c <= 'Z')) && !inner && !dot)
+        if (!(pl_is_alnum(c) && !(c >= 'A' && c <= 'Z')) && !inner && !dot)
             return false;
     }
     return text.len != 0;

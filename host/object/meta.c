@@ -198,6 +198,24 @@ bool pl_meta_is_deleting(struct pl_node object)
     return pl_node_type(field(object, "deletionTimestamp")) == PL_STRING;
 }
 
+bool pl_meta_has_finalizer(struct pl_node object, struct pl_slice name)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(object, "metadata", "finalizers"));
+    while (pl_iter_next(&it))
+        if (pl_node_str_eq(it.value, name))
+            return true;
+    return false;
+}
+
+bool pl_meta_is_held(struct pl_node object)
+{
+    struct pl_node meta = pl_node_getz(object, "metadata");
+    int64_t grace = 0;
+    pl_node_int(pl_node_getz(meta, "deletionGracePeriodSeconds"), &grace);
+    return grace > 0 || pl_node_len(pl_node_getz(meta, "finalizers")) > 0 ||
+           pl_node_len(pl_node_dig(object, "spec", "finalizers")) > 0;
+}
+
 struct pl_node pl_meta_labels(struct pl_node object)
 {
     return field(object, "labels");

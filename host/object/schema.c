@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/base.h"
+#include "base/text.h"
 #include "object/schema_table.h"
 #include "value/write.h"
 
@@ -80,16 +81,6 @@ static void schema_drop(const struct pl_schema *schema)
     pl_free((void *)(uintptr_t)schema);
 }
 
-static char *dup_slice(struct pl_slice text)
-{
-    return pl_memdup0(text.ptr, text.len);
-}
-
-static bool schema_is_true(struct pl_node openapi, const char *extension)
-{
-    return pl_node_bool(pl_node_getz(openapi, extension));
-}
-
 static int build_fields(struct pl_schema *schema, struct pl_node properties, bool resource,
                         struct pl_err *err)
 {
@@ -102,7 +93,7 @@ static int build_fields(struct pl_schema *schema, struct pl_node properties, boo
     while (pl_iter_next(&it)) {
         if (resource && pl_slice_eqz(it.key, "metadata"))
             continue;
-        fields[count].name = dup_slice(it.key);
+        fields[count].name = pl_text_copy(it.key);
         fields[count].schema = build(it.value, false, err);
         if (fields[count++].schema != NULL)
             continue;
@@ -124,7 +115,7 @@ static int build_keys(struct pl_schema *schema, struct pl_node list, struct pl_e
         struct pl_slice key = pl_node_str(it.value, &scratch);
         if (key.len == 0)
             return pl_err_set(err, PL_EINVAL, "x-kubernetes-list-map-keys must be names");
-        keys[it.index] = dup_slice(key);
+        keys[it.index] = pl_text_copy(key);
     }
     if (keys[0] == NULL)
         return pl_err_set(err, PL_EINVAL, "a list of type map needs x-kubernetes-list-map-keys");
@@ -160,7 +151,7 @@ static int build_into(struct pl_schema *schema, struct pl_node openapi, bool res
     if (pl_node_type(openapi) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "a schema must be an object, not %s",
                           pl_type_name(pl_node_type(openapi)));
-    resource = resource || schema_is_true(openapi, "x-kubernetes-embedded-resource");
+    resource = resource || pl_node_flagz(openapi, "x-kubernetes-embedded-resource");
     schema->atomic =
         pl_node_str_eq(pl_node_getz(openapi, "x-kubernetes-map-type"), pl_slice_z("atomic"));
     if (build_fields(schema, pl_node_getz(openapi, "properties"), resource, err) != 0 ||

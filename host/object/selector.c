@@ -7,6 +7,7 @@
 #include "object/selector_make.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "object/label.h"
 #include "value/label_bloom.h"
 
@@ -39,11 +40,6 @@ int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
     return 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int selector_by_key(const void *a, const void *b)
 {
     const struct pl_requirement *x = a, *y = b;
@@ -55,7 +51,7 @@ static void sort_values(struct pl_requirement *item)
 {
     if (item->count < 2)
         return;
-    qsort(item->values, item->count, sizeof(*item->values), by_text);
+    qsort(item->values, item->count, sizeof(*item->values), pl_text_order);
     size_t kept = 1;
     for (size_t i = 1; i < item->count; i++) {
         if (strcmp(item->values[i], item->values[kept - 1]) == 0)

@@ -3,6 +3,7 @@
 #include "object/tree_index.h"
 
 #include "base/hash.h"
+#include "base/keyset.h"
 
 #include <string.h>
 
@@ -25,11 +26,6 @@ struct pl_tree_index *pl_tree_index_create(struct pl_arena *arena)
     index->arena = arena;
     index->spread = pl_hash_spread();
     return index;
-}
-
-static uint32_t hash_of(struct pl_slice key)
-{
-    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
 }
 
 static size_t tree_index_place_of(const struct pl_tree_index *index, uint32_t hash)
@@ -75,7 +71,7 @@ static void catch_up(struct pl_tree_index *index, const struct pl_tree *object)
         return;
     tree_index_make_room(index, object->count);
     for (; item != NULL; item = item->next) {
-        tree_index_put(index, (struct slot){item, hash_of(item->key)});
+        tree_index_put(index, (struct slot){item, pl_keyset_hash(item->key)});
         index->last = item;
     }
 }
@@ -86,7 +82,7 @@ struct pl_tree_item *pl_tree_index_find(struct pl_tree_index *index, const struc
     catch_up(index, object);
     if (index->cap == 0)
         return NULL;
-    uint32_t hash = hash_of(key);
+    uint32_t hash = pl_keyset_hash(key);
     for (size_t at = tree_index_place_of(index, hash); index->slots[at].item != NULL;
          at = after(index, at))
         if (index->slots[at].hash == hash && pl_slice_eq(index->slots[at].item->key, key))
@@ -115,7 +111,7 @@ void pl_tree_index_forget(struct pl_tree_index *index, const struct pl_tree_item
         index->last = item->prev;
     if (index->cap == 0)
         return;
-    size_t at = tree_index_place_of(index, hash_of(item->key));
+    size_t at = tree_index_place_of(index, pl_keyset_hash(item->key));
     while (index->slots[at].item != NULL && index->slots[at].item != item)
         at = after(index, at);
     if (index->slots[at].item == item)

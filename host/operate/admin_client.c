@@ -152,3 +152,18 @@ int pl_admin_failed(const struct pl_command *self, const struct pl_err *err)
     fprintf(stderr, "perilune %s: %s\n", self->name, err->message);
     return PL_EXIT_FAILURE;
 }
+
+int pl_admin_ask_json(const struct pl_flags *flags, const char *command, struct pl_buf *answer,
+                      struct pl_err *err)
+{
+    struct pl_admin_client client = {.fd = -1};
+    int rc = pl_admin_connect(&client, flags, err);
+    struct pl_doc *result =
+        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(command), err) : NULL;
+    if (result != NULL)
+        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
+    rc = result != NULL ? 0 : err->code;
+    pl_doc_unref(result);
+    pl_admin_disconnect(&client);
+    return rc;
+}

@@ -52,24 +52,6 @@ static void queue_print_text(struct pl_node root)
         puts("done");
 }
 
-static int queue_ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
-{
-    struct pl_admin_client client;
-    struct pl_doc *answer = NULL;
-    int rc = pl_admin_connect(&client, flags, err);
-    if (rc == 0) {
-        answer = pl_admin_ask(&client, request, err);
-        rc = answer != NULL ? 0 : err->code;
-    } else {
-        pl_build_destroy(request);
-    }
-    if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), queue_print_text, err);
-    pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
-    return rc;
-}
-
 /* Arguments become members of these names, in order. */
 static int queue_run(const struct pl_command *self, int argc, char *const *argv,
                      const char *const *members, size_t least, size_t most)
@@ -88,7 +70,7 @@ static int queue_run(const struct pl_command *self, int argc, char *const *argv,
             for (size_t i = 0; i < flags.path_count; i++) {
                 pl_build_put_strz(request, members[i], flags.paths[i]);
             }
-            if (queue_ask(&flags, request, &err) != 0)
+            if (pl_show_ask(&flags, request, queue_print_text, &err) != 0)
                 exit_code = pl_admin_failed(self, &err);
         }
     }

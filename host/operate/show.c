@@ -31,3 +31,22 @@ int pl_show(const struct pl_flags *flags, struct pl_node answer,
     bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
     return written ? 0 : pl_err_set(err, PL_EIO, "the answer could not be written");
 }
+
+int pl_show_ask(const struct pl_flags *flags, struct pl_build *request,
+                void (*text)(struct pl_node answer), struct pl_err *err)
+{
+    struct pl_admin_client client;
+    struct pl_doc *answer = NULL;
+    int rc = pl_admin_connect(&client, flags, err);
+    if (rc == 0) {
+        answer = pl_admin_ask(&client, request, err);
+        rc = answer != NULL ? 0 : err->code;
+    } else {
+        pl_build_destroy(request);
+    }
+    if (rc == 0)
+        rc = pl_show(flags, pl_doc_root(answer), text, err);
+    pl_doc_unref(answer);
+    pl_admin_disconnect(&client);
+    return rc;
+}

@@ -16,3 +16,6 @@ int64_t pl_show_int(struct pl_node object, const char *key);
 /* Writes the answer to stdout, as JSON or by `text`. EIO when it can't be written. */
 PL_MUST_USE int pl_show(const struct pl_flags *flags, struct pl_node answer,
                         void (*text)(struct pl_node answer), struct pl_err *err);
+/* Asks the host that the flags name, and shows its answer. Takes the builder. */
+PL_MUST_USE int pl_show_ask(const struct pl_flags *flags, struct pl_build *request,
+                            void (*text)(struct pl_node answer), struct pl_err *err);

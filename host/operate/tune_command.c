@@ -99,22 +99,6 @@ static struct pl_build *request_of(const struct pl_flags *flags)
     return b;
 }
 
-static int tune_ask(const struct pl_flags *flags, struct pl_err *err)
-{
-    struct pl_admin_client client;
-    struct pl_doc *answer = NULL;
-    int rc = pl_admin_connect(&client, flags, err);
-    if (rc == 0) {
-        answer = pl_admin_ask(&client, request_of(flags), err);
-        rc = answer != NULL ? 0 : err->code;
-    }
-    if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), tune_print_text, err);
-    pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
-    return rc;
-}
-
 int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
 {
     struct pl_flags flags;
@@ -125,7 +109,7 @@ int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
         if (flags.path_count > 0) {
             fprintf(stderr, "perilune tune: it takes flags alone; see perilune tune --help\n");
             exit_code = PL_EXIT_USAGE;
-        } else if (tune_ask(&flags, &err) != 0) {
+        } else if (pl_show_ask(&flags, request_of(&flags), tune_print_text, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         }
     }

@@ -58,23 +58,12 @@ static void why_print_text(struct pl_node root)
         printf("the object wakes no key: it is not in the cache, or no handler maps it\n");
 }
 
-static int why_ask(const struct pl_flags *flags, struct pl_err *err)
+static struct pl_build *why_request(const struct pl_flags *flags)
 {
-    struct pl_admin_client client;
-    int rc = pl_admin_connect(&client, flags, err);
-    struct pl_doc *answer = NULL;
-    if (rc == 0) {
-        struct pl_build *request = pl_admin_request_begin("why");
-        pl_build_put_strz(request, "kind", flags->paths[0]);
-        pl_build_put_strz(request, "key", flags->paths[1]);
-        answer = pl_admin_ask(&client, request, err);
-        rc = answer != NULL ? 0 : err->code;
-    }
-    if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), why_print_text, err);
-    pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
-    return rc;
+    struct pl_build *request = pl_admin_request_begin("why");
+    pl_build_put_strz(request, "kind", flags->paths[0]);
+    pl_build_put_strz(request, "key", flags->paths[1]);
+    return request;
 }
 
 int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
@@ -87,7 +76,7 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
         if (flags.path_count != 2) {
             fprintf(stderr, "perilune why: which key? usage: perilune why %s\n", self->arguments);
             exit_code = PL_EXIT_USAGE;
-        } else if (why_ask(&flags, &err) != 0) {
+        } else if (pl_show_ask(&flags, why_request(&flags), why_print_text, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         }
     }

@@ -27,22 +27,13 @@ static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *
     return out;
 }
 
-static struct pl_map index_list(struct pl_arena *arena, const struct pl_tree *list,
-                                const struct pl_schema *schema)
-{
-    struct pl_map map = PL_MAP_INIT;
-    PL_TREE_FOR(item, list)
-    pl_map_put(&map, pl_api_fields_element(arena, item->value, schema), item->value);
-    return map;
-}
-
 /* The stated elements keep their order; what only the live list has stays where it is
  * between them. */
 static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree *live,
                                    const struct pl_tree *config, const struct pl_schema *schema)
 {
-    struct pl_map there = index_list(arena, live, schema),
-                  stated = index_list(arena, config, schema);
+    struct pl_map there = pl_api_fields_index(arena, live, schema),
+                  stated = pl_api_fields_index(arena, config, schema);
     struct pl_tree *out = pl_tree_array(arena);
     const struct pl_tree_item *left = live->first, *right = config->first;
     while (left != NULL || right != NULL) {

@@ -13,14 +13,6 @@
 
 /* ---- defaults and conditions ---- */
 
-static struct pl_slice crd_lower(struct pl_arena *arena, struct pl_slice text)
-{
-    char *out = pl_arena_alloc(arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++)
-        out[i] = (char)tolower((unsigned char)text.ptr[i]);
-    return pl_slice(out, text.len);
-}
-
 static void set_condition(struct pl_arena *arena, struct pl_tree *list, struct pl_tree *now,
                           const char *const texts[4])
 {
@@ -51,7 +43,7 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
     struct pl_tree *names = pl_tree_child(arena, spec, "names");
     struct pl_slice kind = pl_tree_text_at(names, "kind");
     if (kind.len > 0) {
-        pl_tree_default(arena, names, "singular", pl_tree_str(arena, crd_lower(arena, kind)));
+        pl_tree_default(arena, names, "singular", pl_tree_str(arena, pl_arena_lower(arena, kind)));
         pl_tree_default(arena, names, "listKind",
                         pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     }

@@ -5,6 +5,7 @@
 #include "schema/fieldset.h"
 
 #include "base/map.h"
+#include "base/text.h"
 #include "value/scan.h"
 
 #include <stdlib.h>
@@ -124,11 +125,6 @@ static struct pl_slice written(struct pl_arena *arena, const char *prefix,
     return text;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 #define MAX_KEYS 16
 
 struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tree *element,
@@ -142,7 +138,7 @@ struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tr
     for (const char *const *key = pl_schema_list_keys(list); *key != NULL && count < MAX_KEYS;
          key++)
         keys[count++] = *key;
-    qsort(keys, count, sizeof(*keys), by_text);
+    qsort(keys, count, sizeof(*keys), pl_text_order);
     struct pl_tree *id = pl_tree_object(arena);
     for (size_t i = 0; i < count; i++) {
         struct pl_tree *value = pl_tree_getz(element, keys[i]);
@@ -250,8 +246,8 @@ static void compare_maps(struct pl_arena *arena, const struct pl_tree *a, const 
 }
 
 /* Element -> its key, for lists too long to search again and again. */
-static struct pl_map index_list(struct pl_arena *arena, const struct pl_tree *list,
-                                const struct pl_schema *schema)
+struct pl_map pl_api_fields_index(struct pl_arena *arena, const struct pl_tree *list,
+                                  const struct pl_schema *schema)
 {
     struct pl_map map = PL_MAP_INIT;
     PL_TREE_FOR(item, list)
@@ -262,7 +258,8 @@ static struct pl_map index_list(struct pl_arena *arena, const struct pl_tree *li
 static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const struct pl_tree *b,
                           const struct pl_schema *schema, struct diff *out)
 {
-    struct pl_map in_a = index_list(arena, a, schema), in_b = index_list(arena, b, schema);
+    struct pl_map in_a = pl_api_fields_index(arena, a, schema),
+                  in_b = pl_api_fields_index(arena, b, schema);
     PL_TREE_FOR(item, a)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);

@@ -42,3 +42,6 @@ bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *lis
                                const struct pl_schema *schema);
 /* Does the field of this node belong to the set it is in? */
 bool pl_api_fields_is_member(const struct pl_tree *node);
+/* The elements of a list by their names in sets of fields. Owned: pl_map_deinit. */
+struct pl_map pl_api_fields_index(struct pl_arena *arena, const struct pl_tree *list,
+                                  const struct pl_schema *schema);

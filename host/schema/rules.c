@@ -12,11 +12,6 @@
 
 #define OBJECT_BUDGET 10000000
 
-static bool flag(struct pl_node schema, const char *name)
-{
-    return pl_node_bool(pl_node_getz(schema, name));
-}
-
 /* ---- compiling ---- */
 
 struct pl_slice pl_api_rule_text(struct pl_arena *arena, struct pl_node rule, const char *member)
@@ -34,7 +29,7 @@ struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struc
                                            const char *member, struct pl_arena *arena,
                                            struct pl_buf *why)
 {
-    bool is_optional = flag(rule, "optionalOldSelf");
+    bool is_optional = pl_node_flagz(rule, "optionalOldSelf");
     const struct pl_cel_var vars[] = {
         {"self", self}, {"oldSelf", is_optional ? pl_cel_type_optional(arena, self) : self}};
     struct pl_scratch scratch;
@@ -87,9 +82,10 @@ static void make_members(struct pl_api_rules *node, struct pl_arena *arena)
         const struct pl_cel_field *field =
             pl_cel_escape(arena, name, &escaped) ? pl_cel_type_field(node->type, escaped) : NULL;
         const struct pl_cel_type *type =
-            field != NULL ? field->type
-                          : pl_cel_type_from_schema(
-                                arena, it.value, flag(it.value, "x-kubernetes-embedded-resource"));
+            field != NULL
+                ? field->type
+                : pl_cel_type_from_schema(
+                      arena, it.value, pl_node_flagz(it.value, "x-kubernetes-embedded-resource"));
         struct pl_api_rules *child = type != NULL ? rules_make(arena, it.value, type) : NULL;
         if (child != NULL)
             node->members[node->member_count++] = (struct pl_api_member_rules){name, child};
@@ -215,7 +211,7 @@ static struct pl_cel rules_evaluate(struct run *run, const struct pl_api_rules *
 {
     struct pl_arena *arena = run->faults->arena;
     uint64_t cost = 0;
-    bool is_optional = flag(rule->node, "optionalOldSelf");
+    bool is_optional = pl_node_flagz(rule->node, "optionalOldSelf");
     struct pl_cel old =
         part->old != NULL ? pl_cel_from_tree(arena, part->old, node->type) : pl_cel_null();
     struct pl_cel values[] = {pl_cel_from_tree(arena, part->value, node->type), old};
@@ -316,7 +312,7 @@ static void apply_rule(struct run *run, const struct pl_api_rules *node,
         return;
     }
     bool looks_back = pl_cel_program_uses(rule->program, 1);
-    if (looks_back && part->old == NULL && !flag(rule->node, "optionalOldSelf"))
+    if (looks_back && part->old == NULL && !pl_node_flagz(rule->node, "optionalOldSelf"))
         return;
     struct pl_cel result = rules_evaluate(run, node, rule, rule->program, part);
     if (run->is_over)

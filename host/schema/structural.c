@@ -3,11 +3,6 @@
  * fields). Checking is in schema_check.c. */
 #include "schema/structural.h"
 
-static bool flag(struct pl_node schema, const char *name)
-{
-    return pl_node_bool(pl_node_getz(schema, name));
-}
-
 static struct pl_slice structural_join(struct pl_arena *arena, struct pl_slice path,
                                        struct pl_slice key)
 {
@@ -82,7 +77,7 @@ static bool is_envelope(struct pl_slice key)
 static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_node schema,
                          struct pl_slice path, bool is_resource)
 {
-    bool preserve = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    bool preserve = pl_node_flagz(schema, "x-kubernetes-preserve-unknown-fields");
     struct pl_node properties = pl_node_getz(schema, "properties");
     struct pl_node additional = pl_node_getz(schema, "additionalProperties");
     bool any = pl_node_type(additional) == PL_OBJECT || pl_node_bool(additional);
@@ -99,7 +94,7 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
                 continue;
             structural_report(p->arena, p->unknown, path, item->key);
             pl_tree_unlink(value, item);
-        } else if (item->value->type == PL_NULL && !flag(inner, "nullable")) {
+        } else if (item->value->type == PL_NULL && !pl_node_flagz(inner, "nullable")) {
             pl_tree_unlink(value, item);
         } else {
             prune(p, item->value, inner, structural_join(p->arena, path, item->key));
@@ -111,7 +106,8 @@ static void prune(struct pruning *p, struct pl_tree *value, struct pl_node schem
                   struct pl_slice path)
 {
     if (value->type == PL_OBJECT) {
-        prune_object(p, value, schema, path, flag(schema, "x-kubernetes-embedded-resource"));
+        prune_object(p, value, schema, path,
+                     pl_node_flagz(schema, "x-kubernetes-embedded-resource"));
     } else if (value->type == PL_ARRAY) {
         struct pl_node items = pl_node_getz(schema, "items");
         size_t i = 0;
@@ -149,7 +145,7 @@ void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
         struct pl_node value = pl_node_getz(it.value, "default");
         struct pl_tree *old = pl_tree_get(object, it.key);
         if (!pl_node_is_missing(value) &&
-            (old == NULL || (old->type == PL_NULL && !flag(it.value, "nullable"))))
+            (old == NULL || (old->type == PL_NULL && !pl_node_flagz(it.value, "nullable"))))
             pl_tree_set(arena, object, it.key, pl_tree_from_node(arena, value));
     }
     PL_TREE_FOR(item, object)

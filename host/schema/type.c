@@ -3,17 +3,13 @@
  * are nodes of the CRD's document, to which each version holds a reference. */
 #include "schema/type.h"
 
-#include "schema/rules.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "schema/builtin.h"
+#include "schema/rules.h"
 
 #include <stdio.h>
-
-static char *dup_slice(struct pl_slice text)
-{
-    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
-}
 
 /* ---- life of a type ---- */
 
@@ -108,7 +104,7 @@ static char *type_join(struct pl_node array)
 static char *text_at(struct pl_node node, const char *key)
 {
     struct pl_scratch scratch;
-    return dup_slice(pl_node_str(pl_node_getz(node, key), &scratch));
+    return pl_text_copy(pl_node_str(pl_node_getz(node, key), &scratch));
 }
 
 static char *path_at(struct pl_node node, const char *key)
@@ -226,4 +222,9 @@ struct pl_slice pl_api_version_text(const struct pl_api_version *version, char o
     int len = snprintf(out, PL_KIND_TEXT, "%s%s%s", version->group,
                        version->group[0] != '\0' ? "/" : "", version->name);
     return pl_slice(out, (size_t)len);
+}
+
+bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind)
+{
+    return !type->is_custom && strcmp(type->kind, kind) == 0;
 }

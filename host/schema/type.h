@@ -76,3 +76,6 @@ const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t
 const char *pl_api_type_group(const struct pl_api_type *type); /* of the storage version */
 /* "apps/v1" */
 struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT]);
+
+/* A built-in kind of that name. */
+bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind);

@@ -2,6 +2,7 @@
  * in the server's words. `old` is NULL for a new object; what must not change is compared with it.
  */
 #include "schema/validate.h"
+#include "base/text.h"
 
 #include <ctype.h>
 
@@ -15,17 +16,13 @@
 
 /* ---- forms of names ---- */
 
-static bool is_low(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 bool pl_api_is_label(struct pl_slice text)
 {
-    if (text.len == 0 || !is_low(text.ptr[0]) || !is_low(text.ptr[text.len - 1]))
+    if (text.len == 0 || !pl_is_lower_or_digit(text.ptr[0]) ||
+        !pl_is_lower_or_digit(text.ptr[text.len - 1]))
         return false;
     for (size_t i = 0; i < text.len; i++)
-        if (!is_low(text.ptr[i]) && text.ptr[i] != '-')
+        if (!pl_is_lower_or_digit(text.ptr[i]) && text.ptr[i] != '-')
             return false;
     return true;
 }

@@ -2,6 +2,7 @@
  * is taken, and again if the content grew meanwhile. */
 #include "base/alloc.h"
 #include "store/impl.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
@@ -153,11 +154,6 @@ static void read_add_name(struct names *names, struct pl_slice name)
     names->bytes += name.len + 1;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The source of the names, and the visit under the lock; false when there is no such index. */
 struct question {
     bool (*visit_locked)(struct pl_store *store, const struct question *question,
@@ -188,7 +184,7 @@ static char **collect_names(struct pl_store *store, const struct question *quest
         names.pointers = pl_malloc((names.count + 1) * sizeof(char *) + names.bytes);
     }
     names.pointers[names.count] = NULL;
-    qsort(names.pointers, names.count, sizeof(char *), compare_names);
+    qsort(names.pointers, names.count, sizeof(char *), pl_text_order);
     return names.pointers;
 }
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "kube/status.h"
 #include "object/meta.h"
 
@@ -27,11 +28,6 @@ struct written {
     struct pl_feed *feed; /* NULL: not in this source's namespaces, or not listed yet */
 };
 
-static char *dup(struct pl_slice text)
-{
-    return pl_memdup0(text.ptr, text.len);
-}
-
 static bool written_init(struct written *w, const struct pl_informer *informer,
                          struct pl_doc *object)
 {
@@ -44,8 +40,8 @@ static bool written_init(struct written *w, const struct pl_informer *informer,
         return false;
     }
     w->key = pl_buf_take(&key);
-    w->uid = dup(pl_meta_uid(root, &scratch));
-    w->rv = dup(pl_meta_rv(root, &scratch));
+    w->uid = pl_text_copy(pl_meta_uid(root, &scratch));
+    w->rv = pl_text_copy(pl_meta_rv(root, &scratch));
     w->feed = feed_of(informer, pl_meta_namespace(root, &scratch));
     if (w->feed != NULL && !pl_feed_has_listed(w->feed))
         w->feed = NULL;

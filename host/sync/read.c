@@ -44,17 +44,6 @@ static void on_read_answer(void *arg, const struct pl_answer *answer)
     read_finish(arg, answer);
 }
 
-static int timeout_of(const struct pl_read_op *read, int64_t *timeout_ns, struct pl_err *err)
-{
-    *timeout_ns = 0;
-    if (read->read.deadline_ns == 0)
-        return 0;
-    *timeout_ns = read->read.deadline_ns - pl_clock_mono(pl_site_timers(read->site)->clock);
-    if (*timeout_ns <= 0)
-        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
-    return 0;
-}
-
 static void read_start(struct pl_read_op *read, const struct pl_resource *resource,
                        int64_t timeout_ns)
 {
@@ -91,7 +80,7 @@ static void on_read_resource(void *arg, const struct pl_resource *resource,
     if (resource == NULL)
         read->err = *err;
     if (resource == NULL || pl_resource_check_scope(resource, r->ns, r->name, &read->err) != 0 ||
-        timeout_of(read, &timeout_ns, &read->err) != 0) {
+        pl_site_time_left(read->site, read->read.deadline_ns, &timeout_ns, &read->err) != 0) {
         read_fail(read);
         return;
     }
@@ -101,7 +90,7 @@ static void on_read_resource(void *arg, const struct pl_resource *resource,
 static void start_raw(struct pl_read_op *read)
 {
     int64_t timeout_ns;
-    if (timeout_of(read, &timeout_ns, &read->err) != 0)
+    if (pl_site_time_left(read->site, read->read.deadline_ns, &timeout_ns, &read->err) != 0)
         pl_site_defer(read->site, &read->task, fail_later);
     else
         read_start(read, NULL, timeout_ns);

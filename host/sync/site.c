@@ -155,6 +155,18 @@ void pl_site_defer(struct pl_site *site, struct pl_task *task, void (*run)(struc
     site->o.defer(site->o.defer_arg, task, run);
 }
 
+int pl_site_time_left(const struct pl_site *site, int64_t deadline_ns, int64_t *left_ns,
+                      struct pl_err *err)
+{
+    *left_ns = 0;
+    if (deadline_ns == 0)
+        return 0;
+    *left_ns = deadline_ns - pl_clock_mono(pl_site_timers(site)->clock);
+    if (*left_ns <= 0)
+        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
+    return 0;
+}
+
 void pl_site_say(struct pl_site *site, const char *reason, const char *note)
 {
     if (site->o.say != NULL)

@@ -72,6 +72,7 @@ pl_check pl_dns1035;
 pl_check pl_qualified;
 pl_check pl_label_value;
 pl_check pl_port_name;
+pl_check pl_some_port_name; /* empty passes */
 pl_check pl_config_key;
 pl_check pl_ip;
 pl_check pl_cidr;

@@ -235,13 +235,6 @@ static void host_port(struct pl_api_faults *f, const struct pl_spot *at,
         pl_range(f, at, value, arg);
 }
 
-static void some_port_name(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *value, const char *arg)
-{
-    if (!pl_is_empty(value))
-        pl_port_name(f, at, value, arg);
-}
-
 static void check_security(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *context)
 {
@@ -266,7 +259,7 @@ static const struct pl_rule container_rules[] = {
     {"image", pl_need, NULL},
     {"imagePullPolicy", pl_needs_one, "Always,IfNotPresent,Never"},
     {"terminationMessagePolicy", pl_needs_one, "File,FallbackToLogsOnError"},
-    {"ports[].name", some_port_name, NULL},
+    {"ports[].name", pl_some_port_name, NULL},
     {"ports", pl_unique, "name"},
     {"ports[].containerPort", container_port, "1-65535"},
     {"ports[].hostPort", host_port, "1-65535"},

@@ -11,22 +11,14 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-static struct pl_tree *definition_lower(struct pl_api_faults *f, const struct pl_tree *value)
-{
-    struct pl_slice text = pl_tree_text(value);
-    char *out = pl_arena_alloc(f->arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++)
-        out[i] = (char)tolower((unsigned char)text.ptr[i]);
-    return pl_tree_str(f->arena, pl_slice(out, text.len));
-}
-
 /* A kind's name: told with its own letters. */
 static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value)
 {
     struct pl_api_faults found = {.arena = f->arena};
     if (pl_is_empty(value))
         return;
-    pl_dns1035(&found, at, definition_lower(f, value), NULL);
+    pl_dns1035(&found, at, pl_tree_str(f->arena, pl_arena_lower(f->arena, pl_tree_text(value))),
+               NULL);
     PL_TREE_FOR(item, found.causes)
     {
         struct pl_slice message = pl_tree_text_at(item->value, "message");

@@ -3,6 +3,7 @@
  * first, then the form. */
 #include "valid/check.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 #include "schema/validate.h"
 
@@ -21,16 +22,6 @@
     "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 
 /* ---- forms ---- */
-
-static bool is_low(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c)
-{
-    return isalnum((unsigned char)c) != 0;
-}
 
 /* ---- names ---- */
 
@@ -101,7 +92,7 @@ void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struc
     PL_UNUSED(arg);
     for (size_t i = 0; i < text.len; i++) {
         letter = letter || (text.ptr[i] >= 'a' && text.ptr[i] <= 'z');
-        form = form && (is_low(text.ptr[i]) || text.ptr[i] == '-');
+        form = form && (pl_is_lower_or_digit(text.ptr[i]) || text.ptr[i] == '-');
         twice = twice || (i > 0 && text.ptr[i] == '-' && text.ptr[i - 1] == '-');
     }
     if (text.len > 15)
@@ -117,6 +108,13 @@ void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struc
         pl_bad_value(f, at, value, "must not begin or end with a hyphen");
 }
 
+void pl_some_port_name(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *value, const char *arg)
+{
+    if (!pl_is_empty(value))
+        pl_port_name(f, at, value, arg);
+}
+
 void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                    const char *arg)
 {
@@ -124,7 +122,7 @@ void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const stru
     bool good = text.len > 0;
     PL_UNUSED(arg);
     for (size_t i = 0; good && i < text.len; i++)
-        good = is_alnum(text.ptr[i]) || strchr("-_.", text.ptr[i]) != NULL;
+        good = pl_is_alnum(text.ptr[i]) || strchr("-_.", text.ptr[i]) != NULL;
     if (text.len > 253)
         pl_bad_value(f, at, value, "must be no more than 253 characters");
     if (!good)

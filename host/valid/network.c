@@ -14,13 +14,6 @@ static void some_label(struct pl_api_faults *f, const struct pl_spot *at,
         pl_label(f, at, value, arg);
 }
 
-static void some_port_name(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *value, const char *arg)
-{
-    if (!pl_is_empty(value))
-        pl_port_name(f, at, value, arg);
-}
-
 /* A name that may be left out, and not be empty. */
 static void given_subdomain(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *value, const char *arg)
@@ -212,7 +205,7 @@ static void check_backend(struct pl_api_faults *f, const struct pl_spot *at,
         {"service.name", pl_label, NULL},
         {"resource.kind", pl_need, NULL},
         {"resource.name", pl_need, NULL},
-        {"service.port.name", some_port_name, NULL},
+        {"service.port.name", pl_some_port_name, NULL},
         {NULL, NULL, NULL},
     };
     const struct pl_tree *service = pl_tree_getz(backend, "service");

@@ -177,6 +177,11 @@ bool pl_node_bool(struct pl_node node)
     return node.at != NULL && *node.at == TAG_TRUE;
 }
 
+bool pl_node_flagz(struct pl_node object, const char *name)
+{
+    return pl_node_bool(pl_node_getz(object, name));
+}
+
 struct pl_slice pl_node_str(struct pl_node node, struct pl_scratch *scratch)
 {
     const uint8_t *at = node.at;

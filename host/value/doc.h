@@ -65,6 +65,8 @@ enum pl_type pl_node_type(struct pl_node node);
 const char *pl_type_name(enum pl_type type);
 
 bool pl_node_bool(struct pl_node node); /* false for anything but true */
+/* The member is true. */
+bool pl_node_flagz(struct pl_node object, const char *name);
 /* The decoded text of a string; for other nodes the empty slice with ptr NULL. It points into the
  * document, the pool, or scratch. */
 struct pl_slice pl_node_str(struct pl_node node, struct pl_scratch *scratch);

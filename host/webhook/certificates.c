@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "crypto/authority.h"
 
 #include <string.h>
@@ -35,16 +36,10 @@ struct pl_certificates pl_certificates_copy(const struct pl_certificates *certif
                                     .ca_key_pem = pl_strdup_or_null(certificates->ca_key_pem)};
 }
 
-static bool certificates_same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 bool pl_certificates_eq(const struct pl_certificates *a, const struct pl_certificates *b)
 {
-    return certificates_same(a->cert_pem, b->cert_pem) &&
-           certificates_same(a->key_pem, b->key_pem) && certificates_same(a->ca_pem, b->ca_pem) &&
-           certificates_same(a->ca_key_pem, b->ca_key_pem);
+    return pl_text_eq(a->cert_pem, b->cert_pem) && pl_text_eq(a->key_pem, b->key_pem) &&
+           pl_text_eq(a->ca_pem, b->ca_pem) && pl_text_eq(a->ca_key_pem, b->ca_key_pem);
 }
 
 /* ---- the plan ---- */

@@ -3,7 +3,9 @@
 #include "world/binding.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "cluster/history.h"
+#include "lua/state.h"
 #include "value/build.h"
 #include "value/doc.h"
 #include "value/scan.h"
@@ -172,13 +174,6 @@ static struct bound *binding_check(lua_State *L)
     return bound;
 }
 
-static int binding_fail(lua_State *L, const struct pl_err *err)
-{
-    lua_pushnil(L);
-    lua_pushstring(L, err->message);
-    return 2;
-}
-
 static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
 {
     struct bound *bound = lua_touserdata(L, 1);
@@ -192,7 +187,7 @@ static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
         return 2;
     }
     if (rc != 0)
-        return binding_fail(L, err);
+        return pl_lua_fail(L, err);
     lua_pushboolean(L, true);
     return 1;
 }
@@ -222,13 +217,6 @@ static char **texts_of(struct pl_node array, size_t *count)
         texts[(*count)++] = pl_memdup0(text.ptr, text.len);
     }
     return texts;
-}
-
-static void free_texts(char **texts)
-{
-    for (char **text = texts; text != NULL && *text != NULL; text++)
-        pl_free(*text);
-    pl_free(texts);
 }
 
 static struct pl_doc *read_json(lua_State *L, int index, struct pl_err *err)
@@ -292,7 +280,7 @@ static int binding_start(lua_State *L)
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 2, &err);
     if (doc == NULL)
-        return binding_fail(L, &err);
+        return pl_lua_fail(L, &err);
     struct pl_node root = pl_doc_root(doc), config = pl_node_getz(root, "config");
     struct pl_node namespaces = pl_node_getz(root, "namespaces");
     struct pl_scratch scratch;
@@ -309,8 +297,8 @@ static int binding_start(lua_State *L)
     options.config = pl_node_is_missing(config) ? NULL : pl_doc_from_node(config, NULL);
     int rc = pl_world_start(bound->world, &options, &err);
     pl_doc_unref(options.config);
-    free_texts(paths);
-    free_texts(only);
+    pl_texts_free(paths);
+    pl_texts_free(only);
     pl_free(host);
     pl_doc_unref(doc);
     return binding_answer(L, rc, &err);
@@ -353,12 +341,12 @@ static int reload_host(lua_State *L)
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 3, &err);
     if (doc == NULL)
-        return binding_fail(L, &err);
+        return pl_lua_fail(L, &err);
     size_t count;
     char **paths = texts_of(pl_doc_root(doc), &count);
     int rc = pl_world_reload(bound->world, luaL_checkstring(L, 2), (const char *const *)paths,
                              count, &err);
-    free_texts(paths);
+    pl_texts_free(paths);
     pl_doc_unref(doc);
     return binding_answer(L, rc, &err);
 }

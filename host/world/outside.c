@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"
+#include "world/headers.h"
 
 #include <stdio.h>
 
@@ -26,21 +27,12 @@ struct pl_outside {
     struct pl_list calls;
 };
 
-static void free_headers(struct pl_http_header *headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        pl_free((char *)headers[i].name);
-        pl_free((char *)headers[i].value);
-    }
-    pl_free(headers);
-}
-
 static void outside_finish(struct outside_call *call, const struct pl_err *err)
 {
     pl_link_unlink(&call->link);
     pl_loop_undefer(&call->task);
     call->ops->on_done(call->arg, err);
-    free_headers(call->headers, call->header_count);
+    pl_headers_free(call->headers, call->header_count);
     pl_buf_deinit(&call->body);
     pl_free(call->method);
     pl_free(call->url);
@@ -88,7 +80,7 @@ static void outside_go_on(struct pl_task *task)
     if (call->outside->o.answer != NULL)
         call->outside->o.answer(call->outside->o.arg, &request, &answer);
     outside_give(call, &answer);
-    free_headers(answer.headers, answer.header_count);
+    pl_headers_free(answer.headers, answer.header_count);
     pl_free(answer.body);
     pl_free(answer.message);
 }

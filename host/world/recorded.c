@@ -4,6 +4,7 @@
 #include "world/recorded.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "control/reconciler.h"
 
 #include <lauxlib.h>
@@ -25,11 +26,6 @@ struct pl_run_seen {
     int64_t after_ns, at_ns;
 };
 
-static char *recorded_copy(struct pl_slice text)
-{
-    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
-}
-
 void pl_recorded_add_seen(struct pl_recorded *recorded, const struct pl_wire_seen *seen,
                           int64_t at_ns)
 {
@@ -44,10 +40,10 @@ void pl_recorded_add_seen(struct pl_recorded *recorded, const struct pl_wire_see
         .host = pl_strdup(seen->host),
         .method = pl_strdup(seen->method),
         .verb = pl_strdup(seen->verb),
-        .path = recorded_copy(seen->path),
-        .query = recorded_copy(seen->query),
-        .body = recorded_copy(seen->body),
-        .answer = recorded_copy(seen->answer),
+        .path = pl_text_copy(seen->path),
+        .query = pl_text_copy(seen->query),
+        .body = pl_text_copy(seen->body),
+        .answer = pl_text_copy(seen->answer),
         .body_len = seen->body.len,
         .answer_len = seen->answer.len,
         .status = seen->status,
@@ -69,7 +65,7 @@ void pl_recorded_add_run(struct pl_recorded *recorded, const char *host, const s
     recorded->runs[recorded->run_count++] = (struct pl_run_seen){
         .host = pl_strdup(host),
         .controller = pl_strdup(controller != NULL ? pl_controller_spec(controller)->name : ""),
-        .key = recorded_copy(ran->run->key),
+        .key = pl_text_copy(ran->run->key),
         .message = pl_strdup_or_null(ran->outcome->message),
         .outcome = ran->outcome->outcome,
         .after_ns = ran->outcome->after_ns,

@@ -93,18 +93,10 @@ static struct pl_doc *confined(const struct pl_intent *intent, struct pl_doc *ch
     return changed;
 }
 
-static bool capture_merge_is_held(struct pl_node object)
-{
-    int64_t grace = 0;
-    pl_node_int(pl_node_dig(object, "metadata", "deletionGracePeriodSeconds"), &grace);
-    return grace > 0 || pl_node_len(pl_node_dig(object, "metadata", "finalizers")) > 0 ||
-           pl_node_len(pl_node_dig(object, "spec", "finalizers")) > 0;
-}
-
 /* Takes doc; returns NULL when neither finalizers nor a grace period keep it. */
 static struct pl_doc *unless_gone(struct pl_doc *doc)
 {
-    if (!pl_meta_is_deleting(pl_doc_root(doc)) || capture_merge_is_held(pl_doc_root(doc)))
+    if (!pl_meta_is_deleting(pl_doc_root(doc)) || pl_meta_is_held(pl_doc_root(doc)))
         return doc;
     pl_doc_unref(doc);
     return NULL;

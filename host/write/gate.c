@@ -252,15 +252,12 @@ static void on_refreshed(void *arg, const struct pl_answer *answer)
 
 static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
 {
+    int64_t left_ns;
+    int rc = pl_site_time_left(op->gate->site, op->w.deadline_ns, &left_ns, err);
     *timeout_ns = op->w.timeout_ns;
-    if (op->w.deadline_ns == 0)
-        return 0;
-    int64_t left_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
-    if (*timeout_ns == 0 || left_ns < *timeout_ns)
+    if (left_ns != 0 && (*timeout_ns == 0 || left_ns < *timeout_ns))
         *timeout_ns = left_ns;
-    if (left_ns <= 0)
-        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
-    return 0;
+    return rc;
 }
 
 static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on_answer)

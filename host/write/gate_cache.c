@@ -190,17 +190,6 @@ static void gone_with(void *arg, struct pl_informer *informer)
     pl_informer_write_through(informer, through->object, true);
 }
 
-/* Finalizers (a namespace has its own) or a grace period keep an object that is being deleted.
- * Without them it is gone, even if the answer is a write's: the write took the last finalizer. */
-static bool gate_cache_is_held(struct pl_node root)
-{
-    struct pl_node meta = pl_node_getz(root, "metadata");
-    int64_t grace = 0;
-    pl_node_int(pl_node_getz(meta, "deletionGracePeriodSeconds"), &grace);
-    return grace > 0 || pl_node_len(pl_node_getz(meta, "finalizers")) > 0 ||
-           pl_node_len(pl_node_dig(root, "spec", "finalizers")) > 0;
-}
-
 /* A delete is answered with the object if it still exists, else with the object or with a Status
  * that may have its uid. */
 static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
@@ -212,7 +201,7 @@ static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
         struct pl_slice uid = pl_node_str(pl_node_dig(root, "details", "uid"), &scratch);
         pl_gate_through_gone(op, uid.len > 0 ? uid : op->w.uid);
     } else {
-        bool left = pl_meta_is_deleting(root) && gate_cache_is_held(root);
+        bool left = pl_meta_is_deleting(root) && pl_meta_is_held(root);
         gate_cache_each(op, left ? write_through : gone_with, &through);
     }
 }
@@ -223,7 +212,7 @@ static void through_collection(struct pl_gate_op *op, struct pl_doc *answer)
          pl_iter_next(&it);) {
         struct pl_doc *object = pl_doc_from_node(it.value, NULL);
         struct through through = {.op = op, .object = object};
-        bool left = pl_meta_is_deleting(it.value) && gate_cache_is_held(it.value);
+        bool left = pl_meta_is_deleting(it.value) && pl_meta_is_held(it.value);
         gate_cache_each(op, left ? write_through : gone_with, &through);
         pl_doc_unref(object);
     }
@@ -240,7 +229,7 @@ void pl_gate_through(struct pl_gate_op *op, struct pl_doc *answer)
         through_delete(op, answer);
     else if (pl_meta_uid(root, &scratch).len > 0)
         gate_cache_each(
-            op, pl_meta_is_deleting(root) && !gate_cache_is_held(root) ? gone_with : write_through,
+            op, pl_meta_is_deleting(root) && !pl_meta_is_held(root) ? gone_with : write_through,
             &through);
 }
 

@@ -2,6 +2,7 @@
 #include "lua/origin.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "lua/script.h"
 #include "support/test.h"
 
@@ -46,7 +47,7 @@ static int reads(struct pl_origin *origin, const char *reader, const char *path)
 static struct pl_origin *load(void)
 {
     struct pl_origin *origin = pl_origin_create();
-    pl_script_free(pl_origin_find(origin, ".", NULL));
+    pl_texts_free(pl_origin_find(origin, ".", NULL));
     CHECK_INT(reads(origin, NULL, "./a.lua"), 0);
     CHECK_INT(reads(origin, NULL, "./b.lua"), 0);
     CHECK_INT(reads(origin, "./a.lua", "./word.lua"), 0);
@@ -79,7 +80,7 @@ TEST(a_generation_reads_each_file_once)
     char **files = pl_origin_find(origin, ".", NULL);
     CHECK_STR(files[2], "./word.lua");
     CHECK(files[3] == NULL);
-    pl_script_free(files);
+    pl_texts_free(files);
     unlink("c.lua");
     pl_origin_unref(origin);
     leave_folder();

@@ -1,0 +1,33 @@
+/* Small questions about texts, copies of them, and lists that end with NULL. Any thread. */
+#pragma once
+
+#include "base/slice.h"
+
+static inline bool pl_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool pl_is_alnum(char c)
+{
+    return pl_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool pl_is_lower_or_digit(char c)
+{
+    return pl_is_digit(c) || (c >= 'a' && c <= 'z');
+}
+
+/* NULL equals NULL alone. */
+bool pl_text_eq(const char *a, const char *b);
+/* For qsort and bsearch over an array of `char *`: the order of strcmp. */
+int pl_text_order(const void *a, const void *b);
+/* Owned: free with pl_free. An empty slice gives "". */
+char *pl_text_copy(struct pl_slice text);
+/* Overwrites a secret before it is freed. Accepts NULL. */
+void pl_text_wipe(char *text);
+
+/* NULL-terminated lists; NULL is the empty one. */
+bool pl_texts_has(char *const *texts, struct pl_slice text);
+/* Frees the texts and the list. */
+void pl_texts_free(char **texts);
