@@ -79,8 +79,3 @@ int pl_api_reach(struct pl_api *api, const struct pl_tree *client, struct pl_api
     return by_service(api, pl_tree_getz(client, "service"), out, err);
 }
 
-void pl_api_reach_deinit(struct pl_api_reach *reach)
-{
-    pl_free(reach->url);
-    pl_free(reach->server_name);
-}

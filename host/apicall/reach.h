@@ -12,4 +12,3 @@ struct pl_api_reach {
 /* EINVAL, ENOTFOUND or EUNSUPPORTED with what is wrong; `out` is empty then. */
 int pl_api_reach(struct pl_api *api, const struct pl_tree *client, struct pl_api_reach *out,
                  struct pl_err *err);
-void pl_api_reach_deinit(struct pl_api_reach *reach);

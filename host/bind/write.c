@@ -42,7 +42,7 @@ static struct pl_slice write_text(lua_State *L, const char *name)
     return pl_member_text(L, 1, name);
 }
 
-static bool flag(lua_State *L, const char *name)
+static bool write_flag(lua_State *L, const char *name)
 {
     return pl_member_flag(L, 1, name);
 }
@@ -238,11 +238,11 @@ static void set_target(lua_State *L, struct pl_state *s, struct pl_lop *op)
 static void set_options(lua_State *L, struct pl_lop *op)
 {
     struct pl_write *write = &op->in.write;
-    write->adopt = flag(L, "adopt");
-    write->force_write = flag(L, "force_write");
-    write->live = flag(L, "live");
-    write->dry_run = flag(L, "dry_run");
-    write->force = flag(L, "force");
+    write->adopt = write_flag(L, "adopt");
+    write->force_write = write_flag(L, "force_write");
+    write->live = write_flag(L, "live");
+    write->dry_run = write_flag(L, "dry_run");
+    write->force = write_flag(L, "force");
     write->field_manager = pl_lop_text(op, write_text(L, "field_manager"));
     write->field_validation = pl_lop_text(op, write_text(L, "field_validation"));
     write->propagation = pl_lop_text(op, write_text(L, "propagation"));
@@ -305,7 +305,7 @@ static int write_object(lua_State *L)
     };
     set_target(L, s, op);
     set_options(L, op);
-    if (flag(L, "exec") && body != NULL)
+    if (write_flag(L, "exec") && body != NULL)
         set_exec(L, op);
     return pl_co_wait(L, s, op);
 }

@@ -81,11 +81,6 @@ void pl_cluster_stop(struct pl_cluster *cluster)
         pl_cluster_stop(PL_CONTAINER_OF(link, struct pl_cluster, of_home));
 }
 
-const char *pl_cluster_name(const struct pl_cluster *cluster)
-{
-    return cluster->name;
-}
-
 void pl_cluster_set_tracer(struct pl_cluster *cluster, struct pl_tracer *tracer)
 {
     cluster->tracer = tracer;

@@ -36,8 +36,6 @@ struct pl_site *pl_cluster_site(struct pl_cluster *cluster);
 struct pl_informers *pl_cluster_informers(struct pl_cluster *cluster);
 struct pl_gate *pl_cluster_gate(struct pl_cluster *cluster);
 struct pl_recorder *pl_cluster_recorder(struct pl_cluster *cluster);
-/* NULL: the host's own. */
-const char *pl_cluster_name(const struct pl_cluster *cluster);
 /* The other clusters that scripts name (cluster/remotes.h); NULL: none. Borrowed. */
 struct pl_remotes;
 void pl_cluster_set_remotes(struct pl_cluster *home, struct pl_remotes *remotes);

@@ -22,7 +22,7 @@
 
 /* ---- declarations ---- */
 
-static bool flag(lua_State *L, const char *name)
+static bool hook_flag(lua_State *L, const char *name)
 {
     pl_declare_get(L, name);
     bool value = lua_toboolean(L, -1);
@@ -66,7 +66,7 @@ static void read_kinds(lua_State *L, struct pl_hook_spec *hook)
         copy_text(kind->kind.kind, sizeof kind->kind.kind, pl_declare_text(L, "kind"));
         kind->name = pl_strdup_or_null(pl_declare_text(L, "name"));
         kind->path = pl_strdup_or_null(pl_declare_text(L, "path"));
-        kind->exact = flag(L, "exact");
+        kind->exact = hook_flag(L, "exact");
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -105,9 +105,9 @@ void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
         hook->object_selector = pl_strdup_or_null(pl_declare_text(L, "object_selector"));
         hook->namespace_selector = pl_strdup_or_null(pl_declare_text(L, "namespace_selector"));
         read_conditions(L, hook);
-        hook->ignore = flag(L, "ignore");
-        hook->on_dry_run = flag(L, "on_dry_run");
-        hook->if_needed = flag(L, "if_needed");
+        hook->ignore = hook_flag(L, "ignore");
+        hook->on_dry_run = hook_flag(L, "on_dry_run");
+        hook->if_needed = hook_flag(L, "if_needed");
         hook->timeout_s = whole(L, "timeout");
     }
     lua_pop(L, 1);

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "control/hook_call.h"
-#include "write/capture.h"
 #include "kube/exec.h"
 #include "kube/status.h"
 #include "lane/effects.h"

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "lane/lane.h"
 #include "lua/script.h"
 #include "value/build.h"
@@ -52,7 +53,7 @@ static void visit(void *arg, const char *path, bool is_folder)
         char **files = pl_origin_find(writing->origin, path, &err);
         pl_build_keyz(b, "scripts");
         build_list(b, files);
-        pl_script_free(files);
+        pl_texts_free(files);
     } else if (pl_origin_is_file(writing->origin, NULL, path) &&
                pl_origin_read(writing->origin, NULL, path, &text, NULL, &err) == 0) {
         build_text(b, pl_buf_slice(&text));
@@ -114,7 +115,7 @@ static void read_file(struct pl_origin *origin, struct pl_node file)
         size_t count;
         char **files = copy_list(scripts, &count);
         pl_origin_add_scripts(origin, path, files);
-        pl_script_free(files);
+        pl_texts_free(files);
     } else if (!pl_node_is_missing(text)) {
         pl_origin_add_common(origin, path, pl_node_str(text, &scratch));
     } else if (!pl_node_is_missing(coded) &&
@@ -152,6 +153,6 @@ int pl_scripts_read(struct pl_scripts *out, struct pl_slice json, struct pl_err 
 void pl_scripts_deinit(struct pl_scripts *scripts)
 {
     pl_origin_unref(scripts->origin);
-    pl_script_free(scripts->paths);
+    pl_texts_free(scripts->paths);
     pl_doc_unref(scripts->config);
 }

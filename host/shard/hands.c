@@ -62,7 +62,6 @@ static void follow_leases(struct pl_membership *m)
     for (unsigned i = 0; i < m->count; i++)
         if (pl_shard_set_has(&come, i))
             m->hands[i].came_ns = pl_membership_now(m);
-    m->moves += pl_shard_set_count(&come);
     pl_shards_set(m->o.shards, &come, PL_SHARD_COMING);
 }
 

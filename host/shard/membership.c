@@ -51,11 +51,6 @@ bool pl_membership_may_write(const struct pl_membership *m)
     return pl_membership_is_member(m) && pl_membership_now(m) < m->deadline_ns;
 }
 
-bool pl_membership_is_idle(const struct pl_membership *m)
-{
-    return m->asks == 0;
-}
-
 const char *pl_membership_id(const struct pl_membership *m)
 {
     return m->me != NULL ? m->me->id : "";
@@ -66,11 +61,6 @@ const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int6
     const struct pl_hand *hand = &m->hands[i];
     *for_ns = hand->there ? pl_membership_now(m) - hand->since_ns : 0;
     return hand->holder != NULL ? hand->holder->id : "";
-}
-
-uint64_t pl_membership_moves(const struct pl_membership *m)
-{
-    return m->moves;
 }
 
 const char *pl_membership_stranger(const struct pl_membership *m)

@@ -104,12 +104,9 @@ void pl_membership_synced(struct pl_membership *m);
 /* Reads the clock afresh: it is a member, before its deadline. */
 bool pl_membership_may_write(const struct pl_membership *m);
 bool pl_membership_is_member(const struct pl_membership *m); /* joined and not lost; or leaving */
-bool pl_membership_is_idle(const struct pl_membership *m);   /* no request is under way */
 const char *pl_membership_id(const struct pl_membership *m);
 /* Who has shard i in the eyes of this member; "": nobody. for_ns: since that was first seen. */
 const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int64_t *for_ns);
-/* Shards that came to this replica so far. */
-uint64_t pl_membership_moves(const struct pl_membership *m);
 /* A deployment without shards that holds the name; NULL: none does. */
 const char *pl_membership_stranger(const struct pl_membership *m);
 

@@ -80,7 +80,6 @@ struct pl_membership {
     size_t asks;
     int64_t step_ns; /* boot: when something happens by itself */
     struct pl_timer step, limit;
-    uint64_t moves;
     bool forced, told_left;
     void (*on_left)(void *arg);
     void *left_arg;

@@ -260,15 +260,6 @@ void pl_percent(struct pl_api_faults *f, const struct pl_spot *at, const struct 
                      "(e.g. '1%%',  or '93%%', regex used for validation is '[0-9]+%%')");
 }
 
-void pl_absolute(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                 const char *arg)
-{
-    struct pl_slice text = pl_tree_text(value);
-    UNUSED_ARG;
-    if (value != NULL && (text.len == 0 || text.ptr[0] != '/'))
-        pl_bad_value(f, at, value, "must be an absolute path");
-}
-
 void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const char *arg)
 {

@@ -85,7 +85,6 @@ pl_check pl_requirement;
 pl_check pl_unique;      /* a list; arg: the member that differs, "" for the elements */
 pl_check pl_natural_all; /* a map of quantities */
 pl_check pl_percent;     /* a number from 0 on or a percentage */
-pl_check pl_absolute;    /* a path that begins with / */
 
 /* ---- tables ---- */
 

@@ -286,15 +286,6 @@ bool pl_wire_is_behind(const struct pl_wire *wire)
     return false;
 }
 
-void pl_wire_drop_watches(struct pl_wire *wire)
-{
-    PL_LIST_FOR (link, &wire->calls) {
-        struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
-        if (pl_wire_is_watch(call))
-            pl_wire_lose(call);
-    }
-}
-
 void pl_wire_expire_watches(struct pl_wire *wire, const char *resource)
 {
     static const char expired[] =

@@ -51,8 +51,6 @@ void pl_wire_look(struct pl_wire *wire);
 size_t pl_wire_open(const struct pl_wire *wire);
 /* Events that a watch has and its host has not, and that are not held. */
 bool pl_wire_is_behind(const struct pl_wire *wire);
-/* Every open watch ends, as when its connection is lost. */
-void pl_wire_drop_watches(struct pl_wire *wire);
 /* Every open watch of the resource ends with the error that its version is too old, in place of the
  * events that its host has not had. */
 void pl_wire_expire_watches(struct pl_wire *wire, const char *resource);

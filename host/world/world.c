@@ -30,11 +30,6 @@ int64_t pl_world_now(const struct pl_world *world)
     return pl_clock_wall(&world->clock);
 }
 
-const struct pl_clock *pl_world_clock(const struct pl_world *world)
-{
-    return &world->clock;
-}
-
 /* ---- webhooks ---- */
 
 static struct host *world_find(const struct pl_world *world, const char *name)

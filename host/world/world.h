@@ -33,7 +33,6 @@ void pl_world_destroy(struct pl_world *world);
 /* ---- time ---- */
 
 int64_t pl_world_now(const struct pl_world *world); /* wall, ns */
-const struct pl_clock *pl_world_clock(const struct pl_world *world);
 /* Does one thing, which may be that the clock goes on to the next timer; false: there is nothing
  * to come at all. */
 bool pl_world_step(struct pl_world *world);

@@ -1,0 +1,56 @@
+-- Names of static functions: one that three files have says nothing in a backtrace, so each of them
+-- takes its file's word (history_find), or the function is the same and becomes one.
+--
+--   luajit scripts/names.lua < list-of-files
+--
+-- Complaints are FILE:LINE: TEXT; then it exits with 1. Inline functions of headers do not count.
+
+local MOST = 2 -- files that may share a name
+
+-- A definition begins at the line's begin, and a line "{" follows its parameters.
+local function each_static(text, visit)
+  local at = 1
+  while true do
+    local from, to, head = text:find("\nstatic ([^;{}=]-)\n{", at)
+    if not from then
+      return
+    end
+    local name = head:match("([%a_][%w_]*)%(")
+    if name and not head:find("^inline ") then
+      local _, line = text:sub(1, from):gsub("\n", "")
+      visit(name, line + 1)
+    end
+    at = to
+  end
+end
+
+local places, names = {}, {}
+for file in io.lines() do
+  local handle = assert(io.open(file))
+  local text = handle:read("*a")
+  handle:close()
+  local seen = {}
+  each_static(text, function(name, line)
+    if seen[name] then
+      return
+    end
+    seen[name] = true
+    if not places[name] then
+      places[name] = {}
+      names[#names + 1] = name
+    end
+    table.insert(places[name], file .. ":" .. line)
+  end)
+end
+
+local bad = false
+table.sort(names)
+for _, name in ipairs(names) do
+  if #places[name] > MOST then
+    bad = true
+    for _, place in ipairs(places[name]) do
+      io.stderr:write(("%s: static %s is a name in %d files\n"):format(place, name, #places[name]))
+    end
+  end
+end
+os.exit(bad and 1 or 0)
