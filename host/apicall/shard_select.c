@@ -71,7 +71,7 @@ static int shard_select_add_path(struct reader *r, const struct pl_cel_expr *e, 
     return 0;
 }
 
-static int read_key(struct reader *r, const struct pl_cel_expr *e, const char **key)
+static int shard_select_read_key(struct reader *r, const struct pl_cel_expr *e, const char **key)
 {
     struct pl_buf path = PL_BUF_INIT;
     int code = shard_select_add_path(r, e, &path);
@@ -168,7 +168,8 @@ static int read_range(struct reader *r, const struct pl_cel_expr *e)
     unsigned __int128 start, end;
     if (count != 3)
         return shard_select_fail(r, "shardRange() requires exactly 3 arguments, got %zu", count);
-    if (read_key(r, args[0], &key) != 0 || read_bound(r, args[1], "hexStart", &start) != 0 ||
+    if (shard_select_read_key(r, args[0], &key) != 0 ||
+        read_bound(r, args[1], "hexStart", &start) != 0 ||
         read_bound(r, args[2], "hexEnd", &end) != 0)
         return -1;
     struct pl_slice from = args[1]->constant.s, to = args[2]->constant.s;

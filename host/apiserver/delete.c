@@ -66,7 +66,7 @@ static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
     return tree;
 }
 
-static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
+static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
 {
     *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
                                               .dry_run = ctx->request.dry_run,
@@ -308,7 +308,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     struct pl_doc *left;
     bool gone;
-    if (read_options(ctx, &options) != 0)
+    if (delete_read_options(ctx, &options) != 0)
         return -1;
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
@@ -416,7 +416,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     struct pl_api_delete_options options;
     struct pl_api_select select;
     struct many many = {.count = 0};
-    if (read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
+    if (delete_read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
     delete_choose(&many, ctx, &select);
     int code = pl_api_convert_nodes(ctx, many.nodes, many.count);

@@ -44,7 +44,8 @@ static void on_close(void *arg)
     destroy(arg);
 }
 
-static void say(struct session *session, enum pl_ws_type type, int channel, struct pl_slice text)
+static void exec_say(struct session *session, enum pl_ws_type type, int channel,
+                     struct pl_slice text)
 {
     struct pl_buf frame = PL_BUF_INIT;
     pl_ws_write(&frame, type, channel, text, NULL);
@@ -58,8 +59,8 @@ static void print(struct session *session, enum channel channel, const char *mem
     struct pl_slice text =
         pl_node_str(pl_node_getz(pl_doc_root(session->answer), member), &scratch);
     for (size_t at = 0; at < text.len; at += PIECE)
-        say(session, PL_WS_BINARY, channel,
-            pl_slice(text.ptr + at, text.len - at < PIECE ? text.len - at : PIECE));
+        exec_say(session, PL_WS_BINARY, channel,
+                 pl_slice(text.ptr + at, text.len - at < PIECE ? text.len - at : PIECE));
 }
 
 static void tell_status(struct session *session)
@@ -77,17 +78,17 @@ static void tell_status(struct session *session)
             "\",\"reason\":\"NonZeroExitCode\",\"details\":{\"causes\":[{\"reason\":"
             "\"ExitCode\",\"message\":\"%" PRId64 "\"}]}}",
             code, code);
-    say(session, PL_WS_BINARY, STATUS, pl_buf_slice(&text));
+    exec_say(session, PL_WS_BINARY, STATUS, pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
 
 /* The command ends, and the session with it. */
-static void finish(struct session *session)
+static void exec_finish(struct session *session)
 {
     static const char normal[] = {3, (char)0xe8}; /* 1000 */
     print(session, STDERR, "stderr");
     tell_status(session);
-    say(session, PL_WS_CLOSE, -1, pl_slice(normal, sizeof normal));
+    exec_say(session, PL_WS_CLOSE, -1, pl_slice(normal, sizeof normal));
     session->over = true;
 }
 
@@ -103,21 +104,21 @@ static int on_message(struct session *session, struct pl_slice message)
         session->echoed += text.len;
         if (session->echoed > MAX_ECHO)
             return PL_ELIMIT;
-        say(session, PL_WS_BINARY, STDOUT, text);
+        exec_say(session, PL_WS_BINARY, STDOUT, text);
     } else if (channel == CLOSING && text.len == 1 && text.ptr[0] == STDIN && session->echo) {
-        finish(session);
+        exec_finish(session);
         return PL_ECLOSED;
     }
     return 0;
 }
 
-static int tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
+static int exec_tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
 {
     struct session *session = arg;
     if (type == PL_WS_CLOSE)
         return PL_ECLOSED;
     if (type == PL_WS_PING)
-        say(session, PL_WS_PONG, -1, payload);
+        exec_say(session, PL_WS_PONG, -1, payload);
     return type == PL_WS_BINARY || type == PL_WS_TEXT ? on_message(session, payload) : 0;
 }
 
@@ -125,7 +126,7 @@ static void on_bytes(void *arg, struct pl_slice bytes)
 {
     struct session *session = arg;
     struct pl_api_responder responder = session->responder;
-    if (pl_ws_feed(&session->reader, bytes, tell, session, NULL) == 0)
+    if (pl_ws_feed(&session->reader, bytes, exec_tell, session, NULL) == 0)
         return;
     destroy(session);
     responder.ops->end(responder.self);
@@ -192,7 +193,7 @@ static void begin(struct pl_api_ctx *ctx, struct pl_doc *answer, const char *pro
     print(session, STDOUT, "stdout");
     if (session->echo)
         return;
-    finish(session);
+    exec_finish(session);
     destroy(session);
     responder.ops->end(responder.self);
 }

@@ -126,7 +126,7 @@ struct headers {
     size_t count;
 };
 
-static void add_header(struct headers *headers, const char *name, const char *value)
+static void openapi_add_header(struct headers *headers, const char *name, const char *value)
 {
     headers->list[headers->count++] = (struct pl_http_header){name, value};
 }
@@ -139,8 +139,8 @@ static void openapi_reply(struct pl_api_ctx *ctx, int code, const struct headers
 
 static void add_etag(struct pl_api_ctx *ctx, struct headers *headers, struct pl_slice hash)
 {
-    add_header(headers, "Etag", pl_arena_f(&ctx->arena, "\"%.*s\"", PL_FMT(hash)).ptr);
-    add_header(headers, "Vary", "Accept");
+    openapi_add_header(headers, "Etag", pl_arena_f(&ctx->arena, "\"%.*s\"", PL_FMT(hash)).ptr);
+    openapi_add_header(headers, "Vary", "Accept");
 }
 
 /* Has the client this document? Then it is told so. */
@@ -161,7 +161,7 @@ static void answer_document(struct pl_api_ctx *ctx, struct headers *headers, str
         return;
     struct pl_buf out = PL_BUF_INIT;
     struct pl_tree *root = openapi_make(ctx, base);
-    add_header(headers, "Content-Type", protobuf ? V2_PROTOBUF : "application/json");
+    openapi_add_header(headers, "Content-Type", protobuf ? V2_PROTOBUF : "application/json");
     if (protobuf)
         pl_swagger_write(&out, root);
     else
@@ -237,7 +237,7 @@ static int answer_version(struct pl_api_ctx *ctx, struct pl_slice base)
     bool is_same = pl_slice_eq(pl_buf_slice(&asked), hash);
     pl_buf_deinit(&asked);
     if (has_hash && !is_same) {
-        add_header(
+        openapi_add_header(
             &headers, "Location",
             pl_arena_f(&ctx->arena, V3_PREFIX "%.*s?hash=%.*s", PL_FMT(base), PL_FMT(hash)).ptr);
         openapi_reply(ctx, 301, &headers, pl_slice("", 0));
@@ -245,8 +245,8 @@ static int answer_version(struct pl_api_ctx *ctx, struct pl_slice base)
     }
     if (has_hash) {
         int64_t now = pl_clock_wall(ctx->api->timers->clock);
-        add_header(&headers, "Cache-Control", "public, immutable");
-        add_header(&headers, "Expires", http_date(ctx, now + YEAR_S * PL_SECOND));
+        openapi_add_header(&headers, "Cache-Control", "public, immutable");
+        openapi_add_header(&headers, "Expires", http_date(ctx, now + YEAR_S * PL_SECOND));
     }
     answer_document(ctx, &headers, hash, &base, false);
     return 0;

@@ -412,7 +412,7 @@ static void read_option(lua_State *L, struct pl_state *s, const char *name,
 }
 
 /* One pass over the table: few of the many possible options are present. */
-static struct list_options read_options(lua_State *L, struct pl_state *s, int options)
+static struct list_options read_read_options(lua_State *L, struct pl_state *s, int options)
 {
     struct list_options out = {.live = false};
     lua_pushnil(L);
@@ -541,7 +541,7 @@ static int list_or_batch(lua_State *L, bool each)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     luaL_checkstack(L, 20, NULL);
-    struct list_options options = read_options(L, s, 2);
+    struct list_options options = read_read_options(L, s, 2);
     struct pl_filter filter = options.filter;
     struct pl_wanted wanted = {
         .ns = filter.ns, .cluster = options.cluster, .metadata_only = options.metadata_only};

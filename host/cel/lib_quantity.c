@@ -28,7 +28,7 @@ static void read_digit(struct reader *r, char c, bool is_fraction)
     r->is_wrong |= r->digits > MOST;
 }
 
-static void read_number(struct reader *r)
+static void lib_quantity_read_number(struct reader *r)
 {
     size_t digits = 0;
     bool is_fraction = false;
@@ -92,7 +92,7 @@ static bool lib_quantity_parse(struct pl_slice text, __int128 *nano)
 {
     struct reader r = {.text = text};
     int ten, kilo;
-    read_number(&r);
+    lib_quantity_read_number(&r);
     if (r.is_wrong || !read_suffix(&r, &ten, &kilo))
         return false;
     __int128 value = r.digits;

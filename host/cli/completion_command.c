@@ -18,7 +18,7 @@
 
 static const struct pl_flag table[] = {PL_ADMIN_FLAGS};
 
-static void give_up(int signum)
+static void completion_give_up(int signum)
 {
     PL_UNUSED(signum);
     _exit(0);
@@ -27,7 +27,7 @@ static void give_up(int signum)
 static void limit_time(void)
 {
     const struct itimerval limit = {.it_value = {.tv_usec = LIMIT_US}};
-    signal(SIGALRM, give_up);
+    signal(SIGALRM, completion_give_up);
     setitimer(ITIMER_REAL, &limit, NULL);
 }
 

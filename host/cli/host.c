@@ -474,7 +474,7 @@ static void host_prepare(struct host *host)
     host->http = pl_http_client_create(host->loop);
 }
 
-static int complain(const struct pl_err *err)
+static int host_complain(const struct pl_err *err)
 {
     fprintf(stderr, "perilune: %s\n", err->message);
     return PL_EXIT_FAILURE;
@@ -494,7 +494,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     struct host host = {.options = options};
     pl_leave_on_signals(PL_EXIT_OK);
     if (open_record(&host, &err) != 0)
-        return complain(&err);
+        return host_complain(&err);
     host.metrics = pl_metrics_create();
     host.memos = pl_memos_create();
     host.dog = pl_watchdog_create();
@@ -507,7 +507,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     if (!loaded) {
         host.exit_code = PL_EXIT_FAILURE;
     } else if (run_host(&host, hooks, &err) != 0) {
-        host.exit_code = complain(&err);
+        host.exit_code = host_complain(&err);
     }
     tear_down(&host);
     if (atomic_load(&host.stuck) == 0) { /* else a script's thread may still add to it */

@@ -132,7 +132,7 @@ static void remote_copy(char *out, size_t size, struct pl_node question, const c
     snprintf(out, size, "%.*s", PL_FMT(value));
 }
 
-static int verb_of(struct pl_node question, enum pl_verb *verb, struct pl_err *err)
+static int remote_verb_of(struct pl_node question, enum pl_verb *verb, struct pl_err *err)
 {
     struct pl_scratch scratch;
     struct pl_slice name = remote_text(question, "verb", &scratch);
@@ -185,7 +185,7 @@ int pl_remote_ask(struct pl_remote *remote, struct pl_node question, struct pl_b
         return wait_for(remote, &call, answer, err);
     }
     call.raw_path = pl_slice(NULL, 0);
-    if (verb_of(question, &call.verb, err) != 0)
+    if (remote_verb_of(question, &call.verb, err) != 0)
         return err->code;
     fill_resource(&resource, question);
     struct pl_node body = pl_node_getz(question, "body");

@@ -30,7 +30,7 @@ static X509 *read_cert(const char *pem, size_t i)
     return cert;
 }
 
-static EVP_PKEY *read_key(const char *pem)
+static EVP_PKEY *authority_read_key(const char *pem)
 {
     BIO *bio = BIO_new_mem_buf(pem, -1);
     EVP_PKEY *key =
@@ -88,7 +88,7 @@ bool pl_certificate_validity(const char *pem, struct pl_validity *out)
 bool pl_certificate_has_key(const char *pem, const char *key_pem)
 {
     X509 *cert = read_cert(pem, 0);
-    EVP_PKEY *key = read_key(key_pem);
+    EVP_PKEY *key = authority_read_key(key_pem);
     bool same = cert != NULL && key != NULL && X509_check_private_key(cert, key) == 1;
     X509_free(cert);
     EVP_PKEY_free(key);
@@ -185,7 +185,7 @@ int pl_authority_issue(const char *ca_pem, const char *ca_key_pem, const char *c
     struct pl_buf list = PL_BUF_INIT;
     int rc = authority_add_names(&list, names, err);
     X509 *ca = rc == 0 ? read_cert(ca_pem, 0) : NULL;
-    EVP_PKEY *ca_key = rc == 0 ? read_key(ca_key_pem) : NULL;
+    EVP_PKEY *ca_key = rc == 0 ? authority_read_key(ca_key_pem) : NULL;
     if (rc == 0 && (ca == NULL || ca_key == NULL || X509_check_private_key(ca, ca_key) != 1))
         rc = pl_err_set(err, PL_EINVAL, "the authority's certificate and key can't be used");
     if (rc == 0)

@@ -12,6 +12,11 @@ static const char *message_text(uint32_t at)
     return pl_packed_kinds()->texts + at;
 }
 
+const char *pl_message_release(void)
+{
+    return message_text(pl_packed_kinds()->version);
+}
+
 struct pl_message pl_message_find(struct pl_slice name)
 {
     const struct pl_packed *all = pl_packed_kinds();

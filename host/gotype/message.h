@@ -56,6 +56,8 @@ struct pl_message_field {
     const char *list_keys, *merge_key, *json_default, *values;
 };
 
+/* "v1.37.0" */
+const char *pl_message_release(void);
 /* By OpenAPI name: "io.k8s.api.core.v1.PodSpec". */
 struct pl_message pl_message_find(struct pl_slice name);
 /* The type of a kind's objects, group "" for core. */

@@ -144,7 +144,7 @@ struct headers {
     size_t count;
 };
 
-static void add_header(struct headers *headers, const char *name, const char *value)
+static void attempt_add_header(struct headers *headers, const char *name, const char *value)
 {
     if (value != NULL && headers->count < MAX_HEADERS)
         headers->at[headers->count++] = (struct pl_http_header){name, value};
@@ -173,26 +173,26 @@ static bool impersonates(const struct pl_buf *more)
 
 static void add_impersonation(struct headers *headers, const struct pl_kubeconfig *config)
 {
-    add_header(headers, "Impersonate-User", config->impersonate_user);
-    add_header(headers, "Impersonate-Uid", config->impersonate_uid);
+    attempt_add_header(headers, "Impersonate-User", config->impersonate_user);
+    attempt_add_header(headers, "Impersonate-Uid", config->impersonate_uid);
     for (size_t i = 0; config->impersonate_groups && config->impersonate_groups[i]; i++)
-        add_header(headers, "Impersonate-Group", config->impersonate_groups[i]);
+        attempt_add_header(headers, "Impersonate-Group", config->impersonate_groups[i]);
 }
 
 static void add_headers(struct headers *headers, const struct pl_attempt *attempt)
 {
     const struct pl_kubeconfig *config = attempt->client->config;
-    add_header(headers, "Accept", attempt->spec.wire->accept);
-    add_header(headers, "User-Agent", attempt->client->user_agent);
-    add_header(headers, "Content-Type", attempt->spec.wire->content_type);
-    add_header(headers, "Authorization", attempt->identity->authorization);
+    attempt_add_header(headers, "Accept", attempt->spec.wire->accept);
+    attempt_add_header(headers, "User-Agent", attempt->client->user_agent);
+    attempt_add_header(headers, "Content-Type", attempt->spec.wire->content_type);
+    attempt_add_header(headers, "Authorization", attempt->identity->authorization);
     const struct pl_buf *more = &attempt->spec.wire->headers;
     if (!impersonates(more))
         add_impersonation(headers, config);
     struct pl_http_header header;
     for (size_t at = 0; next_header(more, &at, &header);)
         if (strcmp(header.name, "accept") != 0 && strcmp(header.name, "content-type") != 0)
-            add_header(headers, header.name, header.value);
+            attempt_add_header(headers, header.name, header.value);
 }
 
 /* Rounded up: a time-out of 0 ms would mean none. */

@@ -204,7 +204,7 @@ static int on_message(struct pl_exec *exec, struct pl_slice message)
     }
 }
 
-static int tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
+static int exec_tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
 {
     struct pl_exec *exec = arg;
     switch (type) {
@@ -230,7 +230,7 @@ static int tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
 int pl_exec_feed(struct pl_exec *exec, struct pl_slice bytes, struct pl_err *err)
 {
     exec->err = err;
-    int code = pl_ws_feed(&exec->reader, bytes, tell, exec, err);
+    int code = pl_ws_feed(&exec->reader, bytes, exec_tell, exec, err);
     exec->err = NULL;
     return code;
 }

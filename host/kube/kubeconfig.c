@@ -105,7 +105,8 @@ static void set_entry(struct pl_config_entry *entry, const struct files *files, 
 }
 
 /* Finds an entry by its name; entry->list, part and name are set. */
-static bool find_entry(const struct files *files, struct pl_config_entry *entry, const char *name)
+static bool kubeconfig_find_entry(const struct files *files, struct pl_config_entry *entry,
+                                  const char *name)
 {
     snprintf(entry->name, sizeof entry->name, "%s", name);
     for (size_t i = 0; i < files->count; i++) {
@@ -171,7 +172,7 @@ static int read_cluster(const struct files *files, const char *name, struct pl_k
                         struct pl_err *err)
 {
     struct pl_config_entry cluster = {.list = "clusters", .part = "cluster"};
-    if (!find_entry(files, &cluster, name)) {
+    if (!kubeconfig_find_entry(files, &cluster, name)) {
         char message[600];
         snprintf(message, sizeof message, "context \"%.200s\": cluster \"%.200s\" is not in",
                  config->context, name);
@@ -197,7 +198,7 @@ static int read_cluster(const struct files *files, const char *name, struct pl_k
 static char *plugin_config_of(const struct files *files, const char *cluster_name)
 {
     struct pl_config_entry cluster = {.list = "clusters", .part = "cluster"};
-    if (!find_entry(files, &cluster, cluster_name))
+    if (!kubeconfig_find_entry(files, &cluster, cluster_name))
         return NULL;
     struct pl_iter it = pl_iter(pl_node_getz(cluster.node, "extensions"));
     while (pl_iter_next(&it)) {
@@ -218,7 +219,7 @@ static int read_user(const struct files *files, const char *name,
     struct pl_config_entry user = {.list = "users", .part = "user"};
     if (name == NULL)
         return 0;
-    if (find_entry(files, &user, name))
+    if (kubeconfig_find_entry(files, &user, name))
         return pl_config_user(&user, options->environ, config, err);
     char message[600];
     snprintf(message, sizeof message, "context \"%.200s\": user \"%.200s\" is not in",
@@ -234,7 +235,7 @@ static int read_context(const struct files *files, const struct pl_kubeconfig_op
     int code = choose_context(files, options->context, config, err);
     if (code != 0)
         return code;
-    if (!find_entry(files, &context, config->context)) {
+    if (!kubeconfig_find_entry(files, &context, config->context)) {
         char message[300];
         snprintf(message, sizeof message, "context \"%.200s\" is not in", config->context);
         return no_such(files, "contexts", err, message);

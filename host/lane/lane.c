@@ -200,7 +200,7 @@ static void handle(struct pl_lane *lane, struct pl_msg *msg)
     }
 }
 
-static void work(struct pl_lane *lane)
+static void lane_work(struct pl_lane *lane)
 {
     struct pl_list messages;
     pl_list_init(&messages);
@@ -330,7 +330,7 @@ static void *lane_run(void *arg)
         return NULL;
     }
     while (!lane->stop && !atomic_load(&lane->abandoned))
-        work(lane);
+        lane_work(lane);
     if (atomic_load(&lane->abandoned)) {
         end_abandoned(lane);
         return NULL;

@@ -285,7 +285,7 @@ void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct 
     lanes->shown = pl_lane_metrics_add(lanes);
 }
 
-static void give_up(int stuck)
+static void lanes_give_up(int stuck)
 {
     pl_log(PL_LOG_ERROR, "too many lanes are stuck in scripts that can't be interrupted; giving up",
            pl_int("stuck", stuck));
@@ -341,7 +341,7 @@ static void replace_lane(struct pl_lane *lane)
     int stuck = count_stuck(lanes, 1);
     log_stuck(lane, script, run, ask, stuck);
     if (stuck > PL_STUCK_MAX)
-        give_up(stuck);
+        lanes_give_up(stuck);
     pl_list_push(&lanes->abandoned, &lane->io.link);
     if (lanes->loading.on && lanes->lanes[lane->number] == lane) {
         give_up_loading(lane, script);

@@ -240,7 +240,7 @@ static struct pl_slice trim(const char *text, size_t len)
     return pl_slice(text, len);
 }
 
-static void add_header(struct pl_http_call *call, struct pl_slice line)
+static void http_call_add_header(struct pl_http_call *call, struct pl_slice line)
 {
     const char *colon = memchr(line.ptr, ':', line.len);
     if (colon == NULL)
@@ -308,7 +308,7 @@ bool pl_http_call_head(struct pl_http_call *call, struct pl_slice line)
             pl_http_call_fail(call, PL_ELIMIT, "", "the response's headers are over 256 KiB");
             return false;
         }
-        add_header(call, line);
+        http_call_add_header(call, line);
     } else if (call->status >= 200 || (call->status == 101 && call->upgrade != NULL)) {
         respond(call);
     }

@@ -26,7 +26,7 @@ static int http_parse_refuse(struct pl_conn *conn, int status)
     return -1;
 }
 
-static int add_text(struct pl_conn *conn, const char *bytes, size_t len)
+static int http_parse_add_text(struct pl_conn *conn, const char *bytes, size_t len)
 {
     if (conn->head_done)
         return 0; /* trailers are not used */
@@ -49,12 +49,12 @@ static int on_message_begin(llhttp_t *parser)
 
 static int on_url(llhttp_t *parser, const char *bytes, size_t len)
 {
-    return add_text(parser->data, bytes, len);
+    return http_parse_add_text(parser->data, bytes, len);
 }
 
 static int end_text(struct pl_conn *conn)
 {
-    return add_text(conn, "", 1);
+    return http_parse_add_text(conn, "", 1);
 }
 
 static int on_url_complete(llhttp_t *parser)
@@ -87,7 +87,7 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
             (struct pl_exchange_header){.name = (uint32_t)exchange->text.len, .value = 0};
     }
     size_t at = exchange->text.len;
-    int rc = add_text(conn, bytes, len);
+    int rc = http_parse_add_text(conn, bytes, len);
     for (; at < exchange->text.len; at++) {
         char *c = &exchange->text.ptr[at];
         if (*c >= 'A' && *c <= 'Z')
@@ -117,7 +117,7 @@ static int on_header_field_complete(llhttp_t *parser)
 
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
 {
-    return add_text(parser->data, bytes, len);
+    return http_parse_add_text(parser->data, bytes, len);
 }
 
 static int on_header_value_complete(llhttp_t *parser)

@@ -45,7 +45,7 @@ struct pl_http_upgrade {
     struct pl_task task; /* goes on reading, and writes what was added */
 };
 
-static void work(struct pl_http_upgrade *upgrade);
+static void http_upgrade_work(struct pl_http_upgrade *upgrade);
 
 /* ---- the end ---- */
 
@@ -214,17 +214,17 @@ static void write_pieces(struct pl_http_upgrade *upgrade)
 
 static void on_task(struct pl_task *task)
 {
-    work(PL_CONTAINER_OF(task, struct pl_http_upgrade, task));
+    http_upgrade_work(PL_CONTAINER_OF(task, struct pl_http_upgrade, task));
 }
 
 static void on_poll_cb(uv_poll_t *poll, int status, int events)
 {
     struct pl_http_upgrade *upgrade = PL_CONTAINER_OF(poll, struct pl_http_upgrade, poll);
     PL_UNUSED(status), PL_UNUSED(events); /* reading tells what is wrong */
-    work(upgrade);
+    http_upgrade_work(upgrade);
 }
 
-static void work(struct pl_http_upgrade *upgrade)
+static void http_upgrade_work(struct pl_http_upgrade *upgrade)
 {
     if (upgrade->over || upgrade->loop == NULL)
         return;

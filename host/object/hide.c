@@ -25,7 +25,7 @@ void pl_hide_text(struct pl_build *b, struct pl_slice text, const struct pl_secr
     pl_free(masked);
 }
 
-static bool is_secret(struct pl_node node)
+static bool hide_is_secret(struct pl_node node)
 {
     return pl_node_str_eq(pl_node_getz(node, "kind"), pl_slice_z("Secret")) &&
            pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
@@ -34,7 +34,7 @@ static bool is_secret(struct pl_node node)
 static void hide_members(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
                          bool all)
 {
-    bool secret = is_secret(node);
+    bool secret = hide_is_secret(node);
     struct pl_iter it = pl_iter(node);
     pl_build_object(b);
     while (pl_iter_next(&it)) {

@@ -292,7 +292,7 @@ static struct pl_slice last_word(const struct patcher *p, struct pointer pointer
     return p->words[pointer.first + pointer.count - 1];
 }
 
-static int find_entry(struct patcher *p, struct pointer pointer, struct entry **found)
+static int patch_json_find_entry(struct patcher *p, struct pointer pointer, struct entry **found)
 {
     size_t at = 0;
     *found = &p->root;
@@ -382,7 +382,7 @@ static int apply_move(struct patcher *p, struct pointer from, struct pointer pat
         return pl_err_set(p->err, PL_EINVAL, "a value cannot be moved into itself");
     if (from.count == 0 && path.count == 0)
         return 0;
-    int rc = find_entry(p, from, &found);
+    int rc = patch_json_find_entry(p, from, &found);
     if (rc == 0)
         rc = patch_json_take(p, from, &value);
     if (rc != 0) {
@@ -395,7 +395,7 @@ static int apply_move(struct patcher *p, struct pointer from, struct pointer pat
 static int apply_copy(struct patcher *p, struct pointer from, struct pointer path)
 {
     struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
-    int rc = find_entry(p, from, &found);
+    int rc = patch_json_find_entry(p, from, &found);
     if (rc == 0)
         rc = patch_json_copy(p, found, &value);
     if (rc != 0) {
@@ -434,7 +434,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
         if (rc != 0 || (parent->type == PL_OBJECT && at == parent->count))
             return rc;
     }
-    int rc = find_entry(p, path, &found);
+    int rc = patch_json_find_entry(p, path, &found);
     if (rc == 0)
         rc = equals(p, found, value, &equal);
     return rc != 0 || equal ? rc : pl_err_set(p->err, PL_EINVAL, "the value is another one");
@@ -443,7 +443,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
 static int apply_replace(struct patcher *p, struct pointer path, struct pl_node value)
 {
     struct entry *found = &p->root;
-    int rc = find_entry(p, path, &found);
+    int rc = patch_json_find_entry(p, path, &found);
     if (rc == 0)
         replace_entry(found, untouched(value));
     return rc;

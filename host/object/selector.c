@@ -217,7 +217,7 @@ bool pl_selector_is_empty(const struct pl_selector *selector)
     return selector->count == 0;
 }
 
-static void add_text(const struct pl_requirement *item, struct pl_buf *out)
+static void selector_add_text(const struct pl_requirement *item, struct pl_buf *out)
 {
     static const char *const texts[] = {
         [PL_OP_EQUALS] = "=",    [PL_OP_DOUBLE_EQUALS] = "==", [PL_OP_NOT_EQUALS] = "!=",
@@ -242,6 +242,6 @@ void pl_selector_text(const struct pl_selector *selector, struct pl_buf *out)
     for (size_t i = 0; i < selector->count; i++) {
         if (i != 0)
             pl_buf_add_char(out, ',');
-        add_text(&selector->items[i], out);
+        selector_add_text(&selector->items[i], out);
     }
 }

@@ -79,7 +79,7 @@ static int depth_of_frames(const struct frame *frame)
     return deepest + 1;
 }
 
-static void add_text(struct pl_buf *out, struct pl_slice text, size_t most)
+static void flame_add_text(struct pl_buf *out, struct pl_slice text, size_t most)
 {
     bool is_cut = text.len > most;
     for (size_t i = 0; i < (is_cut ? most - 2 : text.len); i++) {
@@ -110,7 +110,7 @@ static void draw(struct pl_buf *out, const struct frame *frame, const struct fra
     if (width < 0.5)
         return;
     pl_buf_add_z(out, "<g><title>");
-    add_text(out, frame->name, 200);
+    flame_add_text(out, frame->name, 200);
     pl_buf_add_f(out,
                  " (%llu samples, %.1f %%)</title><rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" "
                  "height=\"%d\" fill=\"#%06x\" stroke=\"#fff\" stroke-width=\"0.5\"/>",
@@ -119,7 +119,7 @@ static void draw(struct pl_buf *out, const struct frame *frame, const struct fra
     size_t letters = (size_t)((width - 6) / LETTER * (width > 6));
     if (letters > 3) {
         pl_buf_add_f(out, "<text x=\"%.1f\" y=\"%d\">", x + 3, y + 12);
-        add_text(out, frame->name, letters);
+        flame_add_text(out, frame->name, letters);
         pl_buf_add_z(out, "</text>");
     }
     pl_buf_add_z(out, "</g>\n");
@@ -145,7 +145,7 @@ void pl_flame_write(struct pl_slice stacks, const char *title, struct pl_buf *ou
         "0 %.0f %d\" font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%%\" "
         "height=\"100%%\" fill=\"#fff\"/>\n<text x=\"4\" y=\"17\" font-size=\"13\">",
         WIDTH, height, WIDTH, height);
-    add_text(out, pl_slice_z(title), 160);
+    flame_add_text(out, pl_slice_z(title), 160);
     pl_buf_add_z(out, "</text>\n");
     if (root.seen > 0)
         draw(out, &root, &root, 0, 0, height);

@@ -40,7 +40,7 @@ static void print_side(const char *prefix, struct pl_node change, const char *na
         printf("%s(none)", prefix);
 }
 
-static void print_difference(struct pl_node difference)
+static void shadow_print_difference(struct pl_node difference)
 {
     struct pl_scratch s[4];
     struct pl_slice candidate = pl_show_text(difference, "candidate", &s[0]);
@@ -77,7 +77,7 @@ static void print_key(struct pl_node line)
     if (error.len > 0)
         printf("  ! the candidate fails: %.*s\n", PL_FMT(error));
     for (struct pl_iter it = pl_iter(pl_node_getz(line, "differences")); pl_iter_next(&it);)
-        print_difference(it.value);
+        shadow_print_difference(it.value);
 }
 
 static void print_names(struct pl_node line, const char *list, const char *text)
@@ -130,7 +130,7 @@ static int shadow_show(struct shown *shown, struct pl_node line, struct pl_err *
 
 /* ---- asking ---- */
 
-static struct pl_build *request_of(const struct pl_flags *flags, struct pl_err *err)
+static struct pl_build *shadow_request_of(const struct pl_flags *flags, struct pl_err *err)
 {
     struct pl_build *request = pl_admin_request_begin("shadow");
     pl_build_keyz(request, "paths");
@@ -220,7 +220,7 @@ int pl_shadow_command(const struct pl_command *self, const struct pl_flags *flag
         fprintf(stderr, "perilune reload: --shadow needs the PATH... of a candidate\n");
         return PL_EXIT_USAGE;
     }
-    struct pl_build *request = request_of(flags, &err);
+    struct pl_build *request = shadow_request_of(flags, &err);
     int rc = request == NULL ? err.code : 0;
     if (rc != 0)
         return pl_admin_failed(self, &err);

@@ -78,7 +78,7 @@ static void put_integer(struct pl_build *b, const char *member, bool given, int6
     pl_build_int(b, value);
 }
 
-static struct pl_build *request_of(const struct pl_flags *flags)
+static struct pl_build *tune_request_of(const struct pl_flags *flags)
 {
     struct pl_build *b = pl_admin_request_begin("tune");
     tune_put_text(b, "log_level", pl_flags_text(flags, "level"));
@@ -109,7 +109,7 @@ int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
         if (flags.path_count > 0) {
             fprintf(stderr, "perilune tune: it takes flags alone; see perilune tune --help\n");
             exit_code = PL_EXIT_USAGE;
-        } else if (pl_show_ask(&flags, request_of(&flags), tune_print_text, &err) != 0) {
+        } else if (pl_show_ask(&flags, tune_request_of(&flags), tune_print_text, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         }
     }

@@ -201,7 +201,7 @@ static int play_return(struct pl_player *player, lua_State *L, struct pl_state *
     return count;
 }
 
-static int call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
+static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
 {
     struct pl_player *player = player_of(base);
     struct pl_state *s = pl_state_of(L);
@@ -248,7 +248,7 @@ static int64_t mono(void *arg)
     return time_of(arg, PL_ENTRY_MONO, PL_PLAYER_MONO_NS);
 }
 
-static int64_t wall(void *arg)
+static int64_t player_wall(void *arg)
 {
     struct pl_player *player = arg;
     return time_of(player, PL_ENTRY_WALL, player->wall_ns);
@@ -311,7 +311,7 @@ static void ignore_close(struct pl_tape *base) /* it is the driver's */
 }
 
 static const struct pl_tape_ops ops = {loaded,        ignore_exec, ignore_cancel, ignore_woken,
-                                       ignore_resume, ignore_exec, call,          ignore_close};
+                                       ignore_resume, ignore_exec, player_call,   ignore_close};
 
 struct pl_tape *pl_player_open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {
@@ -327,7 +327,7 @@ void pl_player_init(struct pl_player *player, const struct pl_reader_stream *str
     static const unsigned char key[PL_VEIL_KEY]; /* nothing of it is written down */
     *player =
         (struct pl_player){.o = options, .stream = stream, .out = out, .at = stream->whole ? 1 : 0};
-    player->base =
-        (struct pl_tape){.ops = &ops, .clock = {mono, mono, wall, player}, .seed = stream->seed};
+    player->base = (struct pl_tape){
+        .ops = &ops, .clock = {mono, mono, player_wall, player}, .seed = stream->seed};
     player->veil = secrets ? NULL : pl_veil_create(key);
 }

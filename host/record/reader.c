@@ -49,7 +49,7 @@ static int unpack(struct pl_reader *reader, struct pl_bytes from, char **out, si
     return 0;
 }
 
-static struct pl_doc *scan(struct pl_slice json, struct pl_err *err)
+static struct pl_doc *reader_scan(struct pl_slice json, struct pl_err *err)
 {
     const struct pl_scan_options options = {.max_bytes = json.len + 1};
     return pl_scan_text(json, &options, err);
@@ -57,7 +57,7 @@ static struct pl_doc *scan(struct pl_slice json, struct pl_err *err)
 
 static int read_info(struct pl_reader *reader, struct pl_slice json, struct pl_err *err)
 {
-    struct pl_doc *doc = scan(json, err);
+    struct pl_doc *doc = reader_scan(json, err);
     if (doc == NULL)
         return damaged(err, "what it says of its host");
     reader->secrets = pl_node_bool(pl_node_getz(pl_doc_root(doc), "secrets"));
@@ -85,7 +85,7 @@ static int read_stream(struct pl_reader *reader, uint64_t number, struct pl_slic
                        struct pl_err *err)
 {
     struct pl_reader_stream *stream = stream_at(reader, number);
-    struct pl_doc *doc = stream != NULL ? scan(json, err) : NULL;
+    struct pl_doc *doc = stream != NULL ? reader_scan(json, err) : NULL;
     int64_t generation = 0, lane = 0, seed = 0;
     if (doc == NULL)
         return damaged(err, "what it says of a lane");

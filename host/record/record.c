@@ -177,7 +177,7 @@ const unsigned char *pl_record_key(const struct pl_record *record)
 
 /* ---- the thread: the file ---- */
 
-static void give_up(struct pl_record *record, const char *what)
+static void record_give_up(struct pl_record *record, const char *what)
 {
     pl_log(PL_LOG_ERROR, "the record ends here, as it can't be written any more",
            pl_str("file", record->path), pl_str("while", what), pl_str("error", strerror(errno)));
@@ -357,7 +357,7 @@ static void drop_oldest(struct pl_record *record)
         close(record->fd);
         record->fd = to;
     } else {
-        give_up(record, "its oldest minutes are dropped");
+        record_give_up(record, "its oldest minutes are dropped");
         if (to >= 0) {
             close(to);
             unlink(beside);
@@ -371,7 +371,7 @@ static void append(struct pl_record *record, struct pl_slice frames)
     if (record->fd < 0 || frames.len == 0)
         return;
     if (!write_all(record->fd, frames)) {
-        give_up(record, "writing");
+        record_give_up(record, "writing");
         return;
     }
     note_frames(record, frames);
@@ -379,7 +379,7 @@ static void append(struct pl_record *record, struct pl_slice frames)
         drop_oldest(record);
 }
 
-static void *run(void *arg)
+static void *record_run(void *arg)
 {
     struct pl_record *record = arg;
     bool stop = false;
@@ -435,7 +435,7 @@ struct pl_record *pl_record_create(const struct pl_record_options *options, stru
     pthread_mutex_init(&record->lock, NULL);
     pthread_cond_init(&record->wake, NULL);
     put_info(record, options);
-    pthread_create(&record->thread, NULL, run, record);
+    pthread_create(&record->thread, NULL, record_run, record);
     return record;
 }
 

@@ -46,7 +46,7 @@ struct rehearsal {
 
 /* ---- effects ---- */
 
-static const char *verb_of(struct pl_slice verb)
+static const char *rehearse_verb_of(struct pl_slice verb)
 {
     static const char *const verbs[] = {"create", "update", "patch",
                                         "apply",  "delete", "deletecollection"};
@@ -81,7 +81,7 @@ static enum pl_patch_type patch_type_of(const char *verb, struct pl_node request
     return pl_slice_eqz(type, "strategic") ? PL_PATCH_STRATEGIC : PL_PATCH_MERGE;
 }
 
-static struct pl_doc *scan(struct pl_slice text)
+static struct pl_doc *rehearse_scan(struct pl_slice text)
 {
     const struct pl_scan_options options = {.keep_managed_fields = true};
     struct pl_err err;
@@ -100,12 +100,12 @@ static struct pl_doc *comparable(const struct rehearsal *rehearsal, struct pl_no
     pl_buf_add_f(&text, "{\"kind\":\"v1/%s\",\"body\":", kind);
     pl_write(&text, pl_doc_root(bare), PL_WRITE_COMPACT);
     pl_buf_add_char(&text, '}');
-    struct pl_doc *request = scan(pl_buf_slice(&text));
+    struct pl_doc *request = rehearse_scan(pl_buf_slice(&text));
     if (request != NULL) {
         pl_veil_write(rehearsal->veil, pl_doc_root(request), &veiled);
         pl_buf_clear(&text);
         pl_veil_level(pl_buf_slice(&veiled), &text);
-        level = scan(pl_buf_slice(&text));
+        level = rehearse_scan(pl_buf_slice(&text));
     }
     struct pl_doc *body =
         level != NULL ? pl_doc_from_node(pl_node_getz(pl_doc_root(level), "body"), NULL) : NULL;
@@ -143,7 +143,7 @@ static bool read_writing(const struct rehearsal *rehearsal, struct pl_capture *c
     pl_err_clear(&err);
     struct pl_slice kind = member(request, "kind", &s[0]),
                     sub = member(request, "subresource", &s[1]);
-    *writing = (struct writing){.verb = verb_of(member(request, "verb", &s[2]))};
+    *writing = (struct writing){.verb = rehearse_verb_of(member(request, "verb", &s[2]))};
     if (writing->verb == NULL || pl_kind_parse(kind, &writing->kind, &err) != 0)
         return false;
     pl_key_add(&writing->key, member(request, "namespace", &s[3]), member(request, "name", &s[4]));
@@ -219,7 +219,7 @@ static int note_write(struct rehearsal *rehearsal, struct pl_capture *capture,
 /* ---- the recorded run ---- */
 
 /* The request of a call of write: its one argument, a reference; NULL: it is none. */
-static struct pl_doc *request_of(struct pl_slice call)
+static struct pl_doc *rehearse_request_of(struct pl_slice call)
 {
     struct pl_bytes from = pl_bytes_of(call);
     struct pl_slice name = pl_bytes_text(&from);
@@ -227,7 +227,7 @@ static struct pl_doc *request_of(struct pl_slice call)
     if (!pl_slice_eqz(name, "write") || count != 1 || pl_bytes_char(&from) != 'j')
         return NULL;
     struct pl_slice json = pl_bytes_text(&from);
-    return from.bad ? NULL : scan(json);
+    return from.bad ? NULL : rehearse_scan(json);
 }
 
 /* Did it change something? Results are: failed?, object, {"skipped": ...}. */
@@ -243,7 +243,7 @@ static void note_recorded(struct rehearsal *rehearsal)
 {
     const struct pl_record_run *run = rehearsal->run;
     for (size_t i = 0; i < run->count; i++) {
-        struct pl_doc *request = request_of(run->calls[i].call), *object = NULL;
+        struct pl_doc *request = rehearse_request_of(run->calls[i].call), *object = NULL;
         struct pl_err err;
         bool skipped;
         pl_err_clear(&err);
@@ -384,7 +384,8 @@ static bool is_write(lua_State *L, const char *name)
     return !reads && !raw;
 }
 
-static int call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
+static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
+                         lua_CFunction function)
 {
     static const char *const own[] = {"random",    "x509_key",  "x509_public", "x509_request",
                                       "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
@@ -457,7 +458,7 @@ static void ignore_resume(struct pl_tape *base, struct pl_co *task)
 }
 
 static const struct pl_tape_ops ops = {ignore_tape,   ignore_exec, ignore_cancel, ignore_woken,
-                                       ignore_resume, ignore_exec, call,          ignore_tape};
+                                       ignore_resume, ignore_exec, rehearse_call, ignore_tape};
 
 static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {
@@ -469,7 +470,7 @@ static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 
 /* ---- one run ---- */
 
-static void tell(struct rehearsal *rehearsal, struct pl_node difference, const char *error)
+static void rehearse_tell(struct rehearsal *rehearsal, struct pl_node difference, const char *error)
 {
     const struct pl_record_run *run = rehearsal->run;
     char *controller = pl_memdup0(run->controller.ptr, run->controller.len);
@@ -487,7 +488,7 @@ static void differs(void *arg, const struct pl_effect *running, const struct pl_
     pl_difference_build(b, running, candidate, &none);
     struct pl_doc *doc = pl_build_finish(b);
     pl_build_destroy(b);
-    tell(arg, pl_doc_root(doc), NULL);
+    rehearse_tell(arg, pl_doc_root(doc), NULL);
     pl_doc_unref(doc);
 }
 
@@ -526,7 +527,7 @@ static void compare_run(struct rehearsal *rehearsal, int controller)
     note_recorded(rehearsal);
     run_exec(rehearsal, exec);
     if (exec->ended && has_failed(exec) && exec->result.by_script && !run->failed)
-        tell(rehearsal, PL_NODE_MISSING, exec->result.message);
+        rehearse_tell(rehearsal, PL_NODE_MISSING, exec->result.message);
     pl_compare(rehearsal->recorded, rehearsal->candidate, differs, agrees, rehearsal);
     rehearsal->out->runs++;
     rehearsal->out->different += rehearsal->differs;

@@ -67,7 +67,8 @@ static void find_result(struct pl_record_run *run, uint64_t task, struct pl_slic
     }
 }
 
-static void find_entry(struct finding *finding, size_t index, const struct pl_reader_entry *entry)
+static void runs_find_entry(struct finding *finding, size_t index,
+                            const struct pl_reader_entry *entry)
 {
     size_t stream = entry->stream;
     struct pl_slice rest = pl_slice(entry->text.ptr + 1, entry->text.len - 1);
@@ -115,7 +116,7 @@ void pl_record_runs_find(struct pl_record_runs *runs, const struct pl_reader *re
     *runs = (struct pl_record_runs){.items = NULL};
     finding.now = pl_calloc(reader->stream_count + 1, sizeof *finding.now);
     for (size_t i = 0; i < reader->entry_count; i++)
-        find_entry(&finding, i, &reader->entries[i]);
+        runs_find_entry(&finding, i, &reader->entries[i]);
     pl_map_deinit(&finding.by_number);
     pl_free(finding.now);
 }

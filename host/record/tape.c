@@ -155,7 +155,7 @@ void pl_entry_put_call(struct pl_buf *out, lua_State *L, struct pl_state *s, con
         pl_value_put(out, L, s, i, veil);
 }
 
-static int call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
+static int tape_call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
 {
     struct tape *tape = tape_of(base);
     struct pl_state *s = pl_state_of(L);
@@ -191,7 +191,7 @@ static int64_t mono(void *arg)
     return ns;
 }
 
-static int64_t wall(void *arg)
+static int64_t tape_wall(void *arg)
 {
     int64_t ns = pl_clock_wall(pl_clock_system());
     note_time(arg, PL_ENTRY_WALL, ns);
@@ -219,8 +219,8 @@ static void close_tape(struct pl_tape *base)
     pl_free(tape);
 }
 
-static const struct pl_tape_ops ops = {loaded, begin, cancel, woken,
-                                       resume, ended, call,   close_tape};
+static const struct pl_tape_ops ops = {loaded, begin, cancel,    woken,
+                                       resume, ended, tape_call, close_tape};
 
 static struct pl_tape *open_tape(void *record, struct pl_lanes *lanes, int lane)
 {
@@ -228,7 +228,7 @@ static struct pl_tape *open_tape(void *record, struct pl_lanes *lanes, int lane)
     const unsigned char *key = pl_record_key(record);
     struct pl_buf text = PL_BUF_INIT;
     tape->base.ops = &ops;
-    tape->base.clock = (struct pl_clock){mono, mono, wall, tape};
+    tape->base.clock = (struct pl_clock){mono, mono, tape_wall, tape};
     while (tape->base.seed == 0) {
         if (pl_rand_bytes(&tape->base.seed, sizeof tape->base.seed) != 0)
             tape->base.seed = wall_now();

@@ -196,7 +196,7 @@ void pl_value_put(struct pl_buf *out, lua_State *L, struct pl_state *s, int inde
 
 /* ---- reading ---- */
 
-static struct pl_doc *scan(struct pl_slice json, const struct pl_veil *veil)
+static struct pl_doc *value_scan(struct pl_slice json, const struct pl_veil *veil)
 {
     struct pl_err err;
     struct pl_buf shown = PL_BUF_INIT;
@@ -226,7 +226,7 @@ static void push_json(lua_State *L, struct pl_state *s, struct pl_slice json,
                       const struct pl_veil *veil, bool read, unsigned flags)
 {
     struct pl_box *box = pl_box_push(L, s);
-    box->doc = scan(json, veil);
+    box->doc = value_scan(json, veil);
     bool eager = s->eager;
     s->eager = eager || !read;
     if (box->doc != NULL)
@@ -272,7 +272,7 @@ static void push_batch(lua_State *L, struct pl_state *s, struct pl_bytes *from,
     struct pl_batch *batch = pl_batch_push(L, s);
     batch->flags = (unsigned)pl_bytes_int(from);
     for (uint64_t count = pl_bytes_int(from); count > 0 && !from->bad; count--) {
-        struct pl_doc *doc = scan(pl_bytes_text(from), veil);
+        struct pl_doc *doc = value_scan(pl_bytes_text(from), veil);
         if (doc != NULL)
             pl_docs_add(&batch->docs, doc);
     }
@@ -342,7 +342,7 @@ void pl_value_push(lua_State *L, struct pl_state *s, struct pl_bytes *from,
 
 /* ---- printing ---- */
 
-static void say(struct pl_buf *out, struct pl_slice text)
+static void value_say(struct pl_buf *out, struct pl_slice text)
 {
     size_t room = out == NULL || out->len >= PRINT_MAX ? 0 : PRINT_MAX - out->len;
     if (room == 0)
@@ -359,36 +359,36 @@ static void print(struct pl_bytes *from, struct pl_buf *out, int depth)
     switch (type) {
     case 'n':
         snprintf(number, sizeof number, "%.14g", number_of(from));
-        say(out, pl_slice_z(number));
+        value_say(out, pl_slice_z(number));
         return;
     case 'd':
         pl_bytes_int(from);
-        say(out, pl_bytes_text(from));
+        value_say(out, pl_bytes_text(from));
         return;
     case 's':
     case 'j':
     case '?':
-        say(out, pl_bytes_text(from));
+        value_say(out, pl_bytes_text(from));
         return;
     case 'a':
     case 'e':
         for (count = pl_bytes_int(from); count > 0 && !from->bad; count--) {
             if (type == 'e') {
-                say(out, pl_bytes_text(from));
-                say(out, pl_slice_z("="));
+                value_say(out, pl_bytes_text(from));
+                value_say(out, pl_slice_z("="));
             }
             print(from, out, depth + 1);
-            say(out, pl_slice_z(" "));
+            value_say(out, pl_slice_z(" "));
         }
         return;
     case 'b':
         pl_bytes_int(from);
         for (count = pl_bytes_int(from); count > 0 && !from->bad; count--)
-            say(out, pl_bytes_text(from));
+            value_say(out, pl_bytes_text(from));
         return;
     default:
         from->bad = from->bad || strchr("ztf0w", type) == NULL || type == '\0';
-        say(out, pl_slice_z(type == 't' ? "true" : type == 'f' ? "false" : "nil"));
+        value_say(out, pl_slice_z(type == 't' ? "true" : type == 'f' ? "false" : "nil"));
     }
 }
 

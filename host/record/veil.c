@@ -167,7 +167,7 @@ static void build_values(struct pl_veil *veil, struct pl_build *b, struct pl_nod
 }
 
 /* A Secret; also a request to write one: {"kind": "v1/Secret", "body": {...}}. */
-static bool is_secret(struct pl_node node)
+static bool veil_is_secret(struct pl_node node)
 {
     struct pl_node kind = pl_node_getz(node, "kind");
     return pl_node_str_eq(kind, pl_slice_z("v1/Secret")) ||
@@ -199,7 +199,7 @@ static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node,
         return;
     }
     struct pl_iter it = pl_iter(node);
-    secret = secret || (type == PL_OBJECT && is_secret(node));
+    secret = secret || (type == PL_OBJECT && veil_is_secret(node));
     if (type == PL_OBJECT)
         pl_build_object(b);
     else

@@ -19,7 +19,7 @@
 #define NO_LIMIT (UINT64_C(1) << 60) /* the first version says "none" as a number near 2^63 */
 
 /* A number at the beginning of a file; false: there is no such file, or no number ("max"). */
-static bool read_number(const char *path, uint64_t *number)
+static bool memory_limit_read_number(const char *path, uint64_t *number)
 {
     struct pl_buf text = PL_BUF_INIT;
     char *end = NULL;
@@ -71,7 +71,8 @@ static bool try_folder(struct pl_memory_limit *limit, const char *folder, bool i
 {
     char path[560];
     snprintf(path, sizeof path, "%s/%s", folder, is_v1 ? "memory.limit_in_bytes" : "memory.max");
-    if (!read_number(path, &limit->limit) || limit->limit == 0 || limit->limit >= NO_LIMIT)
+    if (!memory_limit_read_number(path, &limit->limit) || limit->limit == 0 ||
+        limit->limit >= NO_LIMIT)
         return false;
     limit->is_v1 = is_v1;
     snprintf(limit->current, sizeof limit->current, "%.480s/%s", folder,
@@ -103,7 +104,7 @@ static void look(struct pl_timer *timer)
 {
     struct pl_memory_limit *limit = PL_CONTAINER_OF(timer, struct pl_memory_limit, timer);
     uint64_t used = 0;
-    if (!read_number(limit->current, &used))
+    if (!memory_limit_read_number(limit->current, &used))
         return; /* the group is gone from sight: there is nothing to look at any more */
     uint64_t spare = read_line(limit->stat, limit->is_v1 ? "total_inactive_file" : "inactive_file");
     used -= spare < used ? spare : used;

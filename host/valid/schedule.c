@@ -34,8 +34,8 @@ static bool schedule_fail(struct reader *r, struct pl_slice why)
     return false;
 }
 
-static bool read_number(struct reader *r, struct pl_slice text, const struct bounds *b,
-                        struct pl_slice whole, int64_t *out)
+static bool schedule_read_number(struct reader *r, struct pl_slice text, const struct bounds *b,
+                                 struct pl_slice whole, int64_t *out)
 {
     int64_t at = b->least;
     for (const char *name = b->names; name != NULL; at++) {
@@ -88,10 +88,10 @@ static bool read_range(struct reader *r, struct pl_slice text, const struct boun
     int64_t low = b->least, high = b->most, by = 1;
     bool star = pl_slice_eqz(ends[0], "*") || pl_slice_eqz(ends[0], "?");
     if (!star) {
-        if (!read_number(r, ends[0], b, text, &low))
+        if (!schedule_read_number(r, ends[0], b, text, &low))
             return false;
         high = low;
-        if (count == 2 && !read_number(r, ends[1], b, text, &high))
+        if (count == 2 && !schedule_read_number(r, ends[1], b, text, &high))
             return false;
         if (count > 2)
             return schedule_fail(r, pl_arena_f(r->arena, "too many hyphens: %.*s", PL_FMT(text)));
@@ -100,7 +100,7 @@ static bool read_range(struct reader *r, struct pl_slice text, const struct boun
     }
     if (steps > 2)
         return schedule_fail(r, pl_arena_f(r->arena, "too many slashes: %.*s", PL_FMT(text)));
-    if (steps == 2 && !read_number(r, step[1], &(struct bounds){0, 0, NULL}, text, &by))
+    if (steps == 2 && !schedule_read_number(r, step[1], &(struct bounds){0, 0, NULL}, text, &by))
         return false;
     if (low < b->least)
         return schedule_fail(r, pl_arena_f(r->arena,

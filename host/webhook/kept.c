@@ -43,7 +43,7 @@ static void unref(struct pl_kept *kept)
     pl_free(kept);
 }
 
-static void complain(struct pl_kept *kept, bool write, const struct pl_err *err)
+static void kept_complain(struct pl_kept *kept, bool write, const struct pl_err *err)
 {
     static const char *const what[] = {"an object of the webhooks can't be read",
                                        "an object of the webhooks can't be written"};
@@ -132,7 +132,7 @@ void pl_kept_look(struct pl_kept *kept, int64_t delay_ns)
 
 static void kept_failed(struct pl_kept *kept, bool write, const struct pl_err *err)
 {
-    complain(kept, write, err);
+    kept_complain(kept, write, err);
     kept->pause_ns = kept->pause_ns == 0 ? FIRST_NS : kept->pause_ns * 2;
     if (kept->pause_ns > LONGEST_NS)
         kept->pause_ns = LONGEST_NS;

@@ -116,7 +116,7 @@ static bool pair_files_is_known(const struct pl_pair_files *files, const struct 
            (look->texts[2].len == 0 || strcmp(ca, pl_buf_z(&look->texts[2])) == 0);
 }
 
-static void complain(struct pl_pair_files *files, const char *why)
+static void pair_files_complain(struct pl_pair_files *files, const char *why)
 {
     if (files->told != NULL && strcmp(files->told, why) == 0)
         return;
@@ -140,7 +140,7 @@ static void on_pair_files_looked(void *arg)
     files->work = NULL;
     bool broken = look->err.code != 0;
     if (broken) {
-        complain(files, look->err.message);
+        pair_files_complain(files, look->err.message);
     } else if (!pair_files_is_known(files, look)) {
         pair_files_take(files, look);
         files->changed(files->arg, files->cert_pem, files->key_pem);

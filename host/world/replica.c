@@ -50,7 +50,7 @@ static int64_t replica_mono(void *arg)
     return pl_clock_mono(replica->o.clock) + replica->extra_ns;
 }
 
-static int64_t wall(void *arg)
+static int64_t replica_wall(void *arg)
 {
     const struct pl_replica *replica = arg;
     return pl_clock_wall(replica->o.clock) + replica->extra_ns;
@@ -134,7 +134,7 @@ static int connect_cluster(struct pl_replica *replica, struct pl_err *err)
 
 static void open_host(struct pl_replica *replica)
 {
-    replica->clock = (struct pl_clock){replica_mono, replica_mono, wall, replica};
+    replica->clock = (struct pl_clock){replica_mono, replica_mono, replica_wall, replica};
     replica->loop = pl_loop_create_stepped(&replica->clock);
     pl_rand_seed(&replica->rand, replica->o.seed);
     pl_waits_init(&replica->waits, &replica->clock);

@@ -37,7 +37,7 @@ static bool is_watch(struct pl_slice query)
     return has_parameter(query, "watch=true") || has_parameter(query, "watch=1");
 }
 
-static const char *verb_of(const char *method, bool named, struct pl_slice query)
+static const char *target_verb_of(const char *method, bool named, struct pl_slice query)
 {
     if (strcmp(method, "GET") == 0)
         return is_watch(query) ? "watch" : named ? "get" : "list";
@@ -79,7 +79,7 @@ static bool read_resource(struct pl_target *target, const char *method,
     target->object = pl_format("%s%s%.*s%s%.*s", target->resource, any ? " " : "", PL_FMT(ns),
                                slash, PL_FMT(name));
     target->subresource = pl_memdup0(sub.ptr, sub.len);
-    target->verb = verb_of(method, name.len > 0, target->query);
+    target->verb = target_verb_of(method, name.len > 0, target->query);
     return true;
 }
 
@@ -96,7 +96,7 @@ void pl_target_parse(struct pl_target *target, const char *method, const char *u
         target->resource = pl_strdup("");
         target->subresource = pl_strdup("");
         target->object = pl_memdup0(target->path.ptr, target->path.len);
-        target->verb = verb_of(method, true, target->query);
+        target->verb = target_verb_of(method, true, target->query);
     }
     target->writes = strcmp(method, "GET") != 0 && !has_parameter(target->query, "dryRun=");
 }

@@ -19,7 +19,7 @@ static int64_t world_mono(void *arg)
     return ((const struct pl_world *)arg)->now_ns;
 }
 
-static int64_t wall(void *arg)
+static int64_t world_wall(void *arg)
 {
     const struct pl_world *world = arg;
     return world->o.wall_ns + world->now_ns - MONO_START;
@@ -111,7 +111,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     world->o = *options;
     world->now_ns = MONO_START;
     world->most = RECONCILES;
-    world->clock = (struct pl_clock){world_mono, world_mono, wall, world};
+    world->clock = (struct pl_clock){world_mono, world_mono, world_wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));

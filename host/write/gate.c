@@ -471,7 +471,7 @@ static void start_raw(struct pl_gate_op *op)
 /* ---- the steps before the request ---- */
 
 /* The existing object is known as far as necessary. */
-static void work(struct pl_gate_op *op)
+static void gate_work(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
@@ -519,7 +519,7 @@ static void on_gate_looked(void *arg, const struct pl_answer *answer)
     }
     if (answer->err == NULL)
         op->existing = pl_doc_ref(answer->doc);
-    work(op);
+    gate_work(op);
 }
 
 static void on_gate_resource(void *arg, const struct pl_resource *resource,
@@ -547,7 +547,7 @@ static void on_gate_resource(void *arg, const struct pl_resource *resource,
     if (must_look)
         get(op, PL_GATE_LOOKING, on_gate_looked);
     else
-        work(op);
+        gate_work(op);
 }
 
 static void copy_texts(struct pl_gate_op *op)
