@@ -78,4 +78,3 @@ int pl_api_reach(struct pl_api *api, const struct pl_tree *client, struct pl_api
         return by_url(url, out, err);
     return by_service(api, pl_tree_getz(client, "service"), out, err);
 }
-
