@@ -1,6 +1,7 @@
-/* Admission of Pods as kube-apiserver's plug-ins Priority and RuntimeClass do it: the integer
- * priority follows from the class (or from the class that is everybody's), and what a runtime needs
- * besides is added. A class that is not there refuses the Pod. */
+/* Admission by classes, as kube-apiserver's plug-ins do it. Priority and RuntimeClass: the integer
+ * priority of a Pod follows from the class (or from the class that is everybody's), and what a
+ * runtime needs besides is added; a class that is not there refuses the Pod. DefaultStorageClass
+ * and DefaultIngressClass: what names no class gets the one that is marked. */
 #include "apicall/admission.h"
 
 #include <inttypes.h>
@@ -85,4 +86,61 @@ static int admit_runtime(struct pl_api_ctx *ctx, struct pl_tree *pod)
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod)
 {
     return admit_priority(ctx, pod) == 0 ? admit_runtime(ctx, pod) : -1;
+}
+
+/* ---- default classes ---- */
+
+static bool is_newer(struct pl_node a, struct pl_node b)
+{
+    struct pl_scratch one, two;
+    int order = pl_slice_cmp(pl_node_str(pl_node_dig(a, "metadata", "creationTimestamp"), &one),
+                             pl_node_str(pl_node_dig(b, "metadata", "creationTimestamp"), &two));
+    if (order != 0)
+        return order > 0;
+    return pl_slice_cmp(pl_node_str(pl_node_dig(a, "metadata", "name"), &one),
+                        pl_node_str(pl_node_dig(b, "metadata", "name"), &two)) < 0;
+}
+
+static struct pl_node marked_class(const struct pl_api_table *table, const char *mark)
+{
+    struct pl_node found = {0};
+    for (size_t i = 0; i < table->count; i++) {
+        struct pl_node class = pl_doc_root(table->entries[i]->doc);
+        struct pl_scratch scratch;
+        struct pl_slice is =
+            pl_node_str(pl_node_dig(class, "metadata", "annotations", mark), &scratch);
+        if (pl_slice_eqz(is, "true") && (pl_node_is_missing(found) || is_newer(class, found)))
+            found = class;
+    }
+    return found;
+}
+
+/* old: the annotation that named the class before there was a member for it. */
+static void admit_default_class(struct pl_api_ctx *ctx, struct pl_tree *object,
+                                const struct pl_api_table *classes, const char *mark,
+                                const char *member, const char *old)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    if (pl_tree_getz(spec, member) != NULL ||
+        pl_tree_getz(pl_tree_dig(object, "metadata.annotations"), old) != NULL)
+        return;
+    struct pl_node class = marked_class(classes, mark);
+    if (!pl_node_is_missing(class))
+        pl_tree_setz(arena, spec, member,
+                     pl_tree_from_node(arena, pl_node_dig(class, "metadata", "name")));
+}
+
+void pl_api_admit_claim(struct pl_api_ctx *ctx, struct pl_tree *claim)
+{
+    admit_default_class(ctx, claim, table_of(ctx->api, "storage.k8s.io", "storageclasses"),
+                        "storageclass.kubernetes.io/is-default-class", "storageClassName",
+                        "volume.beta.kubernetes.io/storage-class");
+}
+
+void pl_api_admit_ingress(struct pl_api_ctx *ctx, struct pl_tree *ingress)
+{
+    admit_default_class(ctx, ingress, table_of(ctx->api, "networking.k8s.io", "ingressclasses"),
+                        "ingressclass.kubernetes.io/is-default-class", "ingressClassName",
+                        "kubernetes.io/ingress.class");
 }

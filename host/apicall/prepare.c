@@ -4,6 +4,7 @@
 #include "apicall/prepare.h"
 
 #include "apicall/admission.h"
+#include "apicall/limit_ranges.h"
 #include "schema/crd.h"
 
 #include <stdio.h>
@@ -141,7 +142,8 @@ static void tolerate(struct pl_arena *arena, struct pl_tree *spec, const char *k
 static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_new)
 {
     struct pl_arena *arena = &ctx->arena;
-    if (is_new && pl_api_admit_pod(ctx, object) != 0)
+    if (is_new &&
+        (pl_api_admit_pod(ctx, object) != 0 || pl_api_admit_limits(ctx, "pods", object) != 0))
         return -1;
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
     pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
@@ -149,6 +151,12 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
     tolerate(arena, spec, "node.kubernetes.io/not-ready");
     tolerate(arena, spec, "node.kubernetes.io/unreachable");
     return 0;
+}
+
+static int prepare_claim(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    pl_api_admit_claim(ctx, object);
+    return pl_api_admit_limits(ctx, "persistentvolumeclaims", object);
 }
 
 /* Guaranteed, Burstable or BestEffort. */
@@ -258,6 +266,11 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_job(arena, object, old);
     else if (strcmp(kind, "Pod") == 0 && prepare_pod(ctx, object, old == NULL) != 0)
         return -1;
+    else if (strcmp(kind, "PersistentVolumeClaim") == 0 && old == NULL &&
+             prepare_claim(ctx, object) != 0)
+        return -1;
+    else if (strcmp(kind, "Ingress") == 0 && old == NULL)
+        pl_api_admit_ingress(ctx, object);
     else if (strcmp(kind, "Namespace") == 0)
         prepare_namespace(arena, object, old);
     else if (strcmp(kind, "Role") == 0 || strcmp(kind, "ClusterRole") == 0)
