@@ -1,102 +1,29 @@
-/* Objects as rows for kubectl: the columns of some built-in kinds, those of custom kinds from their
- * CRD, and the age. A cell whose path finds nothing is empty. Times are shown as ages, in kubectl's
- * words. */
+/* Objects as rows for kubectl: the columns of built-in kinds from the packed table, those of custom
+ * kinds from their CRD; other kinds show when they were made. A cell whose path finds nothing is
+ * empty. Times are shown as ages, in kubectl's words. */
 #include "schema/table.h"
 
 #include "format/units.h"
+#include "gotype/message.h"
 #include "object/meta.h"
+#include "schema/cells.h"
 #include "schema/jsonpath.h"
 #include "value/write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A column of a built-in kind. */
-struct column {
-    const char *name, *type, *path; /* path NULL: counted by `count_of` */
-    const char *count_of;           /* members or elements of that path */
-};
-
-struct layout {
-    const char *kind;
-    struct column columns[7];
-};
-
-/* What kubectl get shows of the kinds people look at most; others show name and age. */
-static const struct layout layouts[] = {
-    {"ConfigMap", {{"Data", "string", NULL, ".data"}}},
-    {"Secret", {{"Type", "string", ".type", NULL}, {"Data", "string", NULL, ".data"}}},
-    {"Namespace", {{"Status", "string", ".status.phase", NULL}}},
-    {"Pod",
-     {{"Status", "string", ".status.phase", NULL}, {"Node", "string", ".spec.nodeName", NULL}}},
-    {"Deployment",
-     {{"Desired", "string", ".spec.replicas", NULL},
-      {"Up-to-date", "string", ".status.updatedReplicas", NULL},
-      {"Available", "string", ".status.availableReplicas", NULL}}},
-    {"ReplicaSet",
-     {{"Desired", "integer", ".spec.replicas", NULL},
-      {"Current", "integer", ".status.replicas", NULL},
-      {"Ready", "integer", ".status.readyReplicas", NULL}}},
-    {"StatefulSet",
-     {{"Desired", "string", ".spec.replicas", NULL},
-      {"Ready", "string", ".status.readyReplicas", NULL}}},
-    {"Service",
-     {{"Type", "string", ".spec.type", NULL}, {"Cluster-IP", "string", ".spec.clusterIP", NULL}}},
-    {"Job", {{"Completions", "string", ".spec.completions", NULL}}},
-    {"CronJob",
-     {{"Schedule", "string", ".spec.schedule", NULL},
-      {"Suspend", "boolean", ".spec.suspend", NULL}}},
-    {"Lease", {{"Holder", "string", ".spec.holderIdentity", NULL}}},
-    {"Event",
-     {{"Type", "string", ".type", NULL},
-      {"Reason", "string", ".reason", NULL},
-      {"Object", "string", ".involvedObject.name", NULL},
-      {"Message", "string", ".message", NULL}}},
-    {"CustomResourceDefinition", {{"Created At", "date", ".metadata.creationTimestamp", NULL}}},
-};
-
-static const struct layout *layout_of(const char *kind)
-{
-    for (size_t i = 0; i < PL_ARRAY_LEN(layouts); i++)
-        if (strcmp(layouts[i].kind, kind) == 0)
-            return &layouts[i];
-    return NULL;
-}
-
-void pl_api_age_text(int64_t age_ns, char out[32])
-{
-    int64_t s = age_ns / PL_SECOND, m = s / 60, h = m / 60, d = h / 24;
-    if (s < 0)
-        snprintf(out, 32, "<invalid>");
-    else if (s < 120)
-        snprintf(out, 32, "%" PRId64 "s", s);
-    else if (m < 10 && s % 60 != 0)
-        snprintf(out, 32, "%" PRId64 "m%" PRId64 "s", m, s % 60);
-    else if (h < 3)
-        snprintf(out, 32, "%" PRId64 "m", m);
-    else if (h < 8 && m % 60 != 0)
-        snprintf(out, 32, "%" PRId64 "h%" PRId64 "m", h, m % 60);
-    else if (h < 48)
-        snprintf(out, 32, "%" PRId64 "h", h);
-    else if (d < 8 && h % 24 != 0)
-        snprintf(out, 32, "%" PRId64 "d%" PRId64 "h", d, h % 24);
-    else if (d < 730)
-        snprintf(out, 32, "%" PRId64 "d", d);
-    else
-        snprintf(out, 32, "%" PRId64 "y", d / 365);
-}
-
 /* ---- columns ---- */
 
 static void add_column(struct pl_buf *out, struct pl_slice name, const char *type,
-                       const char *format)
+                       const char *format, unsigned priority)
 {
     if (out->ptr[out->len - 1] != '[')
         pl_buf_add_char(out, ',');
     pl_buf_add_z(out, "{\"name\":");
     pl_write_str(out, name);
-    pl_buf_add_f(out, ",\"type\":\"%s\",\"format\":\"%s\",\"description\":\"\",\"priority\":0}",
-                 type, format);
+    pl_buf_add_f(out, ",\"type\":\"%s\",\"format\":\"%s\",\"description\":\"\",\"priority\":%u}",
+                 type, format, priority);
 }
 
 static void add_custom_columns(struct pl_buf *out, struct pl_node columns)
@@ -117,17 +44,43 @@ static void add_custom_columns(struct pl_buf *out, struct pl_node columns)
     }
 }
 
+/* The columns of a built-in kind whose cells are known. False: it has none. */
+static bool add_builtin_columns(struct pl_buf *out, const struct pl_api_type *type,
+                                const struct pl_api_version *v)
+{
+    struct pl_message_kind kind;
+    struct pl_message_column column;
+    if (type->is_custom || !pl_api_cells_have(type->kind))
+        return false;
+    for (size_t i = 0; i < pl_message_kind_count(); i++) {
+        pl_message_kind_at(i, &kind);
+        if (strcmp(kind.kind, type->kind) != 0 || strcmp(kind.group, v->group) != 0 ||
+            strcmp(kind.version, v->name) != 0)
+            continue;
+        for (size_t at = 0; at < pl_message_column_count(&kind); at++) {
+            pl_message_column_at(&kind, at, &column);
+            add_column(out, pl_slice_z(column.name), column.type, column.format, column.priority);
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool has_custom_columns(const struct pl_api_version *v)
+{
+    return pl_node_len(v->columns) > 0;
+}
+
 static void write_columns(struct pl_buf *out, const struct pl_api_type *type, size_t version)
 {
-    const struct layout *layout = type->is_custom ? NULL : layout_of(type->kind);
+    const struct pl_api_version *v = &type->versions[version];
     pl_buf_add_z(out, "\"columnDefinitions\":[");
-    add_column(out, pl_slice_z("Name"), "string", "name");
-    if (pl_node_len(type->versions[version].columns) > 0) {
-        add_custom_columns(out, type->versions[version].columns);
-    } else {
-        for (size_t i = 0; layout != NULL && layout->columns[i].name != NULL; i++)
-            add_column(out, pl_slice_z(layout->columns[i].name), layout->columns[i].type, "");
-        add_column(out, pl_slice_z("Age"), "date", "");
+    if (!add_builtin_columns(out, type, v)) {
+        add_column(out, pl_slice_z("Name"), "string", "name", 0);
+        if (has_custom_columns(v))
+            add_custom_columns(out, v->columns);
+        else
+            add_column(out, pl_slice_z(type->is_custom ? "Age" : "Created At"), "date", "", 0);
     }
     pl_buf_add_z(out, "],");
 }
@@ -173,27 +126,23 @@ static void add_custom_cells(struct pl_buf *out, struct pl_node columns, struct 
 static void write_cells(struct pl_buf *out, const struct pl_api_type *type, size_t version,
                         struct pl_node object, int64_t now_ns)
 {
-    const struct layout *layout = type->is_custom ? NULL : layout_of(type->kind);
+    const struct pl_api_version *v = &type->versions[version];
+    struct pl_node made = pl_node_dig(object, "metadata", "creationTimestamp");
     struct pl_scratch scratch;
     pl_buf_add_z(out, "\"cells\":[");
-    pl_write_str(out, pl_meta_name(object, &scratch));
-    if (pl_node_len(type->versions[version].columns) > 0) {
-        add_custom_cells(out, type->versions[version].columns, object, now_ns);
+    if (!type->is_custom && pl_api_cells_have(type->kind)) {
+        pl_api_cells_write(out, type->kind, object, now_ns);
     } else {
-        for (size_t i = 0; layout != NULL && layout->columns[i].name != NULL; i++) {
-            const struct column *column = &layout->columns[i];
-            const char *path = column->path != NULL ? column->path : column->count_of;
-            struct pl_node value = pl_api_jsonpath(object, pl_slice_z(path));
+        pl_write_str(out, pl_meta_name(object, &scratch));
+        if (has_custom_columns(v)) {
+            add_custom_cells(out, v->columns, object, now_ns);
+        } else {
             pl_buf_add_char(out, ',');
-            if (column->path == NULL)
-                pl_buf_add_f(out, "%zu", pl_node_len(value));
-            else if (pl_node_is_missing(value))
-                pl_buf_add_z(out, strcmp(column->type, "string") == 0 ? "\"\"" : "0");
+            if (type->is_custom)
+                add_age(out, made, now_ns);
             else
-                pl_write(out, value, PL_WRITE_COMPACT);
+                pl_write(out, made, PL_WRITE_COMPACT);
         }
-        pl_buf_add_char(out, ',');
-        add_age(out, pl_node_dig(object, "metadata", "creationTimestamp"), now_ns);
     }
     pl_buf_add_z(out, "],");
 }

@@ -14,7 +14,5 @@ struct pl_api_table_options {
 void pl_api_table_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
                         const struct pl_node *objects, size_t count,
                         const struct pl_api_table_options *options);
-/* "3d4h", "5m", "12s" as kubectl prints ages. */
-void pl_api_age_text(int64_t age_ns, char out[32]);
 /* The object's metadata alone, as PartialObjectMetadata. */
 void pl_api_partial_write(struct pl_buf *out, struct pl_node object);

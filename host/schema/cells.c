@@ -1,0 +1,585 @@
+/* The cells of built-in kinds: for each kind a list of what its columns show, in the order of the
+ * packed table's columns. Most cells are a value at a path; others are functions here and in
+ * cells_pod.c. Objects are as they were stored, so a value may be absent, but not of a wrong type.
+ * What keeps it right: the unit test holds rows that a real kube-apiserver answered. */
+#include "schema/cells.h"
+
+#include "format/units.h"
+#include "schema/cells_impl.h"
+#include "value/write.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define MAX_SORTED 64 /* labels of a selector; more are shown in their order */
+
+/* ---- lists and selectors ---- */
+
+static void add_separator(struct pl_buf *out, size_t begin, const char *separator)
+{
+    if (out->len > begin)
+        pl_buf_add_z(out, separator);
+}
+
+/* The member at `path` of each element. */
+static void add_each(struct pl_buf *out, struct pl_node list, const char *path)
+{
+    bool first = true;
+    struct pl_iter it = pl_iter(list);
+    while (pl_iter_next(&it)) {
+        if (!first)
+            pl_buf_add_char(out, ',');
+        first = false;
+        pl_cell_add(out, it.value, path);
+    }
+}
+
+/* The member with the least name after `last`; by turns of it members come in order. */
+static bool next_label(struct pl_node labels, struct pl_slice last, bool any, struct pl_buf *key,
+                       struct pl_node *value)
+{
+    bool found = false;
+    struct pl_iter it = pl_iter(labels);
+    while (pl_iter_next(&it)) {
+        if (any && pl_slice_cmp(it.key, last) <= 0)
+            continue;
+        if (found && pl_slice_cmp(it.key, pl_buf_slice(key)) >= 0)
+            continue;
+        pl_buf_clear(key);
+        pl_buf_add_slice(key, it.key);
+        *value = it.value;
+        found = true;
+    }
+    return found;
+}
+
+static void add_labels(struct pl_buf *out, struct pl_node labels)
+{
+    struct pl_buf key = PL_BUF_INIT, last = PL_BUF_INIT;
+    struct pl_scratch scratch;
+    struct pl_node value;
+    for (size_t i = 0; i < MAX_SORTED; i++) {
+        if (!next_label(labels, pl_buf_slice(&last), i > 0, &key, &value))
+            break;
+        pl_buf_add_z(out, i > 0 ? "," : "");
+        pl_buf_add_slice(out, pl_buf_slice(&key));
+        pl_buf_add_char(out, '=');
+        pl_buf_add_slice(out, pl_node_str(value, &scratch));
+        pl_buf_clear(&last);
+        pl_buf_add_slice(&last, pl_buf_slice(&key));
+    }
+    pl_buf_deinit(&key);
+    pl_buf_deinit(&last);
+}
+
+static void add_requirement(struct pl_buf *out, struct pl_node requirement)
+{
+    struct pl_scratch scratch;
+    struct pl_slice how = pl_node_str(pl_node_getz(requirement, "operator"), &scratch);
+    bool absent = pl_slice_eqz(how, "DoesNotExist"), exists = pl_slice_eqz(how, "Exists");
+    bool in = pl_slice_eqz(how, "In");
+    if (absent)
+        pl_buf_add_char(out, '!');
+    pl_cell_add(out, requirement, ".key");
+    if (absent || exists)
+        return;
+    pl_buf_add_z(out, in ? " in (" : " notin (");
+    struct pl_iter it = pl_iter(pl_node_getz(requirement, "values"));
+    size_t begin = out->len;
+    while (pl_iter_next(&it)) {
+        add_separator(out, begin, ",");
+        pl_buf_add_slice(out, pl_node_str(it.value, &scratch));
+    }
+    pl_buf_add_char(out, ')');
+}
+
+static void add_selector(struct pl_buf *out, struct pl_node selector)
+{
+    size_t begin = out->len;
+    add_labels(out, pl_node_getz(selector, "matchLabels"));
+    struct pl_iter it = pl_iter(pl_node_getz(selector, "matchExpressions"));
+    while (pl_iter_next(&it)) {
+        add_separator(out, begin, ",");
+        add_requirement(out, it.value);
+    }
+    if (out->len == begin)
+        pl_buf_add_z(out, "<none>");
+}
+
+/* ---- cells of single kinds ---- */
+
+#define CELL(name)                                                                                 \
+    static void cell_##name(struct pl_buf *out, struct pl_node object, int64_t now_ns)
+
+CELL(containers)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".spec.template.spec.containers"), ".name");
+}
+
+CELL(images)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".spec.template.spec.containers"), ".image");
+}
+
+CELL(job_containers)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".spec.jobTemplate.spec.template.spec.containers"), ".name");
+}
+
+CELL(job_images)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".spec.jobTemplate.spec.template.spec.containers"), ".image");
+}
+
+CELL(job_selector)
+{
+    (void)now_ns;
+    add_selector(out, pl_cell_at(object, ".spec.jobTemplate.spec.selector"));
+}
+
+CELL(selector)
+{
+    (void)now_ns;
+    add_selector(out, pl_cell_at(object, ".spec.selector"));
+}
+
+CELL(pod_selector)
+{
+    (void)now_ns;
+    add_selector(out, pl_cell_at(object, ".spec.podSelector"));
+}
+
+static void labels_or_none(struct pl_buf *out, struct pl_node labels)
+{
+    add_labels(out, labels);
+    if (out->len == 0)
+        pl_buf_add_z(out, "<none>");
+}
+
+CELL(label_selector)
+{
+    (void)now_ns;
+    labels_or_none(out, pl_cell_at(object, ".spec.selector"));
+}
+
+CELL(node_selector)
+{
+    (void)now_ns;
+    labels_or_none(out, pl_cell_at(object, ".spec.template.spec.nodeSelector"));
+}
+
+CELL(replicas_ready)
+{
+    (void)now_ns;
+    pl_buf_add_f(out, "%" PRId64 "/%" PRId64, pl_cell_int(object, ".status.readyReplicas"),
+                 pl_cell_int(object, ".spec.replicas"));
+}
+
+CELL(phase)
+{
+    (void)now_ns;
+    if (!pl_node_is_missing(pl_cell_at(object, ".metadata.deletionTimestamp")))
+        pl_buf_add_z(out, "Terminating");
+    else
+        pl_cell_add(out, object, ".status.phase");
+}
+
+CELL(role)
+{
+    (void)now_ns;
+    pl_cell_add(out, object, ".roleRef.kind");
+    pl_buf_add_char(out, '/');
+    pl_cell_add(out, object, ".roleRef.name");
+}
+
+static void add_subjects(struct pl_buf *out, struct pl_node object, const char *kind)
+{
+    struct pl_scratch scratch;
+    struct pl_iter it = pl_iter(pl_node_getz(object, "subjects"));
+    while (pl_iter_next(&it)) {
+        if (!pl_slice_eqz(pl_node_str(pl_node_getz(it.value, "kind"), &scratch), kind))
+            continue;
+        add_separator(out, 0, ", ");
+        if (strcmp(kind, "ServiceAccount") == 0) {
+            pl_cell_add(out, it.value, ".namespace");
+            pl_buf_add_char(out, '/');
+        }
+        pl_cell_add(out, it.value, ".name");
+    }
+}
+
+CELL(users)
+{
+    (void)now_ns;
+    add_subjects(out, object, "User");
+}
+
+CELL(groups)
+{
+    (void)now_ns;
+    add_subjects(out, object, "Group");
+}
+
+CELL(accounts)
+{
+    (void)now_ns;
+    add_subjects(out, object, "ServiceAccount");
+}
+
+/* ---- jobs ---- */
+
+CELL(completions)
+{
+    int64_t wanted, parallel = pl_cell_int(object, ".spec.parallelism");
+    (void)now_ns;
+    pl_buf_add_f(out, "%" PRId64 "/", pl_cell_int(object, ".status.succeeded"));
+    if (pl_node_int(pl_cell_at(object, ".spec.completions"), &wanted))
+        pl_buf_add_f(out, "%" PRId64, wanted);
+    else if (parallel > 1)
+        pl_buf_add_f(out, "1 of %" PRId64, parallel);
+    else
+        pl_buf_add_char(out, '1');
+}
+
+CELL(duration)
+{
+    struct pl_scratch scratch;
+    int64_t begin, end;
+    char age[32];
+    if (!pl_time_parse(pl_node_str(pl_cell_at(object, ".status.startTime"), &scratch), &begin))
+        return;
+    if (!pl_time_parse(pl_node_str(pl_cell_at(object, ".status.completionTime"), &scratch), &end))
+        end = now_ns;
+    pl_api_age_text(end - begin, age);
+    pl_buf_add_z(out, age);
+}
+
+CELL(job_status)
+{
+    static const char *const done[] = {"Complete", "Failed"};
+    static const char *const other[][2] = {{"Suspended", "Suspended"},
+                                           {"FailureTarget", "FailureTarget"},
+                                           {"SuccessCriteriaMet", "SuccessCriteriaMet"}};
+    (void)now_ns;
+    for (size_t i = 0; i < PL_ARRAY_LEN(done); i++)
+        if (pl_cell_condition(object, done[i], "True")) {
+            pl_buf_add_z(out, done[i]);
+            return;
+        }
+    if (!pl_node_is_missing(pl_cell_at(object, ".metadata.deletionTimestamp"))) {
+        pl_buf_add_z(out, "Terminating");
+        return;
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(other); i++)
+        if (pl_cell_condition(object, other[i][0], "True")) {
+            pl_buf_add_z(out, other[i][1]);
+            return;
+        }
+    pl_buf_add_z(out, "Running");
+}
+
+CELL(suspend)
+{
+    struct pl_node value = pl_cell_at(object, ".spec.suspend");
+    (void)now_ns;
+    pl_buf_add_z(out, pl_node_type(value) != PL_BOOL ? "<unset>"
+                      : pl_node_bool(value)          ? "True"
+                                                     : "False");
+}
+
+CELL(last_schedule)
+{
+    struct pl_node time = pl_cell_at(object, ".status.lastScheduleTime");
+    if (pl_node_is_missing(time))
+        pl_buf_add_z(out, "<none>");
+    else
+        pl_cell_age(out, time, now_ns);
+}
+
+/* ---- volumes ---- */
+
+static void add_modes(struct pl_buf *out, struct pl_node modes)
+{
+    static const char *const names[][2] = {{"ReadWriteOnce", "RWO"},
+                                           {"ReadOnlyMany", "ROX"},
+                                           {"ReadWriteMany", "RWX"},
+                                           {"ReadWriteOncePod", "RWOP"}};
+    struct pl_scratch scratch;
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        struct pl_iter it = pl_iter(modes);
+        bool has = false;
+        while (pl_iter_next(&it))
+            has = has || pl_slice_eqz(pl_node_str(it.value, &scratch), names[i][0]);
+        if (!has)
+            continue;
+        add_separator(out, 0, ",");
+        pl_buf_add_z(out, names[i][1]);
+    }
+}
+
+CELL(pv_modes)
+{
+    (void)now_ns;
+    add_modes(out, pl_cell_at(object, ".spec.accessModes"));
+}
+
+CELL(pv_claim)
+{
+    (void)now_ns;
+    if (pl_node_is_missing(pl_cell_at(object, ".spec.claimRef")))
+        return;
+    pl_cell_add(out, object, ".spec.claimRef.namespace");
+    pl_buf_add_char(out, '/');
+    pl_cell_add(out, object, ".spec.claimRef.name");
+}
+
+static bool is_bound(struct pl_node object)
+{
+    return pl_cell_has(object, ".spec.volumeName");
+}
+
+CELL(pvc_capacity)
+{
+    (void)now_ns;
+    if (is_bound(object))
+        pl_cell_add_or(out, object, ".status.capacity.storage", "0");
+}
+
+CELL(pvc_modes)
+{
+    (void)now_ns;
+    if (is_bound(object))
+        add_modes(out, pl_cell_at(object, ".status.accessModes"));
+}
+
+CELL(reference)
+{
+    (void)now_ns;
+    pl_cell_add(out, object, ".spec.scaleTargetRef.kind");
+    pl_buf_add_char(out, '/');
+    pl_cell_add(out, object, ".spec.scaleTargetRef.name");
+}
+
+/* ---- events ---- */
+
+static struct pl_node first_time(struct pl_node object)
+{
+    struct pl_node time = pl_cell_at(object, ".firstTimestamp");
+    return pl_node_type(time) == PL_STRING ? time : pl_cell_at(object, ".eventTime");
+}
+
+CELL(last_seen)
+{
+    struct pl_node time = pl_cell_at(object, ".series.lastObservedTime");
+    if (pl_node_type(time) != PL_STRING)
+        time = pl_cell_at(object, ".lastTimestamp");
+    pl_cell_age(out, pl_node_type(time) == PL_STRING ? time : first_time(object), now_ns);
+}
+
+CELL(first_seen)
+{
+    pl_cell_age(out, first_time(object), now_ns);
+}
+
+CELL(event_object)
+{
+    (void)now_ns;
+    pl_cell_add(out, object, ".involvedObject.kind");
+    for (size_t i = 0; i < out->len; i++)
+        out->ptr[i] = (char)tolower((unsigned char)out->ptr[i]);
+    if (!pl_cell_has(object, ".involvedObject.name"))
+        return;
+    pl_buf_add_char(out, '/');
+    pl_cell_add(out, object, ".involvedObject.name");
+}
+
+CELL(event_source)
+{
+    (void)now_ns;
+    if (!pl_cell_add(out, object, ".source.component"))
+        pl_cell_add(out, object, ".reportingComponent");
+    size_t before = out->len;
+    pl_buf_add_z(out, before > 0 ? ", " : "");
+    if (!pl_cell_add(out, object, ".source.host") &&
+        !pl_cell_add(out, object, ".reportingInstance"))
+        out->len = before;
+}
+
+CELL(message)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = pl_node_str(pl_cell_at(object, ".message"), &scratch);
+    (void)now_ns;
+    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
+        text.len--;
+    while (text.len > 0 && isspace((unsigned char)*text.ptr))
+        text = pl_slice(text.ptr + 1, text.len - 1);
+    pl_buf_add_slice(out, text);
+}
+
+/* ---- the kinds ---- */
+
+enum how {
+    NO_CELL,
+    TEXT,
+    WHOLE,
+    ONE,
+    TRUTH,
+    COUNT,
+    AGE,
+    MADE
+}; /* ONE: a whole number, at least 1 */
+
+struct cell {
+    enum how how;
+    const char *path, *other; /* other: when there is nothing; of a count: what is counted, too */
+    void (*make)(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+};
+
+struct cells {
+    const char *kind;
+    struct cell cells[12]; /* as many as the table has columns after the name, and an end */
+};
+
+#define T(path)                                                                                    \
+    {                                                                                              \
+        TEXT, path, NULL, NULL                                                                     \
+    }
+#define O(path, or)                                                                                \
+    {                                                                                              \
+        TEXT, path, or, NULL                                                                       \
+    }
+#define W(path)                                                                                    \
+    {                                                                                              \
+        WHOLE, path, NULL, NULL                                                                    \
+    }
+#define B(path)                                                                                    \
+    {                                                                                              \
+        TRUTH, path, NULL, NULL                                                                    \
+    }
+#define N(path)                                                                                    \
+    {                                                                                              \
+        COUNT, path, NULL, NULL                                                                    \
+    }
+#define A                                                                                          \
+    {                                                                                              \
+        AGE, ".metadata.creationTimestamp", NULL, NULL                                             \
+    }
+#define M(name)                                                                                    \
+    {                                                                                              \
+        MADE, NULL, NULL, cell_##name                                                              \
+    }
+#define P(name)                                                                                    \
+    {                                                                                              \
+        MADE, NULL, NULL, pl_cell_##name                                                           \
+    }
+
+/* clang-format off */
+static const struct cells kinds[] = {
+    {"ConfigMap", {{COUNT, ".data", ".binaryData", NULL}, A}},
+    {"Secret", {T(".type"), N(".data"), A}},
+    {"Namespace", {T(".status.phase"), A}},
+    {"ServiceAccount", {A}},
+    {"Pod", {P(pod_ready), P(pod_status), P(pod_restarts), A, O(".status.podIPs[0].ip", "<none>"), O(".spec.nodeName", "<none>"), O(".status.nominatedNodeName", "<none>"), P(pod_gates)}},
+    {"Deployment", {M(replicas_ready), W(".status.updatedReplicas"), W(".status.availableReplicas"), A, M(containers), M(images), M(selector)}},
+    {"ReplicaSet", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, M(containers), M(images), M(selector)}},
+    {"ReplicationController", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, M(containers), M(images), M(label_selector)}},
+    {"StatefulSet", {M(replicas_ready), A, M(containers), M(images)}},
+    {"DaemonSet", {W(".status.desiredNumberScheduled"), W(".status.currentNumberScheduled"), W(".status.numberReady"), W(".status.updatedNumberScheduled"), W(".status.numberAvailable"), M(node_selector), A, M(containers), M(images), M(selector)}},
+    {"Job", {M(job_status), M(completions), M(duration), A, M(containers), M(images), M(selector)}},
+    {"CronJob", {T(".spec.schedule"), O(".spec.timeZone", "<none>"), M(suspend), N(".status.active"), M(last_schedule), A, M(job_containers), M(job_images), M(job_selector)}},
+    {"Service", {T(".spec.type"), O(".spec.clusterIPs[0]", "<none>"), P(external), P(ports), A, M(label_selector)}},
+    {"Ingress", {O(".spec.ingressClassName", "<none>"), P(hosts), P(address), P(ingress_ports), A}},
+    {"EndpointSlice", {T(".addressType"), P(slice_ports), P(slice_endpoints), A}},
+    {"NetworkPolicy", {M(pod_selector), A}},
+    {"Node", {P(node_status), P(node_roles), A, T(".status.nodeInfo.kubeletVersion"), P(node_internal), P(node_external), O(".status.nodeInfo.osImage", "<unknown>"), P(node_kernel), O(".status.nodeInfo.containerRuntimeVersion", "<unknown>")}},
+    {"PersistentVolume", {O(".spec.capacity.storage", "0"), M(pv_modes), T(".spec.persistentVolumeReclaimPolicy"), M(phase), M(pv_claim), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), T(".status.reason"), A, O(".spec.volumeMode", "<unset>")}},
+    {"PersistentVolumeClaim", {M(phase), T(".spec.volumeName"), M(pvc_capacity), M(pvc_modes), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), A, O(".spec.volumeMode", "<unset>")}},
+    {"StorageClass", {T(".provisioner"), O(".reclaimPolicy", "Delete"), O(".volumeBindingMode", "Immediate"), B(".allowVolumeExpansion"), A}},
+    {"HorizontalPodAutoscaler", {M(reference), P(hpa_targets), O(".spec.minReplicas", "<unset>"), W(".spec.maxReplicas"), W(".status.currentReplicas"), A}},
+    {"PodDisruptionBudget", {O(".spec.minAvailable", "N/A"), O(".spec.maxUnavailable", "N/A"), W(".status.disruptionsAllowed"), A}},
+    {"RoleBinding", {M(role), A, M(users), M(groups), M(accounts)}},
+    {"ClusterRoleBinding", {M(role), A, M(users), M(groups), M(accounts)}},
+    {"Lease", {T(".spec.holderIdentity"), A}},
+    {"PriorityClass", {W(".value"), B(".globalDefault"), A, T(".preemptionPolicy")}},
+    {"RuntimeClass", {T(".handler"), A}},
+    {"MutatingWebhookConfiguration", {N(".webhooks"), A}},
+    {"ValidatingWebhookConfiguration", {N(".webhooks"), A}},
+    {NULL, {}},
+};
+static const struct cell event_cells[] = {M(last_seen), T(".type"), T(".reason"), M(event_object), T(".involvedObject.fieldPath"), M(event_source), M(message), M(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
+/* clang-format on */
+
+/* NULL: none. Events have no name in front. */
+static const struct cell *cells_of(const char *kind)
+{
+    if (strcmp(kind, "Event") == 0)
+        return event_cells;
+    for (const struct cells *is = kinds; is->kind != NULL; is++)
+        if (strcmp(is->kind, kind) == 0)
+            return is->cells;
+    return NULL;
+}
+
+bool pl_api_cells_have(const char *kind)
+{
+    return cells_of(kind) != NULL;
+}
+
+static void add_text_cell(struct pl_buf *out, const struct cell *cell, struct pl_node object,
+                          int64_t now_ns)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (cell->how == AGE)
+        pl_cell_age(&text, pl_cell_at(object, cell->path), now_ns);
+    else if (cell->how == MADE)
+        cell->make(&text, object, now_ns);
+    else
+        pl_cell_add_or(&text, object, cell->path, cell->other != NULL ? cell->other : "");
+    pl_write_str(out, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+}
+
+static void add_cell(struct pl_buf *out, const struct cell *cell, struct pl_node object,
+                     int64_t now_ns)
+{
+    int64_t number = 0;
+    size_t count;
+    switch (cell->how) {
+    case WHOLE:
+    case ONE:
+        number = pl_cell_int(object, cell->path);
+        pl_buf_add_f(out, "%" PRId64, cell->how == ONE && number < 1 ? 1 : number);
+        break;
+    case TRUTH:
+        pl_buf_add_z(out, pl_node_bool(pl_cell_at(object, cell->path)) ? "true" : "false");
+        break;
+    case COUNT:
+        count = pl_node_len(pl_cell_at(object, cell->path));
+        if (cell->other != NULL)
+            count += pl_node_len(pl_cell_at(object, cell->other));
+        pl_buf_add_f(out, "%zu", count);
+        break;
+    default:
+        add_text_cell(out, cell, object, now_ns);
+    }
+}
+
+void pl_api_cells_write(struct pl_buf *out, const char *kind, struct pl_node object, int64_t now_ns)
+{
+    static const struct cell name = T(".metadata.name");
+    const struct cell *cell = cells_of(kind);
+    bool named = cell != event_cells;
+    if (named)
+        add_cell(out, &name, object, now_ns);
+    for (bool first = !named; cell->how != NO_CELL; cell++, first = false) {
+        if (!first)
+            pl_buf_add_char(out, ',');
+        add_cell(out, cell, object, now_ns);
+    }
+}

@@ -1,0 +1,51 @@
+/* What the files that make cells share. */
+#pragma once
+
+#include "base/buf.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* PL_MISSING: nothing is there. */
+struct pl_node pl_cell_at(struct pl_node object, const char *path);
+int64_t pl_cell_int(struct pl_node object, const char *path); /* 0: none */
+/* A text or a number. False: nothing is there, or "". */
+bool pl_cell_add(struct pl_buf *out, struct pl_node object, const char *path);
+/* The same, or the other text. */
+void pl_cell_add_or(struct pl_buf *out, struct pl_node object, const char *path, const char *other);
+/* Is there a text that is not ""? */
+bool pl_cell_has(struct pl_node object, const char *path);
+/* Adds the separator unless nothing is there yet. */
+void pl_cell_separate(struct pl_buf *out, const char *separator);
+void pl_cell_age(struct pl_buf *out, struct pl_node time, int64_t now_ns);
+/* Is that text there? */
+bool pl_cell_is(struct pl_node object, const char *path, const char *text);
+/* Has status.conditions one of that type, with that status? */
+bool pl_cell_condition(struct pl_node object, const char *type, const char *status);
+
+/* ---- cells_pod.c ---- */
+
+void pl_cell_pod_ready(struct pl_buf *out, struct pl_node pod, int64_t now_ns);
+void pl_cell_pod_status(struct pl_buf *out, struct pl_node pod, int64_t now_ns);
+void pl_cell_pod_restarts(struct pl_buf *out, struct pl_node pod, int64_t now_ns);
+void pl_cell_pod_gates(struct pl_buf *out, struct pl_node pod, int64_t now_ns);
+
+/* ---- cells_node.c ---- */
+
+void pl_cell_node_status(struct pl_buf *out, struct pl_node node, int64_t now_ns);
+void pl_cell_node_roles(struct pl_buf *out, struct pl_node node, int64_t now_ns);
+void pl_cell_node_internal(struct pl_buf *out, struct pl_node node, int64_t now_ns);
+void pl_cell_node_external(struct pl_buf *out, struct pl_node node, int64_t now_ns);
+void pl_cell_node_kernel(struct pl_buf *out, struct pl_node node, int64_t now_ns);
+void pl_cell_hpa_targets(struct pl_buf *out, struct pl_node hpa, int64_t now_ns);
+
+/* ---- cells_service.c ---- */
+
+void pl_cell_ports(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_external(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_address(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_hosts(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_ingress_ports(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_slice_ports(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_slice_endpoints(struct pl_buf *out, struct pl_node object, int64_t now_ns);
