@@ -253,6 +253,38 @@ TEST(a_server_that_refuses_the_selector_is_asked_without_it)
     }
 }
 
+/* What is known of the objects that are ours stays true: the watch goes on from its version. */
+TEST(a_server_that_stops_to_filter_in_the_middle_is_not_listed_again)
+{
+    struct scene scene;
+    open_scene(&scene, PL_SHARD_BY_UID, PL_PART_FOR);
+    pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
+    set(&scene, 1, PL_SHARD_COMING);
+    scene.watch = list_and_watch(&scene, MAPS, BED_MAPS("10", IN("d", "w", "jaa", "6")));
+    event(&scene, BED_EVENT("MODIFIED", IN("d", "w", "jaa", "11")));
+    event(&scene, BED_EVENT("ADDED", IN("d", "z", "aab", "12"))); /* without a word */
+    check_keys(&scene, "d/w");
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    fake_end(scene.watch);
+    struct fake_request *watch = bed_expect(&scene.bed, "GET", MAPS);
+    check_query(watch, "shardSelector", RANGE(Q1, Q2));
+    bed_reply(&scene.bed, watch, 400,
+              "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":400,"
+              "\"message\":\"unknown parameter\"}");
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    watch = bed_expect(&scene.bed, "GET", MAPS);
+    check_query(watch, "watch", "true");
+    check_query(watch, "resourceVersion", "12");
+    check_query(watch, "shardSelector", NULL);
+    fake_begin(watch, 200);
+    bed_stream(&scene.bed, watch, BED_EVENT("ADDED", IN("d", "y", "aaa", "13")));
+    bed_stream(&scene.bed, watch, BED_EVENT("MODIFIED", IN("d", "w", "jaa", "14")));
+    check_keys(&scene, "d/w");
+    check_events(&scene, "+w@6 ~w@6>11 ~w@11>14");
+    CHECK(bed_is_quiet(&scene.bed));
+    close_scene(&scene);
+}
+
 TEST(children_lie_where_their_controller_does_and_move_with_it)
 {
     struct scene scene;
