@@ -96,6 +96,7 @@ static void say(const struct world *w, double minutes)
 
 static void check_promises(const struct world *w)
 {
+    CHECK_INT(w->late, 0);
     CHECK_INT(w->two_actors, 0);
     CHECK_INT(w->too_long, 0);
     if (w->moves > w->promised)
@@ -219,6 +220,23 @@ TEST(who_was_frozen_past_its_deadline_has_lost_everything_and_joins_anew)
     rest(&w);
     CHECK_INT(w.losses, 1);
     CHECK_STR(w.processes[1].id, "m0003");
+    world_deinit(&w);
+}
+
+TEST(shards_that_do_not_settle_in_time_are_told_of_and_not_before)
+{
+    struct world w;
+    world_init(&w, 11, 2, 4);
+    w.settle_ns = 30 * S;
+    begin(&w.processes[0]);
+    rest(&w);
+    w.never_lists = true;
+    begin(&w.processes[1]);
+    pass(&w, 20 * S);
+    CHECK_INT(w.late, 0);
+    CHECK(held_by(&w.processes[1]) > 0);
+    pass(&w, 40 * S);
+    CHECK(w.late > 0);
     world_deinit(&w);
 }
 
