@@ -1,6 +1,7 @@
 #include "control/sharing.h"
 
 #include "bed_controller.h"
+#include "control/tally.h"
 
 /* Of 4 shards. Namespaces: e is in 0, b in 1, a in 2, f in 3. Uids: ba. is in 0, ja. in 1, 8a. in
  * 2, aa. in 3. */
@@ -282,6 +283,50 @@ TEST(a_foreign_key_of_a_part_is_a_mistake_and_of_the_whole_none)
              NULL) == !whole);
         pl_buf_deinit(&text);
         fake_finish(&t.stage.fake, "e/p", PL_OUTCOME_DONE);
+        close_shared(&t);
+    }
+}
+
+static void list_many(struct shared *t, int many)
+{
+    struct pl_buf list = PL_BUF_INIT;
+    pl_buf_add_f(&list, "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":"
+                        "{\"resourceVersion\":\"10\"},\"items\":[");
+    for (int i = 0; i < many; i++)
+        pl_buf_add_f(&list, "%s" IN("b", "m%d", "u%d", "5"), i > 0 ? "," : "", i, i);
+    pl_buf_add_f(&list, "]}");
+    stage_sync(&t->stage, MAPS, pl_buf_z(&list));
+    pl_buf_deinit(&list);
+    for (int i = 0; i < many; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "b/m%d", i);
+        fake_finish(&t->stage.fake, key, PL_OUTCOME_DONE);
+        bed_run(&t->stage.bed);
+    }
+}
+
+/* All keys lie in one of three shards: twelve are worth advice, nine are too few. */
+TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
+{
+    for (int many = 9; many <= 12; many += 3) {
+        struct shared t;
+        struct pl_buf advice = PL_BUF_INIT;
+        open_shared(&t, PL_SHARD_BY_NAMESPACE);
+        add_maps(&t);
+        struct pl_tally *tally = pl_tally_create(t.stage.manager);
+        for (unsigned shard = 0; shard < 3; shard++)
+            set(&t, shard, PL_SHARD_OURS);
+        pl_manager_start(t.stage.manager);
+        list_many(&t, many);
+        bed_pass(&t.stage.bed, 20 * PL_SECOND);
+        pl_tally_advise(tally, &advice);
+        CHECK_INT(pl_tally_keys(tally, 1), many);
+        CHECK_INT(pl_tally_keys(tally, 3), -1);
+        CHECK_SLICE(pl_buf_slice(&advice), many == 12 ? "shard 1 has 12 keys, more than twice the "
+                                                        "mean of 4: --shard-by uid spreads them"
+                                                      : "");
+        pl_tally_destroy(tally);
+        pl_buf_deinit(&advice);
         close_shared(&t);
     }
 }
