@@ -1,9 +1,9 @@
 /* The admin socket's server: from a line to a command, and from its result to a line.
  *
- * Each call is answered exactly once, at once or later, also when its client is gone: then the
- * answer goes nowhere. A call that outlives the admin stays valid until it is answered. Whoever
- * adds a command brings its name and a function; none is known here. Texts that scripts made may be
- * no UTF-8 and are cleaned first. */
+ * Each call is answered exactly once, now or later, even if its client has disconnected: then the
+ * answer is dropped. A call that outlives the admin stays valid until it is answered. Other files
+ * register their commands by name and function; this file knows none. Texts of scripts may be
+ * invalid UTF-8 and are cleaned first. */
 #include "admin/admin.h"
 
 #include "base/alloc.h"
@@ -43,7 +43,7 @@ struct pl_admin {
 struct pl_admin_call {
     struct pl_link link;           /* in the admin's calls */
     struct pl_admin *admin;        /* NULL: it is gone */
-    struct pl_line_client *client; /* NULL: it is gone, or an ear hears the answer */
+    struct pl_line_client *client; /* NULL: it has disconnected, or an ear gets the answer */
     struct pl_admin_ear ear;       /* line NULL: none */
     struct pl_doc *request;        /* counted */
     char **texts;                  /* owned: what pl_admin_text gave out */
@@ -227,7 +227,7 @@ static void on_admin_gone(void *arg, struct pl_line_client *client)
         call->gone(call->gone_arg);
 }
 
-/* ---- what ends with its connection ---- */
+/* ---- state that ends with its connection ---- */
 
 void pl_admin_tie(struct pl_admin_call *call, struct pl_admin_tie *tie, int64_t idle_ns,
                   void (*ended)(struct pl_admin_tie *tie))
@@ -321,7 +321,7 @@ void pl_admin_destroy(struct pl_admin *admin)
     if (admin == NULL)
         return;
     pl_line_server_destroy(admin->server);
-    /* Whoever works on them still answers, in vain. */
+    /* Their owners still answer them, to no effect. */
     while ((link = pl_list_pop(&admin->calls)) != NULL)
         PL_CONTAINER_OF(link, struct pl_admin_call, link)->admin = NULL;
     pl_free(admin);

@@ -1,11 +1,11 @@
-/* The admin socket: what `perilune status`, `why`, `queue`, `pause`, `resume`, `reload` and `repl`
- * talk to. A Unix socket of mode 0600; a request is one line of JSON, the answer one or more:
+/* The admin socket: `perilune status`, `why`, `queue`, `pause`, `resume`, `reload` and `repl` use
+ * it. A Unix socket of mode 0600; a request is one line of JSON, an answer is one or more lines:
  *
  *   {"v":1,"command":"why","kind":"v1/ConfigMap","key":"default/a"}
  *   {"v":1,"ok":true,"result":{...}}              or {"v":1,"ok":false,"error":"..."}
  *
- * with "more":true on every line but the last. A version the host does not know is an error that
- * names its own. Loop's thread. */
+ * with "more":true on every line except the last. An unknown version gives an error with the host's
+ * version. Loop's thread. */
 #pragma once
 
 #include "control/manager.h"
@@ -19,30 +19,31 @@ struct pl_line_client;
 
 struct pl_tally;
 struct pl_admin_options {
-    struct pl_loop *loop; /* borrowed for life, as is what follows */
+    struct pl_loop *loop; /* borrowed for life, like the following fields */
     struct pl_cluster *cluster;
     struct pl_manager *manager;
     struct pl_tally *tally; /* NULL: without shards */
     const char *server;     /* the API server's URL, for status */
-    const char *path;       /* of the socket; NULL: the default (admin/path.h); "0": none */
+    const char *path;       /* path of the socket; NULL: the default (admin/path.h); "0": none */
 };
 
-/* NULL and err when the socket can't be made. */
+/* NULL and err when the socket cannot be created. */
 struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err);
-/* Cuts every client; calls that are not answered yet stay valid until they are. Accepts NULL. */
+/* Cuts every client; unanswered calls stay valid until they are answered. Accepts NULL. */
 void pl_admin_destroy(struct pl_admin *admin);
 
-/* ---- asking from inside the process ---- */
+/* ---- requests inside the process ---- */
 
-/* Hears the answer. Both are called on the loop's thread, from inside pl_admin_run or later, also
- * when the admin is gone meanwhile. */
+/* Receives the answer. Both functions are called on the loop's thread, inside pl_admin_run or
+ * later, even if the admin is destroyed meanwhile. */
 struct pl_admin_ear {
-    void (*line)(void *arg, struct pl_slice line); /* as the socket sends it, without its end */
-    void (*ended)(void *arg);                      /* once, after the last line */
+    void (*line)(void *arg,
+                 struct pl_slice line); /* a line as the socket sends it, without its end */
+    void (*ended)(void *arg);           /* once, after the last line */
     void *arg;
 };
-/* Runs a command as a line of the socket does: request has "v" and "command". Takes the request.
- * The ear is copied. Not for commands that are tied to a connection. */
+/* Runs a command like a line of the socket: request has "v" and "command". Takes the request. The
+ * ear is copied. Not for commands that are tied to a connection. */
 void pl_admin_run(struct pl_admin *admin, struct pl_doc *request, const struct pl_admin_ear *ear);
 
 /* ---- further commands, and further members of status ---- */
@@ -56,70 +57,71 @@ struct pl_admin_command {
 };
 /* Both are borrowed for life. */
 void pl_admin_add(struct pl_admin *admin, const struct pl_admin_command *command, void *arg);
-/* Those that every host answers: status, why, queue, pause, resume, keys, calls. */
+/* Adds the commands of every host: status, why, queue, pause, resume, keys, calls. */
 void pl_admin_add_commands(struct pl_admin *admin);
-/* Called while status is built, to add members to the object that is being written. */
+/* Called while status is built, to add members to the object under construction. */
 void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct pl_build *b),
                          void *arg);
 
 /* The request, an object. */
 struct pl_node pl_admin_request(const struct pl_admin_call *call);
-/* A text member of the request, or NULL when it has none; lives as long as the call. */
+/* A text member of the request, or NULL when it has none; it lives as long as the call. */
 const char *pl_admin_text(struct pl_admin_call *call, const char *name);
 const struct pl_admin_options *pl_admin_host(const struct pl_admin_call *call);
 /* Takes the document. */
 void pl_admin_reply(struct pl_admin_call *call, struct pl_doc *result);
-/* A line of the answer that is not the last one. Takes the document. */
+/* Sends a line of the answer that is not the last one. Takes the document. */
 void pl_admin_more(struct pl_admin_call *call, struct pl_doc *result);
 void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...) PL_PRINTF(2, 3);
-/* Called when the client goes before it is answered; the call still has to be answered, in vain. */
+/* Called when the client disconnects before the answer; the call still has to be answered, to no
+ * effect. */
 void pl_admin_on_gone(struct pl_admin_call *call, void (*gone)(void *arg), void *arg);
 
-/* What lives as long as the connection that asked for it; the owner embeds it. */
+/* State that lives as long as the connection of its request; the owner embeds it. */
 struct pl_admin_tie {
-    struct pl_link link;           /* private, as is the rest */
+    struct pl_link link;           /* private, like the following fields */
     struct pl_line_client *client; /* NULL: not tied */
     void (*ended)(struct pl_admin_tie *tie);
 };
-/* From inside the command's run. The client may be idle for idle_ns then. ended is called, once,
+/* Call it inside the command's run. The client may then be idle for idle_ns. ended is called once,
  * when its connection has ended. */
 void pl_admin_tie(struct pl_admin_call *call, struct pl_admin_tie *tie, int64_t idle_ns,
                   void (*ended)(struct pl_admin_tie *tie));
 /* ended is not called any more. Idempotent. */
 void pl_admin_untie(struct pl_admin_tie *tie);
-/* The call came over the connection that it is tied to. */
+/* True when the call came over the connection of the tie. */
 bool pl_admin_is_tied(const struct pl_admin_tie *tie, const struct pl_admin_call *call);
 
 /* ---- for the commands' files ---- */
 
 /* A member that is a time in seconds, to the millisecond. */
 void pl_admin_build_seconds(struct pl_build *b, const char *key, int64_t ns);
-/* Is that what somebody means by "v1/ConfigMap", in any version of its group, or by the kind's name
- * alone, in any case? */
+/* Whether the text means this kind: "v1/ConfigMap", in any version of its group, or only the kind's
+ * name, in any case. */
 bool pl_admin_is_kind(const struct pl_kind *kind, const char *text);
 
 void pl_admin_status(void *arg, struct pl_admin_call *call);
 void pl_admin_why(void *arg, struct pl_admin_call *call);
 void pl_admin_queue(void *arg, struct pl_admin_call *call);
-/* Adds "calls", for status, too. */
+/* Adds "calls", also for status. */
 void pl_admin_build_calls(const struct pl_admin_call *call, struct pl_build *b);
 void pl_admin_calls(void *arg, struct pl_admin_call *call);
 void pl_admin_keys(void *arg, struct pl_admin_call *call);
 void pl_admin_pause(void *arg, struct pl_admin_call *call);
 struct pl_reload;
-/* The command "reload", and what status says about the scripts. */
+/* The command "reload", and the scripts in status. */
 struct pl_shadow;
 void pl_admin_add_shadow(struct pl_admin *admin, struct pl_shadow *shadow);
 void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload);
-/* The command "tune". The tuner outlives the admin's calls; both are to be destroyed. */
+/* The command "tune". The tuner outlives the admin's calls; the caller destroys both. */
 struct pl_tuner;
 struct pl_tuner *pl_admin_add_tune(struct pl_admin *admin, struct pl_timers *timers);
 void pl_tuner_destroy(struct pl_tuner *tuner);
-/* The command "profile", of the scripts that the dog watches. As the tuner. */
+/* The command "profile", for the scripts that the watchdog watches. Ownership as with the tuner. */
 struct pl_profiler;
 struct pl_watchdog;
 struct pl_profiler *pl_admin_add_profile(struct pl_admin *admin, struct pl_timers *timers,
                                          struct pl_watchdog *dog);
 void pl_profiler_destroy(struct pl_profiler *profiler);
-/* Members of status that others add. */
+/* Members of status that other files add. */
 void pl_admin_build_more(const struct pl_admin_call *call, struct pl_build *b);

@@ -1,5 +1,5 @@
-/* The admin command "calls": which sorts of calls each controller has made to the API server since
- * the process began, for `perilune rbac --recorded`. */
+/* The admin command "calls": the sorts of API calls of each controller since the start of the
+ * process, for `perilune rbac --recorded`. */
 #include "admin/admin.h"
 
 #include "cluster/history.h"

@@ -1,5 +1,5 @@
-/* The commands that every host answers. What needs more than the manager (reload, shadow, repl) is
- * added by whoever has it. */
+/* The commands that every host answers. Commands that need more than the manager (reload, shadow,
+ * repl) are added by other parts. */
 #include "admin/admin.h"
 
 void pl_admin_add_commands(struct pl_admin *admin)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define KEYS_MAX 2000 /* a controller's: more are of no use to who types */
+#define KEYS_MAX 2000 /* limit for a controller: more are of no use for completion */
 
 static void build_keys(struct pl_build *b, struct pl_informer *informer, struct pl_slice prefix)
 {

@@ -1,6 +1,6 @@
-/* Where admin sockets are. A folder in which others may write could hold somebody else's socket, so
- * a folder is used only if it is ours and nobody else can write to it. Hosts are found by the pids
- * in the names of sockets; one whose process is gone is passed over. */
+/* Paths of admin sockets. A folder that others can write to could contain another user's socket, so
+ * a folder is used only if it is ours and no one else can write to it. Hosts are found by the pids
+ * in the names of sockets; sockets of ended processes are skipped. */
 #include "admin/path.h"
 
 #include "base/buf.h"
@@ -51,8 +51,8 @@ int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err)
     return rc;
 }
 
-/* The pid in "123.sock"; 0: another name, or a socket that a host has left behind. Its pid would
- * say nothing: it may be another process's by now, or one of another container's. */
+/* The pid in "123.sock"; 0: another name, or a socket that a host has left behind. Its pid would be
+ * useless: it may belong to another process by now, or to another container. */
 static pid_t host_at(const char *folder, const char *name)
 {
     char *end, path[PL_ADMIN_PATH];

@@ -84,7 +84,7 @@ static void reply_bool(struct pl_admin_call *call, const char *key, bool value)
     pl_admin_reply(call, result);
 }
 
-/* True when the call was answered: a task has one key, which only its own runs queue again. */
+/* True when the call was answered: a task has one key, which only its own runs may queue again. */
 static bool refuse_task(struct pl_admin_call *call, const struct pl_controller *controller,
                         const char *action, struct pl_slice key)
 {
@@ -138,7 +138,7 @@ void pl_admin_queue(void *arg, struct pl_admin_call *call)
 
 /* ---- pause, resume ---- */
 
-/* The For kind that is meant. */
+/* The For kind that the text means. */
 static const struct pl_kind *for_kind(struct pl_manager *manager, const char *text)
 {
     for (size_t i = 0; i < pl_manager_count(manager); i++) {

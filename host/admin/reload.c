@@ -1,4 +1,4 @@
-/* The admin command "reload", and what status says about the scripts. */
+/* The admin command "reload", and the scripts in status. */
 #include "base/alloc.h"
 #include "admin/admin.h"
 #include "reload/reload.h"

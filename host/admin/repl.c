@@ -1,6 +1,6 @@
-/* Sessions of the REPL. A session belongs to the connection that opened it: nobody else can send it
- * a line, and it ends with that connection, after ten minutes without a line, and when the host
- * stops. What a line starts may never end; then closing has a limit of its own, and the process may
+/* Sessions of the REPL. A session belongs to the connection that opened it: no one else can send it
+ * a line. It ends with that connection, after ten minutes without a line, and when the host stops.
+ * A line may start code that never ends; then closing has its own time limit, and the process may
  * end without waiting for it. */
 #include "admin/repl.h"
 
@@ -9,13 +9,13 @@
 
 #define SESSIONS_MAX 4
 #define IDLE_NS      (600 * PL_SECOND)
-#define CLIENT_NS    (IDLE_NS + 60 * PL_SECOND) /* it is told that the session is over */
+#define CLIENT_NS    (IDLE_NS + 60 * PL_SECOND) /* the session's end is reported first */
 
 struct session {
     struct pl_repls *repls; /* back-pointer */
     struct pl_repl *repl;   /* NULL: the place is free */
     int64_t id;
-    struct pl_admin_call *call; /* to be answered; NULL: none */
+    struct pl_admin_call *call; /* unanswered; NULL: none */
     struct pl_admin_tie client; /* whose it is: ends with its connection */
     bool closing;
     struct pl_timer idle;
@@ -27,7 +27,7 @@ struct pl_repls {
     struct session sessions[SESSIONS_MAX];
     int64_t next_id;
     bool stopping;
-    void (*stopped)(void *arg); /* NULL: told, or nobody asked */
+    void (*stopped)(void *arg); /* NULL: already called, or not requested */
     void *stopped_arg;
     struct pl_timer limit;
 };
@@ -96,7 +96,7 @@ static void on_told(void *arg, struct pl_slice text, bool failed, bool ended)
         pl_timer_start(session->repls->timers, &session->idle, IDLE_NS, on_repl_idle);
 }
 
-/* One that the client of the call has opened. */
+/* A session that the client of the call has opened. */
 static struct session *repl_find(struct pl_repls *repls, int64_t id,
                                  const struct pl_admin_call *call)
 {
@@ -107,7 +107,7 @@ static struct session *repl_find(struct pl_repls *repls, int64_t id,
     return NULL;
 }
 
-/* Nobody reads what its lines come to any more, also of one that may never end. */
+/* No one reads its results any more, even of a line that may never end. */
 static void on_client_ended(struct pl_admin_tie *tie)
 {
     close_session(PL_CONTAINER_OF(tie, struct session, client));
@@ -193,7 +193,7 @@ static void on_repl_limit(struct pl_timer *timer)
     struct pl_repls *repls = PL_CONTAINER_OF(timer, struct pl_repls, limit);
     void (*stopped)(void *arg) = repls->stopped;
     repls->stopped = NULL;
-    stopped(repls->stopped_arg); /* a lane that does not end is the process' to end */
+    stopped(repls->stopped_arg); /* the process ends a lane that does not end */
 }
 
 static void on_checked(struct pl_timer *timer)

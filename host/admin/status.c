@@ -1,4 +1,4 @@
-/* The admin command "status": what the host is and does. */
+/* The admin command "status": the state of the host. */
 #include "admin/admin.h"
 #include "cluster/remotes.h"
 #include "control/leadership.h"
@@ -138,7 +138,7 @@ static void build_sources(struct pl_build *b, struct pl_informers *informers)
         build_source(b, pl_informers_at(informers, i));
 }
 
-/* Those besides the host's own; nothing where there are none. */
+/* The clusters besides the host's own; nothing if there are none. */
 static void build_clusters(struct pl_build *b, const struct pl_remotes *remotes)
 {
     if (pl_remotes_count(remotes) == 0)

@@ -1,11 +1,11 @@
-/* The admin command "tune": the log's level, and a controller's workers and delays, for a while.
- * Nothing of it is kept when the host ends; each change has an end of its own, so that nobody finds
- * a host at debug level a month later.
+/* The admin command "tune": the log's level, and a controller's workers and delays, for a limited
+ * time. Nothing is kept when the host ends; each change expires, so that a host is not left at
+ * debug level.
  *
  *   {"command":"tune","log_level":"debug","controller":"website","workers":8,"base_ms":1000,
  *    "max_ms":60000,"qps":10,"burst":20,"for_ms":900000,"reset":false}
  *
- * Every member but the first is optional; without any, it says what is tuned. */
+ * Every member except the first is optional; without any, it returns the current tuning. */
 #include "admin/admin.h"
 
 #include "base/alloc.h"
@@ -42,7 +42,7 @@ static int64_t integer_of(struct pl_admin_call *call, const char *name, int64_t 
     int64_t value = fallback;
     struct pl_node node = pl_node_getz(pl_admin_request(call), name);
     if (!pl_node_is_missing(node) && (!pl_node_int(node, &value) || value < 0 || value > INT32_MAX))
-        value = INT64_MAX; /* refused by whoever checks it */
+        value = INT64_MAX; /* the later check refuses it */
     return value;
 }
 
@@ -105,7 +105,7 @@ static void tune_answer(const struct pl_tuner *tuner, struct pl_admin_call *call
     pl_admin_reply(call, result);
 }
 
-/* 0, or an error that was not told yet. */
+/* 0, or an error that was not reported yet. */
 static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl_err *err)
 {
     const char *name = pl_admin_text(call, "controller");

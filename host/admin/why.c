@@ -1,5 +1,4 @@
-/* The admin command "why": what happened to a key lately, where it is now, and what it waits for.
- */
+/* The admin command "why": the recent history of a key, its current state, and its waits. */
 #include "admin/admin.h"
 #include "control/report.h"
 #include "object/meta.h"
@@ -7,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECTIONS_MAX 64 /* keys that are told about in one answer */
+#define SECTIONS_MAX 64 /* limit of keys in one answer */
 
 struct why {
     struct pl_admin_call *call;
     struct pl_build *b;
     struct pl_controller *controller;
-    const char *kind_text; /* as asked for */
-    struct pl_slice key;   /* of the object asked about */
+    const char *kind_text; /* as in the request */
+    struct pl_slice key;   /* key of the requested object */
     const char *through;   /* "for", "owns", "watches" */
     int64_t now_ns;
     size_t sections;
@@ -49,7 +48,7 @@ static void add_unsynced(const struct pl_controller *controller, struct pl_buf *
     }
 }
 
-/* What a key that is not running waits for; nothing when it is at rest. */
+/* The wait of a key that is not running; nothing when it is at rest. */
 static void why_explain(const struct why *why, const struct pl_key_report *key, struct pl_buf *out)
 {
     struct pl_controller_report report;
@@ -134,7 +133,7 @@ static void build_section(void *arg, struct pl_slice key)
     pl_buf_deinit(&waits);
 }
 
-/* ---- which keys are meant ---- */
+/* ---- the keys of an object ---- */
 
 static void tell_woken(struct why *why, size_t source)
 {
@@ -146,7 +145,7 @@ static void tell_woken(struct why *why, size_t source)
     pl_doc_unref(object);
 }
 
-/* A kind that a family follows: the keys that a script's map makes of it are not known. */
+/* A kind that a family follows: the keys that a script's map function gives are unknown. */
 static void tell_member(void *arg, const struct pl_source_spec *source,
                         struct pl_informer *informer)
 {

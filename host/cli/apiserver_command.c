@@ -1,4 +1,4 @@
-/* perilune apiserver: the embedded API server alone. */
+/* perilune apiserver: runs the embedded API server without a host. */
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "cli/commands.h"
@@ -65,8 +65,8 @@ static void stop_loop(void *arg, int signum)
     pl_loop_stop(arg);
 }
 
-/* Where nobody said where the kubeconfig is to be, it is made and told: there is no other way in.
- */
+/* Without a path for the kubeconfig it is written to a temporary file and its path is printed:
+ * there is no other access. */
 static int tell_access(const struct pl_flags *flags, const char *host, int port,
                        const struct pl_dev_access *access, char **temporary, struct pl_err *err)
 {
@@ -141,7 +141,7 @@ static int apiserver_serve(const struct pl_flags *flags, struct pl_apiserver_opt
     return rc;
 }
 
-/* Services and address from the flags; false: they are wrong, which has been told. */
+/* Reads services and address from the flags; false: they are invalid, and the error was printed. */
 static bool read_places(const struct pl_flags *flags, struct pl_services *services, char *host,
                         size_t size, int *port)
 {

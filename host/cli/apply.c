@@ -1,7 +1,7 @@
-/* Applying manifests before the host starts (`perilune dev`: manifests/ beside the scripts, then
- * what -f names): all files are read first, CRDs are applied before namespaces and those before the
+/* Applies manifests before the host starts (`perilune dev`: manifests/ beside the scripts, then
+ * those of -f). All files are read first. CRDs are applied before namespaces and those before the
  * rest, otherwise in the order of the files. A kind that is still unknown right after its CRD is
- * tried again for a moment. The first failure ends it, with the file's name. */
+ * retried for a moment. The first failure ends it, with the file's name. */
 #include "reload/config.h"
 #include "cli/apply.h"
 
@@ -22,7 +22,7 @@
 struct manifest {
     struct pl_doc *doc; /* owned */
     char *source;       /* owned: the file */
-    int rank;           /* what others need comes first */
+    int rank;           /* objects that others need come first */
     size_t order;
 };
 
@@ -219,7 +219,7 @@ static void apply_next(struct apply *apply)
         apply_finish(apply, rc);
         return;
     }
-    write.any_replica = true; /* they are this process's own, not those of a leader's runs */
+    write.any_replica = true; /* they are this process's own writes, not those of a leader's runs */
     pl_gate_write(pl_cluster_gate(apply->cluster), &write, on_applied, apply);
 }
 

@@ -5,8 +5,8 @@
 #include "net/loop.h"
 
 /* Paths: YAML or JSON files, or folders of them (not recursive, in name order); scripts: PATHs of
- * scripts, whose folders manifests/ come first, where they have manifests. Either may be NULL. Runs
- * the loop until every object is applied, each with a line in the log; on the first failure returns
+ * scripts, whose manifests/ folders are applied first if they have manifests. Either may be NULL.
+ * Runs the loop until every object is applied, each with a log line; on the first failure returns
  * it with file and object named. */
 PL_MUST_USE int pl_apply_paths(char *const *scripts, char *const *paths, struct pl_cluster *cluster,
                                struct pl_loop *loop, struct pl_err *err);

@@ -1,4 +1,4 @@
-/* perilune check PATH...: what the scripts declare, without a cluster. */
+/* perilune check PATH...: prints the declarations of scripts, without a cluster. */
 #include "cli/declared.h"
 #include "cli/load.h"
 #include "cli/remote.h"
@@ -86,7 +86,7 @@ static void print_declarations(const struct pl_declarations *declarations)
     }
 }
 
-/* Kinds, fields and types: the exit code. */
+/* Checks kinds, fields and types; returns the exit code. */
 static int check_judge(const struct pl_command *self, const struct pl_options *options,
                        struct pl_lanes *lanes, const struct pl_declarations *declarations)
 {

@@ -1,5 +1,5 @@
-/* The table of commands. --help, manual pages and completion come from it and from the tables of
- * flags beside each command; nothing lists them a second time. */
+/* The table of commands. --help, manual pages and completion come from it and from each command's
+ * table of flags; there is no other list. */
 #include "cli/commands.h"
 
 #include "operate/operate.h"

@@ -1,10 +1,10 @@
-/* The table of commands, and those that are made here. */
+/* The table of commands, and the commands of this folder. */
 #pragma once
 
 #include "command/command.h"
 
-/* Every command, in the order of --help: the one table that usage, manual pages and completion come
- * from. */
+/* Every command, in the order of --help: usage, manual pages and completion come from this table.
+ */
 const struct pl_command *pl_commands(size_t *count);
 /* [{name, arguments, summary, flags: [{name, letter, metavar, choices, default, help, repeatable,
  * switch}]}] */

@@ -1,8 +1,9 @@
-/* perilune completion bash|zsh|fish: what completes commands and flags in a shell.
+/* perilune completion bash|zsh|fish: prints the script that completes commands and flags in a
+ * shell.
  *
- * For `why` and `queue` that asks a running host while somebody types, as `perilune completion keys
- * COMMAND [WORD]`: it must end within 200 ms, whatever the host does, and say nothing when there is
- * none. So an alarm ends the process, and mistakes are not told. */
+ * For `why` and `queue` that script asks a running host while the user types, by `perilune
+ * completion keys COMMAND [WORD]`. It must end within 200 ms, whatever the host does, and print
+ * nothing when there is none. So an alarm ends the process, and errors are not printed. */
 #include "base/base.h"
 #include "cli/tool_command.h"
 #include "operate/admin_client.h"
@@ -14,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define LIMIT_US 180000 /* what is left of 200 ms for starting and printing */
+#define LIMIT_US 180000 /* the rest of 200 ms is for starting and printing */
 
 static const struct pl_flag table[] = {PL_ADMIN_FLAGS};
 

@@ -1,4 +1,4 @@
-/* Loads the scripts as `check` does, and hands over what they declare as a document. */
+/* Loads the scripts as `check` does, and returns their declarations as a document. */
 #include "cli/declared.h"
 
 #include "cli/load.h"

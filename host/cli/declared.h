@@ -1,4 +1,4 @@
-/* What the scripts of a command declare, as a tool takes it. */
+/* The declarations of a command's scripts, as input of a tool. */
 #pragma once
 
 #include "cli/options.h"
@@ -6,9 +6,9 @@
 
 /* Loads the scripts without a cluster and adds "declared" (controllers, tasks and webhooks with the
  * file and line of each source and right; perilune.controller's describe) and "files" (every file
- * that was read or looked for, as the paths were given) to the object that is being built. False:
- * they do not load, and why has been said. */
+ * that was read or searched, with the paths as given) to the object under construction. False: they
+ * do not load, and the reason was printed. */
 bool pl_declared_add(const struct pl_options *options, struct pl_build *b);
-/* The same of lanes that have loaded. */
+/* The same for loaded lanes. */
 void pl_declared_build(struct pl_lanes *lanes, const struct pl_declarations *declarations,
                        struct pl_build *b);

@@ -1,5 +1,5 @@
-/* Makes the token and the certificate, and writes the kubeconfig: readable by its owner alone,
- * whole or not at all. A token of an older start is only reused from a file that nobody else could
+/* Makes the token and the certificate, and writes the kubeconfig: readable only by its owner, whole
+ * or not at all. The token of an earlier start is reused only from a file that no one else could
  * have read or written. */
 #include "cli/dev_access.h"
 
@@ -33,7 +33,7 @@ int pl_dev_access_make(struct pl_dev_access *access, const char *host, struct pl
     return pl_self_signed(host, &access->cert_pem, &access->key_pem, err);
 }
 
-/* Others' files are not trusted, nor what others could read. */
+/* Files of other users, and files that others could read, are not trusted. */
 static bool is_private(const char *path)
 {
     struct stat st;
@@ -63,7 +63,7 @@ void pl_dev_access_deinit(struct pl_dev_access *access)
 
 /* ---- the kubeconfig ---- */
 
-/* Where a client on this machine finds it: every address is also loopback. */
+/* The address for clients on this machine: every address includes loopback. */
 static void add_server(struct pl_buf *out, const char *scheme, const char *host, int port)
 {
     if (*host == '\0' || strcmp(host, "0.0.0.0") == 0)
@@ -93,7 +93,7 @@ static int write_cert(const char *path, const char *pem, struct pl_err *err)
     return rc;
 }
 
-/* The certificate beside a regular file, by its full name, for clients of all sorts. */
+/* The certificate in a file beside the kubeconfig, by its full path, for all sorts of clients. */
 static int add_cert(struct pl_buf *out, const char *path, bool is_regular, const char *pem,
                     struct pl_err *err)
 {

@@ -1,4 +1,4 @@
-/* perilune dev PATH...: the host on the embedded API server. */
+/* perilune dev PATH...: runs the host on the embedded API server. */
 #include "base/log.h"
 #include "cli/apply.h"
 #include "cli/dev_access.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct dev {
-    atomic_int webhook_port; /* where the host serves webhooks; 0: it does not yet */
+    atomic_int webhook_port; /* port of the host's webhooks; 0: none yet */
     struct pl_options options;
     struct pl_dev_access access;
     char *kubeconfig; /* owned; NULL: not there yet */
@@ -24,8 +24,8 @@ static int apply_manifests(void *arg, struct pl_cluster *cluster, struct pl_loop
     return pl_apply_paths(scripts, dev->options.manifests, cluster, loop, err);
 }
 
-/* The Service of --webhook-service is this process. On the server's thread: what is read of the
- * flags does not change. */
+/* The Service of --webhook-service is this process. Runs on the server's thread: the flags that it
+ * reads do not change. */
 static bool find_service(void *arg, const struct pl_api_service *service, struct pl_buf *where)
 {
     struct dev *dev = arg;
@@ -55,7 +55,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
     return pl_host_run(&dev->options, &hooks);
 }
 
-/* A server that only those who may read the kubeconfig may use. */
+/* Starts a server that only readers of the kubeconfig can use. */
 static int dev_serve(struct dev *dev, struct pl_err *err)
 {
     int rc = pl_dev_access_make(&dev->access, "127.0.0.1", err);
@@ -82,7 +82,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
     if (pl_options_read(&dev.options, self, argc, argv, &exit_code)) {
         pl_leave_on_signals(PL_EXIT_OK);
         int rc = dev_serve(&dev, &err);
-        if (rc < 0) /* not an exit code of the host, which has spoken for itself */
+        if (rc < 0) /* not an exit code of the host, which has reported its own errors */
             fprintf(stderr, "perilune dev: %s\n", err.message);
         exit_code = rc < 0 ? PL_EXIT_FAILURE : rc;
     }

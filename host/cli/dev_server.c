@@ -1,6 +1,6 @@
-/* The embedded API server on a thread and a loop of its own, so that a busy host does not slow its
- * server and the other way round. Two messages cross: READY, after which the port or the error may
- * be read, and STOP. The thread is always joined. */
+/* The embedded API server on a separate thread and loop, so that host and server do not slow each
+ * other. There are two messages: READY, after which the port or the error may be read, and STOP.
+ * The thread is always joined. */
 #include "cli/dev_server.h"
 
 #include "base/alloc.h"
@@ -65,7 +65,7 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
     server->stop.kind = STOP;
     server->to_starter = pl_mailbox_create();
     sigset_t before;
-    pl_leave_hold(&before); /* the thread never takes the signals */
+    pl_leave_hold(&before); /* the thread never gets the signals */
     int failed = pthread_create(&server->thread, NULL, dev_server_serve, server);
     pl_leave_release(&before);
     if (failed) {

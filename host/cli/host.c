@@ -1,8 +1,8 @@
-/* The whole host. Building goes in the order of the fields of struct host, and tearing down goes
- * backwards; both cope with a host that was built halfway.
+/* The whole host. It is built in the order of the fields of struct host, and destroyed in reverse
+ * order; destroying also works on a partly built host.
  *
- * Scripts load on the first lane while this thread reads the kubeconfig and prepares TLS; mistakes
- * in scripts are said first. Metrics and probes are served before anything is watched, and until
+ * Scripts load on the first lane while this thread reads the kubeconfig and prepares TLS; errors in
+ * scripts are reported first. Metrics and probes are served before any watch starts, and until
  * everything else has stopped (rule 156).
  *
  * If runs could not be ended when the manager stopped, nothing may be freed, as they still use it:
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of every generation. */
+/* Options for all generations. */
 static struct pl_lanes_options lanes_options(struct host *host)
 {
     struct pl_lanes_options options = host->options->lanes;
@@ -118,7 +118,7 @@ static void on_host_signal(void *arg, int signum)
     if (signum == SIGUSR1) {
         pl_view_dump(host->view);
     } else if (host->reload == NULL || host->shadow == NULL) {
-        host->stopping = true; /* the start has failed, and what there is of it ends already */
+        host->stopping = true; /* the start has failed, and the started parts are ending already */
     } else if (signum == SIGHUP) {
         pl_reload_request(host->reload, "SIGHUP", NULL);
     } else if (host->stopping) {
@@ -154,7 +154,7 @@ static int open_view(struct host *host, struct pl_err *err)
     return 0;
 }
 
-/* The longest that any of them waits for its caches. */
+/* The longest cache_sync_timeout of all controllers. */
 static int64_t settle_time(const struct pl_declarations *declarations)
 {
     int64_t longest = 0;
@@ -165,7 +165,7 @@ static int64_t settle_time(const struct pl_declarations *declarations)
     return longest;
 }
 
-/* NULL: the scripts have webhooks alone. */
+/* NULL: the scripts have only webhooks. */
 static const char *first_controller(const struct pl_declarations *declarations)
 {
     for (size_t i = 0; i < declarations->controller_count; i++)
@@ -311,7 +311,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
     return rc;
 }
 
-/* A host without the socket runs all the same. */
+/* The host also runs without the socket. */
 static void open_admin(struct host *host)
 {
     struct pl_err err;
@@ -356,7 +356,7 @@ static int open_page(struct host *host, struct pl_err *err)
     return options.address.off ? 0 : pl_open_page(&options, &host->page, err);
 }
 
-/* In reverse; tolerates a host that was built halfway. */
+/* In reverse order; also for a partly built host. */
 static void tear_down(struct host *host)
 {
     /* Runs that could not be ended still use what would be freed. */
@@ -399,7 +399,7 @@ static void tear_down(struct host *host)
     pl_tidy_stop(&host->tidy);
     pl_loop_unwatch_signals(host->loop);
     pl_leave_on_signals(host->stopping ? PL_EXIT_FAILURE
-                                       : PL_EXIT_OK); /* a second one, or the first */
+                                       : PL_EXIT_OK); /* a second signal, or the first */
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
         pl_loop_each_turn_stop(&host->collect);
@@ -408,7 +408,7 @@ static void tear_down(struct host *host)
     }
     pl_declarations_deinit(&host->declarations);
     pl_loop_destroy(host->loop);
-    if (!stuck) /* else a script's thread may still count something */
+    if (!stuck) /* else a script's thread may still update a metric */
         pl_metrics_destroy(host->metrics);
     if (host->pool != NULL)
         pl_pool_destroy(host->pool);
@@ -432,8 +432,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = pl_host_trace(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
-    /* What is started from here on, plugins for credentials too, is not left behind: a signal is
-     * looked at when the loop runs. */
+    /* From here on the host starts parts and plugins that must be stopped in order: a signal is
+     * handled when the loop runs. */
     if (rc == 0 && pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_host_signal,
                                          host) != 0)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
@@ -448,7 +448,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = open_page(host, err);
     }
     if (rc != 0 && host->manager != NULL) {
-        pl_manager_stop(host->manager); /* what had started ends before it is torn down */
+        pl_manager_stop(host->manager); /* started parts end before they are destroyed */
         pl_loop_run(host->loop);
     }
     if (rc != 0)
@@ -462,8 +462,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     return 0;
 }
 
-/* What needs no script, while the first lane loads them on its thread; whatever is wrong here is
- * said after what is wrong there. */
+/* Prepares the parts that need no script, while the first lane loads the scripts on its thread;
+ * errors here are reported after those of the scripts. */
 static void host_prepare(struct host *host)
 {
     pl_err_clear(&host->config_err);

@@ -1,5 +1,5 @@
-/* What a host is connected to: the API server, the clusters besides, a collector of traces. It is
- * made here and asked for nothing yet. Where we run is read from the pod's environment. */
+/* The connections of a host: the API server, the other clusters, a collector of traces. They are
+ * created here and send no request yet. The pod's environment says where we run. */
 #include "cli/host_impl.h"
 
 #include "base/alloc.h"
@@ -74,7 +74,7 @@ int pl_host_connect(struct host *host, struct pl_err *err)
         .self = in_pod ? &self : NULL,
     };
     host->cluster = pl_cluster_create(&cluster);
-    cluster.self = NULL; /* what is said of us is said at home */
+    cluster.self = NULL; /* Events about us go to the home cluster */
     cluster.namespaces = NULL;
     const struct pl_remotes_options remotes = {.home = host->cluster,
                                                .client = client,
@@ -90,7 +90,7 @@ static bool env_is(const char *name, const char *value)
     return pl_slice_eqz(env_or(name, ""), value);
 }
 
-/* As OpenTelemetry's environment variables say. */
+/* From OpenTelemetry's environment variables. */
 int pl_host_trace(struct host *host, struct pl_err *err)
 {
     struct pl_slice base = env_or("OTEL_EXPORTER_OTLP_ENDPOINT", "");

@@ -1,4 +1,4 @@
-/* The inside of the host, shared by host.c and host_connect.c, and by nobody else. I/O thread. */
+/* The internals of the host, only for host.c and host_connect.c. I/O thread. */
 #pragma once
 
 #include "admin/repl.h"
@@ -33,15 +33,15 @@ struct host {
     struct pl_http_client *http;
     struct pl_client *client;
     struct pl_cluster *cluster;
-    struct pl_remotes *remotes; /* the clusters besides */
-    struct pl_tracer *tracer;   /* NULL: nobody wants traces */
+    struct pl_remotes *remotes; /* the other clusters */
+    struct pl_tracer *tracer;   /* NULL: no tracing */
     struct pl_lanes *lanes;
     struct pl_record *record; /* NULL: none */
     struct pl_taping *taping; /* the same */
-    struct pl_memos *memos;   /* of every generation */
+    struct pl_memos *memos;   /* shared by all generations */
     struct pl_barred *barred; /* the same */
     struct pl_declarations declarations;
-    struct pl_shards *shards; /* NULL: all is this replica's */
+    struct pl_shards *shards; /* NULL: no shards */
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_tally *tally; /* NULL: without shards */
@@ -57,7 +57,7 @@ struct host {
     struct pl_repls *repls;       /* as above */
     struct pl_reload *reload;
     struct pl_shadow *shadow;
-    _Atomic int stuck; /* lanes that were given up */
+    _Atomic int stuck; /* abandoned lanes */
     struct pl_idle collect;
     struct pl_task collect_again;
     struct pl_tidy tidy;
@@ -67,7 +67,7 @@ struct host {
 
 /* ---- host_connect.c ---- */
 
-/* Makes the client, the cluster and the remotes; nothing is asked yet. */
+/* Creates the client, the cluster and the remotes; sends no request yet. */
 int pl_host_connect(struct host *host, struct pl_err *err);
-/* Where runs are told to, as OpenTelemetry's environment variables say. */
+/* Creates the tracer from OpenTelemetry's environment variables. */
 int pl_host_trace(struct host *host, struct pl_err *err);

@@ -1,7 +1,7 @@
-/* What the flags for leader election make of client and cluster: the Lease's name and place, the
- * identity, a check for /healthz, Events. The election itself is control's. Times that do not fit
- * together, and a Lease whose namespace nobody named, are refused before anything starts. A release
- * makes no Event: whoever takes over says so. */
+/* Builds leader election from its flags: the Lease's name and namespace, the identity, a check for
+ * /healthz, Events. The election itself is in control. Inconsistent times, and a Lease without a
+ * known namespace, are refused before anything starts. A release makes no Event: the next leader
+ * makes one. */
 #include "cli/leader.h"
 
 #include "base/alloc.h"
@@ -75,7 +75,7 @@ static void on_changed(void *arg, enum pl_lead_change change, const char *text)
     struct pl_leader *leader = arg;
     struct pl_recorder *recorder = pl_cluster_recorder(leader->o.cluster);
     if (recorder == NULL || change == PL_LEAD_RELEASED || leader->leases != NULL)
-        return; /* whoever takes over says so; nothing waits for an Event of who ends */
+        return; /* the next leader makes one; nothing waits for an Event at the end */
     char *note = pl_lead_note(change, leader->identity, text);
     struct pl_report report = {
         .regarding = {.api_version = pl_slice_z("coordination.k8s.io/v1"),

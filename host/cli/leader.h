@@ -1,4 +1,4 @@
-/* Leader election of the host: the flags, and what they make of client and cluster. */
+/* Leader election of the host: its flags, and its objects. */
 #pragma once
 
 #include "cluster/cluster.h"
@@ -12,11 +12,11 @@ struct pl_leader_options {
     bool elect, release_on_exit, standby_on_loss;
     const char *name, *ns; /* of the Lease; borrowed from the flags; NULL: the default */
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
-    unsigned shards; /* 0: one leads */
+    unsigned shards; /* 0: one replica leads */
     enum pl_shard_by shard_by;
 };
 
-/* EINVAL, naming the flags, when the times do not fit together (rule 112). */
+/* EINVAL, naming the flags, when the times are inconsistent (rule 112). */
 PL_MUST_USE int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out,
                                struct pl_err *err);
 
@@ -28,14 +28,14 @@ struct pl_leader_setup {
     const struct pl_kubeconfig *config; /* the pod's namespace */
     struct pl_cluster *cluster;
     const char *first_controller; /* copied */
-    int64_t settle_ns;            /* how long shards that came may take */
+    int64_t settle_ns;            /* time limit for new shards to settle */
     struct pl_health *health;     /* gets the check "leader-election" (rule 121); NULL: none */
 };
 
-/* NULL and err when the Lease's namespace is not known. Campaigns once the manager says so. On the
- * thread that sends requests. */
+/* NULL and err when the Lease's namespace is unknown. Campaigns when the manager says so. Call it
+ * on the thread that sends requests. */
 struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct pl_err *err);
-/* When the manager has stopped and the HTTP client is gone. Accepts NULL. */
+/* After the manager has stopped and the HTTP client was destroyed. Accepts NULL. */
 void pl_leader_destroy(struct pl_leader *leader);
 /* For the manager; NULL for NULL. */
 struct pl_leadership *pl_leader_leadership(struct pl_leader *leader);

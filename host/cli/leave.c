@@ -1,5 +1,5 @@
-/* What a signal handler needs is global and written while signals are held. The handler calls only
- * what is safe there: unlink, rmdir, write, _exit. */
+/* The data of the signal handler is global and written while signals are blocked. The handler calls
+ * only safe functions: unlink, rmdir, write, _exit. */
 #include "cli/leave.h"
 
 #include "base/base.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A signal handler finds nothing but what is global. */
+/* A signal handler reaches only global data. */
 static struct {
     char folder[208], file[208], cert[208]; /* written while there is none */
     atomic_bool has_folder;
@@ -72,7 +72,7 @@ int pl_leave_make_folder(char *folder, const char *name)
         errno = ENAMETOOLONG;
         return -1;
     }
-    pl_leave_hold(&before); /* or it would be there, and nobody know */
+    pl_leave_hold(&before); /* otherwise a signal in between would leave the folder behind */
     int error = mkdtemp(folder) != NULL ? 0 : errno;
     if (error == 0) {
         snprintf(left.folder, sizeof left.folder, "%s", folder);

@@ -1,23 +1,23 @@
-/* Ending the process at once, wherever it is: by a signal while it starts or ends, when nothing is
- * there yet, or no longer, that a signal could stop in order; by a second signal; with runs that
- * could not be ended. Main thread, but for what says otherwise. */
+/* Ends the process at once, from any place: by a signal during start or end, when an orderly stop
+ * is not possible; by a second signal; with runs that could not be ended. Main thread, unless
+ * stated otherwise. */
 #pragma once
 
 #include <signal.h>
 
-/* Until pl_loop_watch_signals is called SIGINT and SIGTERM end the process with that code, and
- * SIGHUP and SIGUSR1 are passed over. */
+/* Until pl_loop_watch_signals is called, SIGINT and SIGTERM end the process with that code, and
+ * SIGHUP and SIGUSR1 are ignored. */
 void pl_leave_on_signals(int exit_code);
-/* Holds both signals back from this thread, and from those that it starts meanwhile: what they
- * would have to undo is being made. Release with the same `before`. Any thread. */
+/* Blocks both signals in this thread, and in threads that it starts meanwhile, while files that
+ * they would remove are being created. Release with the same `before`. Any thread. */
 void pl_leave_hold(sigset_t *before);
 void pl_leave_release(const sigset_t *before);
-/* Makes a folder from a template as mkdtemp does, which goes when the process leaves, with the
- * files `name` and `name`.crt in it. 0, or -1 with errno: ENAMETOOLONG when folder and name have
- * more than 200 bytes together. One at a time; every other thread holds the signals back. */
+/* Makes a folder from a template, like mkdtemp, which is removed when the process leaves, together
+ * with the files `name` and `name`.crt in it. 0, or -1 with errno: ENAMETOOLONG when folder and
+ * name have more than 200 bytes together. One at a time; every other thread blocks the signals. */
 int pl_leave_make_folder(char *folder, const char *name);
-/* Removes the folder now, with what is in it. Harmless when there is none. Any thread, also in a
- * handler of a signal. */
+/* Removes the folder and its files now. Does nothing when there is none. Any thread, also in a
+ * signal handler. */
 void pl_leave_remove_folder(void);
 /* Removes the folder and ends the process. Any thread. */
 _Noreturn void pl_leave(int exit_code);

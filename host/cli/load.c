@@ -1,4 +1,4 @@
-/* Loads scripts on the first lane, and says on standard error what is wrong with them. */
+/* Loads scripts on the first lane, and prints their errors on standard error. */
 #include "cli/load.h"
 
 #include <stdio.h>

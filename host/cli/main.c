@@ -1,4 +1,4 @@
-/* The binary: finds the command and hands over. */
+/* The binary: finds the command and calls it. */
 #include "base/base.h"
 #include "base/check.h"
 #include "base/nearest.h"
@@ -38,8 +38,8 @@ static int unknown_command(const char *name)
     return PL_EXIT_USAGE;
 }
 
-/* Whoever closed one of the standard streams would have a socket or the loop's own pipe take its
- * number, and log lines would be written there. */
+/* If a standard stream is closed, a socket or the loop's own pipe would get its number, and log
+ * lines would be written there. */
 static bool open_standard_streams(void)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
@@ -54,7 +54,7 @@ static bool open_standard_streams(void)
     return true;
 }
 
-/* Whoever asked for a text must not take half of it for all. */
+/* The reader must not take a part of the output for all of it. */
 static int flush(int exit_code)
 {
     const char *failed = pl_command_flush_output();
@@ -64,7 +64,7 @@ static int flush(int exit_code)
     return PL_EXIT_FAILURE;
 }
 
-/* Nobody waits for a disk that does not answer. */
+/* Does not wait for a disk that does not answer. */
 static int main_finish(int exit_code)
 {
     exit_code = flush(exit_code);
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 {
     if (!open_standard_streams())
         return PL_EXIT_FAILURE;
-    /* A reader that went away is an error of the write, not the end of the process. */
+    /* A reader that has gone is an error of the write, not the end of the process. */
     signal(SIGPIPE, SIG_IGN);
     const char *name = argc > 1 ? argv[1] : NULL;
     if (name == NULL) {

@@ -1,7 +1,6 @@
-/* All flags of run, dev and check as one table, and the checked options that follow from them. A
- * flag is added here and nowhere else: --help, the environment's names and --config follow from its
- * row. What a flag's value alone cannot say (flags that need each other) is checked below the
- * table. */
+/* All flags of run, dev and check as one table, and the checked options. A flag is added only here:
+ * --help, the environment's names and --config follow from its row. Conditions on several flags are
+ * checked below the table. */
 #include "cli/options.h"
 #include "reload/config.h"
 #include "serve/version.h"
@@ -20,9 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whose flags they are. Scripts that are checked run on no cluster: they need a state alone. */
+/* The commands of a flag. `check` needs only a Lua state, since checked scripts run on no cluster.
+ */
 #define RUN     "run"
-#define DEV     "dev" /* has a server of its own */
+#define DEV     "dev" /* has its own server */
 #define HOST    "run|dev"
 #define CLUSTER "run|rbac|manifests|check|uninstall"
 #define RBAC    "rbac"
@@ -337,7 +337,7 @@ static const struct pl_flag table[] = {
      .help = "how long webhooks are served after SIGTERM (default 0s, in a cluster 3s)"},
 };
 
-/* Its `flags` go to the flags that are not set yet. */
+/* Merges its `flags` into flags that are not set yet. */
 static int options_read_config(struct pl_options *options, const char *path, struct pl_err *err)
 {
     int rc = pl_config_read(path, &options->config_text, err);
@@ -405,7 +405,7 @@ static int read_address(const struct pl_flags *flags, const char *name, int port
     return rc;
 }
 
-/* Who tries something out has the page, but for `--once`, which is soon over. */
+/* Only `dev` has the page, except with `--once`, which soon ends. */
 static int read_page_address(struct pl_options *options, struct pl_err *err)
 {
     const char *text = pl_flags_text(&options->flags, "ui-bind-address");
@@ -458,7 +458,7 @@ static int read_record(struct pl_options *options, struct pl_err *err)
     return 0;
 }
 
-/* kubectl takes "host:port", too; a bare word is rather a mistake than a host. */
+/* kubectl accepts "host:port", too; a bare word is probably a typing error. */
 static int check_server(const char *server, struct pl_err *err)
 {
     struct pl_server_name name;

@@ -1,4 +1,4 @@
-/* What `run`, `dev` and `check` are told: flags, environment and --config, checked. */
+/* The options of `run`, `dev` and `check`: flags, environment and --config, checked. */
 #pragma once
 
 #include "cli/commands.h"
@@ -12,12 +12,12 @@
 struct pl_options {
     struct pl_flags flags;
     struct pl_doc *config;                   /* --config, decoded; owned; NULL: none */
-    struct pl_buf config_text;               /* as it was read */
+    struct pl_buf config_text;               /* its text */
     struct pl_kubeconfig_options kubeconfig; /* borrows from flags */
     struct pl_lanes_options lanes;           /* borrows from flags and config */
     char *const *namespaces;                 /* NULL: all */
     char *const *manifests;                  /* dev: -f; NULL: none */
-    bool own_manifests;                      /* dev: manifests/ beside the scripts, too */
+    bool own_manifests;                      /* dev: also manifests/ beside the scripts */
     int64_t grace_ns, request_timeout_ns;
     double qps;
     int burst;
@@ -33,11 +33,11 @@ struct pl_options {
     struct pl_webhook_options webhook; /* borrows from flags */
     char *record_path;                 /* owned: the file of --record; NULL: none */
     struct pl_record_options record;   /* path: the same */
-    bool own_server;                   /* dev: nobody else is told where anything is */
-    atomic_int *webhook_port; /* dev: told where its API server finds webhooks; NULL: nobody asks */
+    bool own_server;                   /* dev: addresses are not reported elsewhere */
+    atomic_int *webhook_port;          /* dev: receives the webhook port; NULL: not needed */
 };
 
-/* Reads everything, configures the log. False: stop with *exit_code. The caller deinits in both
+/* Reads everything and configures the log. False: stop with *exit_code. The caller deinits in both
  * cases. */
 bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
                      char *const *argv, int *exit_code);

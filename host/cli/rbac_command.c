@@ -1,6 +1,6 @@
-/* perilune rbac PATH...: the least roles for what the scripts declare. The scripts load here,
- * without a cluster; the roles are a tool's work, which may ask a cluster for plurals and a running
- * host for the calls it has made. */
+/* perilune rbac PATH...: prints the minimal roles for the scripts' declarations. The scripts load
+ * here, without a cluster. A tool computes the roles; it may ask a cluster for plurals and a
+ * running host for its recorded calls. */
 #include "base/base.h"
 #include "cli/declared.h"
 #include "cli/remote.h"

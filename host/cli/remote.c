@@ -1,5 +1,5 @@
-/* An API server for commands that ask it a few things and end, see remote.h. It has a loop of its
- * own, which runs while a request is under way and at no other time. */
+/* An API server for commands that send a few requests and end, see remote.h. It has a separate
+ * loop, which runs only while a request is under way. */
 #include "cli/remote.h"
 #include "serve/version.h"
 

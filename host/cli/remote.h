@@ -1,4 +1,4 @@
-/* An API server for commands that ask it a few things and end: `rbac --cluster`, `check --cluster`,
+/* An API server for commands that send a few requests and end: `rbac --cluster`, `check --cluster`,
  * `uninstall`. Blocking, one request at a time, on the command's thread. */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 struct pl_remote;
 
-/* Connects to nothing yet. timeout_ns: of each request. NULL and err: no kubeconfig, or a bad one.
- */
+/* Does not connect yet. timeout_ns: of each request. NULL and err: there is no kubeconfig, or it is
+ * invalid. */
 struct pl_remote *pl_remote_open(const struct pl_kubeconfig_options *options, int64_t timeout_ns,
                                  struct pl_err *err);
 /* Accepts NULL. */
@@ -19,6 +19,6 @@ const char *pl_remote_server(const struct pl_remote *remote);
 /* question: {path} for a GET of it; or {verb: get|list|create|update|patch|delete, group, version,
  * kind, plural, namespaced, namespace, name, subresource, body, patch: merge|json|apply, uid,
  * resource_version, limit, continue}. answer, appended: {status, reason, message, object, items,
- * text}; a refusal of the server is an answer, too. ETIMEOUT, ENETWORK: there was none. */
+ * text}; a refusal of the server is an answer, too. ETIMEOUT, ENETWORK: there was no answer. */
 PL_MUST_USE int pl_remote_ask(struct pl_remote *remote, struct pl_node question,
                               struct pl_buf *answer, struct pl_err *err);

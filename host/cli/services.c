@@ -1,8 +1,7 @@
-/* Services as command lines name them, and where they are.
+/* Addresses of Services from the command line.
  *
- * The embedded API server runs no pods, so whoever starts it says where a Service leads. What is
- * read here is fixed before the server starts, and only looked at afterwards: the server's thread
- * needs no lock. */
+ * The embedded API server runs no pods, so its user says where a Service leads. The table is
+ * complete before the server starts and then only read: the server's thread needs no lock. */
 #include "cli/services.h"
 
 #include "base/alloc.h"

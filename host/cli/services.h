@@ -1,4 +1,4 @@
-/* Where Services are, for the embedded API server: --service NS/NAME[:PORT]=HOST:PORT. */
+/* Addresses of Services for the embedded API server: --service NS/NAME[:PORT]=HOST:PORT. */
 #pragma once
 
 #include "apiserver/api.h"
@@ -8,12 +8,12 @@ struct pl_services {
     size_t count;
 };
 
-/* texts: NULL-terminated; NULL: none. EINVAL with what is wrong. Deinit in both cases. */
+/* texts: NULL-terminated; NULL: none. EINVAL with the reason. Deinit in both cases. */
 int pl_services_read(char *const *texts, struct pl_services *out, struct pl_err *err);
 void pl_services_deinit(struct pl_services *services);
 /* For pl_api_services, with the services as arg. */
 bool pl_services_find(void *arg, const struct pl_api_service *service, struct pl_buf *where);
 
-/* "NS/NAME[:PORT]" up to len; the texts are the caller's. Also for --webhook-service. */
+/* Parses "NS/NAME[:PORT]" up to len; the caller frees the texts. Also for --webhook-service. */
 int pl_service_parse(const char *flag, const char *text, size_t len, char **ns, char **name,
                      int *port, struct pl_err *err);

@@ -1,4 +1,4 @@
-/* perilune test PATH...: specs of scripts, in worlds of their own (world/specs.h). */
+/* perilune test PATH...: runs specs of scripts in worlds (world/specs.h). */
 #include "cli/tool_command.h"
 #include "world/specs.h"
 

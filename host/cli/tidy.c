@@ -3,9 +3,9 @@
 #include <malloc.h>
 
 #define DELAY      (2 * PL_SECOND)
-#define WORK       16                /* turns: fewer are a probe, a bookmark, our own timer */
-#define BUSY       200               /* turns within DELAY: others would wait for the walk */
-#define LATER_MOST 14                /* times */
+#define WORK       16  /* turns: fewer are a probe, a bookmark, or our own timer */
+#define BUSY       200 /* turns within DELAY: then other work would wait for the walk */
+#define LATER_MOST 14  /* times */
 #define WORTH_IT   ((size_t)1 << 20) /* bytes that are free, ... */
 #define WORTH_PART 8                 /* ... and at least one in so many of those in use */
 

@@ -1,5 +1,5 @@
-/* Commands whose work is a tool's: `new`, `completion` and their like. Each reads its flags here,
- * and hands them over as a document. */
+/* Commands that run a tool: `new`, `completion` and others. Each reads its flags here, and passes
+ * them as a document. */
 #include "serve/version.h"
 #include "cli/tool_command.h"
 

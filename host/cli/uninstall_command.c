@@ -1,7 +1,7 @@
-/* perilune uninstall PATH...: the tool takes back what a host has put into a cluster. With
- * --cleanup the scripts clean up in between, in a host that does nothing else: registrations are
- * gone by then, as nobody would answer their reviews, and finalizers are still there, as each goes
- * when its cleanup has succeeded. */
+/* perilune uninstall PATH...: the tool removes what a host has put into a cluster. With --cleanup
+ * the scripts clean up in between, in a host that does nothing else. Webhook registrations are
+ * removed first, as no one would answer their reviews; each finalizer is removed when its cleanup
+ * has succeeded. */
 #include "cli/declared.h"
 #include "cli/host.h"
 #include "cli/load.h"
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* What the tool does of its work. */
+/* The part of the tool's work to do. */
 enum part { ALL, BEFORE_CLEANUP, AFTER_CLEANUP };
 
 static int run_tool(const struct pl_command *self, const struct pl_options *options, enum part part)
@@ -50,7 +50,7 @@ static bool has_finalizers(const struct pl_options *options)
     return found;
 }
 
-/* One that nobody sees, until every key has had its run. */
+/* Runs an invisible host until every key has had its run. */
 static int clean_up(const struct pl_options *options)
 {
     struct pl_options host = *options;

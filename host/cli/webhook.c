@@ -1,8 +1,8 @@
-/* Webhooks on the command line: their flags, what follows from them, what check and status say.
+/* Webhooks on the command line: their flags, the options derived from them, their part of check and
+ * status.
  *
- * The flags are read once, before the host is built; what is wrong with them is told with the
- * flag's name. Nothing here serves or registers anything: host/webhook does, with what
- * pl_webhook_choose has decided. */
+ * The flags are read once, before the host is built; errors name the flag. This file serves and
+ * registers nothing: host/webhook does, with the decisions of pl_webhook_choose. */
 #include "cli/webhook.h"
 
 #include "admin/admin.h"
@@ -95,7 +95,7 @@ int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out
     return rc != 0 ? rc : read_target(flags, out, err);
 }
 
-/* ---- what follows from them ---- */
+/* ---- derived options ---- */
 
 static int choose_secret(const struct pl_webhook_options *flags,
                          const struct pl_webhook_place *place, struct pl_webhook_names *names,

@@ -1,4 +1,5 @@
-/* Webhooks on the command line: their flags, their check, what status and check say. */
+/* Webhooks on the command line: their flags, their readiness check, their part of status and check.
+ */
 #pragma once
 
 #include "command/flags.h"
@@ -23,12 +24,12 @@ struct pl_webhook_options {
 };
 void pl_webhook_options_deinit(struct pl_webhook_options *options);
 
-/* EINVAL with what is wrong. */
+/* EINVAL with the reason. */
 PL_MUST_USE int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out,
                                 struct pl_err *err);
 
-/* What follows from the flags and from where the host runs; borrows from the flags. `names` keeps
- * texts that are made here, and must live as long as `out` is used. */
+/* Options derived from the flags and from the host's environment; borrows from the flags. `names`
+ * owns derived texts, and must live as long as `out` is used. */
 struct pl_webhook_names {
     char *secret_ns, *secret_name, *config_name; /* owned */
 };
@@ -37,7 +38,7 @@ struct pl_webhook_place {
     const char *lease_name;       /* --leader-elect-resource-name; NULL: not given */
     const char *first_controller; /* NULL: there is none */
     bool own_server;              /* perilune dev */
-    atomic_int *port_told;        /* where the port of the listener is told; NULL: nowhere */
+    atomic_int *port_told;        /* receives the port of the listener; may be NULL */
     bool dry_run;
 };
 PL_MUST_USE int pl_webhook_choose(const struct pl_webhook_options *flags,
@@ -46,9 +47,10 @@ PL_MUST_USE int pl_webhook_choose(const struct pl_webhook_options *flags,
                                   struct pl_err *err);
 void pl_webhook_names_deinit(struct pl_webhook_names *names);
 
-/* Adds /readyz's check, which is there while handlers are; remove it by its arg, the webhooks. */
+/* Adds a check to /readyz, which applies while there are handlers; remove it by its arg, the
+ * webhooks. */
 void pl_webhook_add_check(struct pl_health *health, struct pl_webhooks *webhooks);
-/* What status says. Borrowed for life. */
+/* Adds the webhooks to status. Borrowed for life. */
 void pl_admin_add_webhooks(struct pl_admin *admin, struct pl_webhooks *webhooks);
-/* For `perilune check`: a line for each kind of the registration. */
+/* For `perilune check`: prints a line for each kind of the registration. */
 void pl_webhook_print(const struct pl_controller_spec *spec);

@@ -14,7 +14,7 @@ const char *pl_command_flush_output(void)
         return strerror(errno);
     if (!ferror(stdout))
         return NULL;
-    /* An earlier write failed, and nobody knows why any more: another one may tell. */
+    /* An earlier write failed, and its reason is lost; another write may reveal it. */
     clearerr(stdout);
     if (fputc('\n', stdout) == EOF || fflush(stdout) != 0)
         return strerror(errno);

@@ -1,6 +1,5 @@
-/* The commands of the binary. Each takes its arguments without its own name and returns the
- * exit code: 0 clean, 1 a mistake or failure, 2 usage, 3 leadership lost, 4 not synced.
- */
+/* The commands of the binary. Each takes its arguments without its own name and returns the exit
+ * code: 0 clean, 1 an error or failure, 2 usage, 3 leadership lost, 4 not synced. */
 #pragma once
 
 #include "base/err.h"
@@ -22,20 +21,21 @@ struct pl_command {
     const char *arguments; /* "PATH..." */
     const char *summary;   /* one line */
     int (*run)(const struct pl_command *self, int argc, char *const *argv);
-    /* Not NULL: the command is asked for its flags, which pl_command_flags adds to the array that
-     * is being built. It does nothing else. */
+    /* Not NULL: the command only adds its flags to this array (by pl_command_flags) and does
+     * nothing else. */
     struct pl_build *describe;
-    /* pl_commands_describe, for commands that tell of all: set when a command is run. */
+    /* pl_commands_describe, for commands that describe all others: set when a command is run. */
     struct pl_doc *(*all)(void);
 };
 
-/* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */
+/* Parses flags; on --help or a usage error it prints and stores the exit code. True: continue. */
 bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code);
 
-/* Writes what was printed; NULL, or why it could not be. Borrowed, until the next call. */
+/* Writes the buffered output; returns NULL, or the reason why it failed. Borrowed until the next
+ * call. */
 const char *pl_command_flush_output(void);
-/* What was printed, now. A standard output that is full or gone is a warning: the command goes on.
- */
+/* Writes the buffered output now. If standard output is full or closed, it prints a warning and the
+ * command continues. */
 void pl_command_flush(void);

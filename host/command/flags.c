@@ -1,7 +1,7 @@
-/* Flags of all commands, from three places: the command line counts before the environment, and
- * that before the --config file. Values are checked as they are read, and a mistake names where it
- * came from, what was expected, and the flag that was probably meant. Texts are copied; nothing
- * refers to argv or the environment later. */
+/* Flags of all commands, from three sources: the command line overrides the environment, and that
+ * overrides the --config file. Values are checked as they are read, and an error names its source,
+ * the expected value, and the flag that was probably meant. Texts are copied; later code does not
+ * refer to argv or the environment. */
 #include "command/flags.h"
 
 #include "base/alloc.h"
@@ -90,7 +90,7 @@ static bool parse_number(const char *text, double *value)
     return errno == 0 && end != text && *end == '\0' && *value == *value;
 }
 
-/* NULL when the value fits, else what was expected. */
+/* NULL when the value is valid, else the expected form. */
 static const char *misfit(const struct pl_flag *flag, const char *text)
 {
     bool truth;
@@ -146,8 +146,8 @@ static int flags_put(struct pl_flags *flags, size_t i, const char *text, const c
 
 /* ---- the command line ---- */
 
-/* command: whose flags it may have meant; what: "unknown flag --lanez" or "FILE: unknown flag
- * \"lanez\"". */
+/* command: its flags are suggested; what: "unknown flag --lanez" or "FILE: unknown flag \"lanez\"".
+ */
 static int unknown(const struct pl_flags *flags, const char *command, struct pl_slice name,
                    const char *what, struct pl_err *err)
 {

@@ -25,13 +25,13 @@ struct pl_flag {
     const char *metavar;  /* "FILE"; NULL for switches */
     const char *help;     /* one line */
     const char *choices;  /* "text|json" */
-    const char *of;       /* "run|dev": commands that take it; NULL: each that has the table */
+    const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
     int64_t least;
     char letter;     /* -f; 0: none */
     bool repeatable; /* texts only */
 };
 
-/* Flags of several commands: one command takes its own, and tells whose the others are. */
+/* Flags of several commands. A command accepts its own, and names the commands of the others. */
 struct pl_flag_table {
     const struct pl_flag *flags; /* borrowed for life */
     size_t count;
@@ -45,24 +45,24 @@ struct pl_flags {
     struct pl_flag_value {
         char **texts; /* owned */
         size_t count;
-    } * values;   /* owned, one a flag */
-    char **paths; /* owned: what is no flag */
+    } * values;   /* owned, one for each flag */
+    char **paths; /* owned: arguments that are not flags */
     size_t path_count;
     bool help; /* --help was given */
 };
 
-/* Reads argv[0..argc) (without the command's name) and environ. Values are checked against
- * their types; EINVAL with a message that names the flag and where it came from. Variables of
- * other commands' flags are not looked at. */
+/* Reads argv[0..argc) (without the command's name) and environ. Values are checked against their
+ * types; EINVAL with a message that names the flag and its source. Variables of other commands'
+ * flags are ignored. */
 PL_MUST_USE int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
                                char *const *argv, const char *const *environ, struct pl_err *err);
-/* Takes the values of a mapping for flags that neither command line nor environment set. One file
- * serves several commands: what others take is checked, and left alone. */
+/* Takes values of a mapping for flags that neither command line nor environment set. One file
+ * serves several commands: other commands' flags are checked, but not used. */
 PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
                                struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 
-/* Values, or their defaults, as those of other commands' flags. The name must be in the table. */
+/* Values, or their defaults, also for other commands' flags. The name must be in the table. */
 const char *pl_flags_text(const struct pl_flags *flags, const char *name); /* NULL: not set */
 bool pl_flags_switch(const struct pl_flags *flags, const char *name);
 int64_t pl_flags_integer(const struct pl_flags *flags, const char *name);
@@ -72,13 +72,13 @@ uint64_t pl_flags_size(const struct pl_flags *flags, const char *name);
 /* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. */
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
 
-/* Appends the flags that the command takes as --help shows them. */
+/* Appends the command's flags as --help shows them. */
 struct pl_buf;
 void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table);
 
-/* Adds them to the array that is being built; see pl_commands_describe. */
+/* Adds them to the array under construction; see pl_commands_describe. */
 struct pl_build;
 void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table);
-/* Adds a member for each flag that was given, or has a default: texts, numbers and booleans as they
- * are; sizes in bytes, durations in seconds, repeatable flags as arrays. */
+/* Adds a member for each flag that was given or has a default: texts, numbers and booleans
+ * unchanged; sizes in bytes, durations in seconds, repeatable flags as arrays. */
 void pl_flags_build(struct pl_build *b, const struct pl_flags *flags);

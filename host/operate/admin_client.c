@@ -1,6 +1,5 @@
-/* The commands' end of the admin socket: finds the host, sends a line, reads lines. Blocking, since
- * a command does nothing else meanwhile. An answer has a limit, and a host that goes away is an
- * error that says so. */
+/* The client of the admin socket: finds the host, sends a line, reads lines. Blocking, since a
+ * command does nothing else meanwhile. An answer has a limit, and a lost connection is an error. */
 #include "operate/admin_client.h"
 
 #include "admin/admin.h"
@@ -85,7 +84,7 @@ int pl_admin_send(struct pl_admin_client *client, struct pl_build *request, stru
     return rc;
 }
 
-/* Until there is a whole line; its length without the end. */
+/* Reads until there is a whole line; its length without the end. */
 static int read_line(struct pl_admin_client *client, size_t *len, struct pl_err *err)
 {
     size_t seen = 0;

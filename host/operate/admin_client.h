@@ -1,4 +1,4 @@
-/* The other end of the admin socket: asks a running host. Blocking; for commands. */
+/* The client of the admin socket: asks a running host. Blocking; for commands. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@ struct pl_admin_client {
     struct pl_buf in;
 };
 
-/* Flags that every command over the socket has. */
+/* Flags of every command that uses the socket. */
 #define PL_ADMIN_FLAGS                                                                             \
     {.name = "admin-socket",                                                                       \
      .metavar = "PATH",                                                                            \
@@ -25,16 +25,16 @@ PL_MUST_USE int pl_admin_connect(struct pl_admin_client *client, const struct pl
                                  struct pl_err *err);
 void pl_admin_disconnect(struct pl_admin_client *client);
 
-/* A request's beginning: {"v":1,"command":name, and room for members. */
+/* The beginning of a request: {"v":1,"command":name; the caller adds members. */
 struct pl_build *pl_admin_request_begin(const char *command);
 /* Sends it; takes the builder. */
 PL_MUST_USE int pl_admin_send(struct pl_admin_client *client, struct pl_build *request,
                               struct pl_err *err);
 /* The next line of the answer: *result is counted; *more: another line follows. EAPI with the
- * host's words when it refused, ENETWORK when it went away. */
+ * host's message when it refused, ENETWORK when it disconnected. */
 PL_MUST_USE int pl_admin_receive(struct pl_admin_client *client, struct pl_doc **result, bool *more,
                                  struct pl_err *err);
-/* All of it, where one line is the answer. NULL and err otherwise. Takes the builder. */
+/* The whole answer, if it is one line; NULL and err otherwise. Takes the builder. */
 struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *request,
                             struct pl_err *err);
 
@@ -42,5 +42,5 @@ struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *req
 PL_MUST_USE int pl_admin_ask_json(const struct pl_flags *flags, const char *command,
                                   struct pl_buf *answer, struct pl_err *err);
 
-/* Prints "perilune NAME: message"; the exit code. */
+/* Prints "perilune NAME: message"; returns the exit code. */
 PL_MUST_USE int pl_admin_failed(const struct pl_command *self, const struct pl_err *err);

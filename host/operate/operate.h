@@ -1,5 +1,5 @@
-/* The commands that ask or change a running host through its admin socket. Each takes its arguments
- * without its own name and returns the exit code. */
+/* The commands that query or change a running host through its admin socket. Each takes its
+ * arguments without its own name and returns the exit code. */
 #pragma once
 
 #include "command/command.h"

@@ -1,4 +1,4 @@
-/* perilune queue, pause and resume: what waits in a running host, and changing that by hand. */
+/* perilune queue, pause and resume: shows and changes the queues of a running host. */
 #include "base/base.h"
 #include "operate/operate.h"
 #include "operate/show.h"

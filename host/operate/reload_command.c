@@ -26,7 +26,7 @@ static void reload_print_text(struct pl_node answer)
         printf("%.*s\n", PL_FMT(message));
 }
 
-/* 1 when the scripts of before go on. */
+/* 1 when the old scripts continue. */
 static int reload_ask(const struct pl_flags *flags, bool *taken, struct pl_err *err)
 {
     struct pl_admin_client client;

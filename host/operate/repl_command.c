@@ -1,4 +1,4 @@
-/* perilune repl: evaluates Lua in a running host, with its caches to read. */
+/* perilune repl: evaluates Lua in a running host, which can read its caches. */
 #include "base/base.h"
 #include "operate/operate.h"
 #include "operate/show.h"
@@ -19,7 +19,7 @@ static const struct pl_flag table[] = {
 struct repl {
     struct pl_admin_client client;
     int64_t session; /* 0: none yet */
-    bool failed;     /* the last line did */
+    bool failed;     /* the last line failed */
     bool ended;
 };
 

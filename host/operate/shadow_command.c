@@ -1,6 +1,6 @@
 /* `perilune reload --shadow`: sends the request, shows each key that differs as text or as a line
- * of JSON, and then the summary. An interrupt asks the host for what was found so far and still
- * shows it; a second one ends the command. */
+ * of JSON, and then the summary. An interrupt asks the host for its findings so far and shows them;
+ * a second one ends the command. */
 #include "operate/shadow_command.h"
 
 #include "base/alloc.h"
@@ -155,7 +155,7 @@ static struct pl_build *shadow_request_of(const struct pl_flags *flags, struct p
     return request;
 }
 
-/* Over a connection of its own: the other one waits for the answer. */
+/* Over a separate connection: the first one waits for the answer. */
 static void ask_to_end(const struct pl_flags *flags)
 {
     struct pl_admin_client client;
@@ -166,8 +166,7 @@ static void ask_to_end(const struct pl_flags *flags)
     pl_admin_disconnect(&client);
 }
 
-/* Until there is something to read; the first signal asks for the end, a second one ends at once.
- */
+/* Waits for data; the first signal requests the end, a second one ends at once. */
 static void await(struct pl_admin_client *client, const struct pl_flags *flags,
                   const sigset_t *unblocked)
 {

@@ -1,4 +1,4 @@
-/* perilune reload --shadow PATH...: asks a running host for a shadow and shows what it found. */
+/* perilune reload --shadow PATH...: asks a running host for a shadow and shows its findings. */
 #pragma once
 
 #include "operate/admin_client.h"
@@ -22,5 +22,5 @@
         .help = "of a shadow: exit with 1 when something differs"                                  \
     }
 
-/* The exit code. */
+/* Returns the exit code. */
 int pl_shadow_command(const struct pl_command *self, const struct pl_flags *flags);

@@ -1,4 +1,4 @@
-/* What the commands that show a host's answers have in common. */
+/* Shared by the commands that show a host's answers. */
 #pragma once
 
 #include "operate/admin_client.h"
@@ -10,10 +10,10 @@
         .fallback = "text", .help = "form of the answer"                                           \
     }
 
-/* Members of an answer; empty or 0 when there is none. */
+/* Members of an answer; empty or 0 when missing. */
 struct pl_slice pl_show_text(struct pl_node object, const char *key, struct pl_scratch *scratch);
 int64_t pl_show_int(struct pl_node object, const char *key);
-/* Writes the answer to stdout, as JSON or by `text`. EIO when it can't be written. */
+/* Writes the answer to stdout, as JSON or by `text`. EIO when writing fails. */
 PL_MUST_USE int pl_show(const struct pl_flags *flags, struct pl_node answer,
                         void (*text)(struct pl_node answer), struct pl_err *err);
 /* Asks the host that the flags name, and shows its answer. Takes the builder. */

@@ -1,4 +1,4 @@
-/* perilune status: what a running host is and does. */
+/* perilune status: shows the state of a running host. */
 #include "base/base.h"
 #include "operate/operate.h"
 #include "operate/show.h"
@@ -157,7 +157,7 @@ static void status_each(struct pl_node root, const char *key, void (*print)(stru
         print(it.value);
 }
 
-/* Only what people should know: Events that they will not find. */
+/* Only problems: Events that users will not find. */
 static void print_events(struct pl_node root)
 {
     struct pl_node events = pl_node_getz(root, "events");

@@ -1,4 +1,5 @@
-/* perilune tune: the log's level and a controller's numbers in a running host, for a while. */
+/* perilune tune: changes the log's level and a controller's numbers in a running host for a limited
+ * time. */
 #include "base/base.h"
 #include "operate/operate.h"
 #include "operate/show.h"

@@ -1,4 +1,4 @@
-/* perilune why KIND NAMESPACE/NAME: what happened to a key, and what it waits for. */
+/* perilune why KIND NAMESPACE/NAME: shows the history of a key and its current wait. */
 #include "base/base.h"
 #include "operate/operate.h"
 #include "operate/show.h"

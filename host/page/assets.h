@@ -1,4 +1,4 @@
-/* The files of the page, as the build has put them into the program (host/page/files). */
+/* The files of the page, which the build puts into the program (host/page/files). */
 #pragma once
 
 #include "base/slice.h"
@@ -14,5 +14,5 @@ struct pl_asset {
 
 /* NULL: there is none at that path. */
 const struct pl_asset *pl_asset_find(struct pl_slice path);
-/* What who has no token gets instead of the page. */
+/* The file that a client without a token gets instead of the page. */
 const struct pl_asset *pl_asset_sign_in(void);

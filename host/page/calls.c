@@ -1,8 +1,7 @@
 /* From a request under /api to a question to the host, and back.
  *
- * Most questions are the admin socket's, so that page and terminal say the same; only those listed
- * here pass. A call that is still open when the host stops is answered, too: the exchange is gone
- * only then. */
+ * Most questions are the admin socket's, so page and terminal agree; only the listed ones pass. A
+ * call that is open when the host stops is answered, too, since its exchange exists until then. */
 #include "page/calls.h"
 
 #include "base/alloc.h"
@@ -66,7 +65,7 @@ struct asked {
 static void on_calls_line(void *arg, struct pl_slice line)
 {
     struct asked *asked = arg;
-    pl_buf_clear(&asked->answer); /* one line is the whole answer to what is asked here */
+    pl_buf_clear(&asked->answer); /* one line is the whole answer to these questions */
     pl_buf_add_slice(&asked->answer, line);
 }
 
@@ -79,7 +78,7 @@ static void on_calls_ended(void *arg)
     pl_free(asked);
 }
 
-/* Takes the builder; its object has the command's own members. */
+/* Takes the builder; its object has the command's members. */
 static void calls_ask(struct pl_page_calls *calls, struct pl_exchange *exchange, struct pl_build *b,
                       const char *command)
 {
@@ -129,7 +128,7 @@ static void get_why(struct pl_page_calls *calls, struct pl_exchange *exchange)
     calls_ask(calls, exchange, b, "why");
 }
 
-/* ---- what the page remembers ---- */
+/* ---- the record ---- */
 
 static void reply_ring(struct pl_exchange *exchange, struct pl_ring *ring)
 {
@@ -234,7 +233,7 @@ static void get_objects(struct pl_page_calls *calls, struct pl_exchange *exchang
 
 /* ---- actions ---- */
 
-/* A body of JSON with these texts; NULL when it has been refused. */
+/* A body of JSON with these texts; NULL when it was refused. */
 static struct pl_build *read_texts(struct pl_exchange *exchange, const char *const *names)
 {
     struct pl_err err;

@@ -1,4 +1,4 @@
-/* What is under /api: each call answers its exchange once, now or later. I/O thread. */
+/* The calls under /api: each answers its exchange once, now or later. I/O thread. */
 #pragma once
 
 #include "net/http_server.h"
@@ -8,20 +8,20 @@
 struct pl_page_calls {
     struct pl_page_options o;
     struct pl_record record;
-    struct pl_list trees; /* of calls that walk a store still */
+    struct pl_list trees; /* calls that still walk a store */
 };
 
 /* options: copied. */
 void pl_page_calls_init(struct pl_page_calls *calls, const struct pl_page_options *options);
-/* Those that walk are answered with an error; the admin answers the others. */
+/* Walking calls are answered with an error; the admin answers the others. */
 void pl_page_calls_deinit(struct pl_page_calls *calls);
 
-/* Does this path change something, when it is there? */
+/* Whether this path is an action, which changes something. */
 bool pl_page_call_acts(struct pl_slice path);
 void pl_page_call(struct pl_page_calls *calls, struct pl_exchange *exchange);
-/* An answer with the headers that everything of the page has. */
+/* Answers with the headers of all answers of the page. */
 void pl_page_reply(struct pl_exchange *exchange, int status, const char *type,
                    struct pl_slice body);
-/* cookie: what Set-Cookie says; NULL: none. */
+/* cookie: value of Set-Cookie; NULL: none. */
 void pl_page_reply_with(struct pl_exchange *exchange, int status, const char *type,
                         struct pl_slice body, const char *cookie);

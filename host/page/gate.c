@@ -1,9 +1,9 @@
-/* The checks that keep other sites and other users of this machine out.
+/* The checks that keep out other sites and other users of this machine.
  *
  * A browser sends requests to loopback for any site that it shows. So the Host must be loopback's,
- * which a rebound name is not; the Origin must be the page's own; everything needs the token; and
- * an action needs it as a header, which another site's form or image cannot send. Tokens are
- * compared in a time that does not depend on where they differ. */
+ * which a rebound name is not; the Origin must be the page's own; every request needs the token;
+ * and an action needs it as a header, which another site's form or image cannot send. Tokens are
+ * compared in constant time. */
 #include "page/gate.h"
 
 #include "base/err.h"
@@ -55,7 +55,7 @@ static struct pl_slice without_port(const char *text)
     return pl_slice(text, end != NULL ? (size_t)(end - text) : strlen(text));
 }
 
-/* Off loopback: the address or name that it is bound to, or any address; a name may be rebound. */
+/* Without loopback: the address or name of the listener, or any address; a name may be rebound. */
 static bool is_ours(const struct pl_page_gate *gate, struct pl_slice host)
 {
     struct pl_ip ip;

@@ -1,10 +1,10 @@
-/* One page of the tree. The For store is walked in pieces, so that 100,000 objects hold up nobody,
- * and the first keys of the page are kept sorted. What is below them is found by the index of
+/* One page of the tree. The For store is walked in pieces, so that 100,000 objects delay nothing,
+ * and the first keys of the page are kept sorted. Their children are found by the index of
  * controllers' uids that every store has.
  *
- * A reference keeps the informer while the walk goes on, and the controller is looked up by name
- * when it ends: a reload may have come between. Everything has a limit: roots a page, children an
- * object, levels, objects in all. */
+ * A reference keeps the informer during the walk, and the controller is looked up by name at its
+ * end, since there may have been a reload. Everything has a limit: roots of a page, children of an
+ * object, levels, objects in total. */
 #include "page/owners.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define PIECE        2000 /* objects a turn */
+#define PIECE        2000 /* objects in one turn */
 #define CHILDREN_MAX 50   /* of one object */
 #define DEPTH_MAX    5
 #define OBJECTS_MAX  2000 /* of a page */
@@ -37,7 +37,7 @@ struct pl_owners {
 
 /* ---- the page's roots ---- */
 
-/* Where the key belongs among the roots. */
+/* The position of the key among the roots. */
 static size_t owners_place_of(const struct pl_owners *tree, const char *key)
 {
     size_t low = 0, high = tree->count;
@@ -98,7 +98,7 @@ static void build_object(struct pl_owners *tree, struct pl_build *b, const struc
     tree->built++;
 }
 
-/* What its condition "Ready" or "Available" says; nothing when it has none. */
+/* The text of its condition "Ready" or "Available"; nothing when it has none. */
 static void build_condition(struct pl_build *b, struct pl_node object)
 {
     struct pl_node conditions = pl_node_getz(pl_node_getz(object, "status"), "conditions");
@@ -138,7 +138,7 @@ static void build_queued(const struct pl_owners *tree, struct pl_build *b, const
         pl_build_put_text(b, "last_error", pl_slice_z(report.last_error));
 }
 
-/* ---- what is below ---- */
+/* ---- children ---- */
 
 struct below {
     struct pl_owners *tree;
@@ -163,7 +163,7 @@ static void build_child(struct below *below, const struct pl_informer *of, struc
     pl_build_end(below->b);
 }
 
-/* Informers of one kind with other namespaces or selectors may hold the same object: it is shown
+/* Informers of one kind with other namespaces or selectors may have the same object: it is shown
  * once. */
 static bool is_shown(struct pl_informers *informers, size_t i, struct pl_node object)
 {

@@ -1,5 +1,6 @@
-/* The objects of a controller as a tree of owners, a page at a time: For objects by key, and below
- * each what names it as its controller, as far as the caches know. I/O thread. */
+/* The objects of a controller as a tree of owners, one page at a time: For objects by key, and
+ * below each the objects that name it as their controller, as far as the caches know. I/O thread.
+ */
 #pragma once
 
 #include "control/manager.h"
@@ -8,20 +9,20 @@
 #define PL_OWNERS_ROOTS 100 /* a page */
 
 struct pl_owners_request {
-    struct pl_loop *loop; /* borrowed until done, as is what follows */
+    struct pl_loop *loop; /* borrowed until done, like the following fields */
     struct pl_manager *manager;
-    struct pl_cluster *cluster;       /* whose objects they are */
+    struct pl_cluster *cluster;       /* the cluster of the objects */
     struct pl_controller *controller; /* borrowed for the call */
-    struct pl_slice filter;           /* in the key; copied; empty: all */
-    struct pl_slice after; /* keys behind this one alone; copied; empty: from the first */
-    /* Once, later. result: the caller's, an object; NULL: it was given up. */
+    struct pl_slice filter;           /* a part of the key; copied; empty: all */
+    struct pl_slice after;            /* only keys after this one; copied; empty: from the first */
+    /* Called once, later. result: an object, which the caller takes; NULL: cancelled. */
     void (*done)(void *arg, struct pl_doc *result);
     void *arg;
 };
 
 struct pl_owners;
-/* Looks at some thousand objects a turn of the loop. NULL when the controller is For nothing, or
- * is not opened yet: then done is not called. */
+/* Looks at some thousand objects in each turn of the loop. NULL when the controller has no For
+ * kind, or is not open yet: then done is not called. */
 struct pl_owners *pl_owners_begin(const struct pl_owners_request *request);
-/* Ends it early; done is called with NULL before it returns. */
+/* Cancels it; done is called with NULL before it returns. */
 void pl_owners_give_up(struct pl_owners *tree);

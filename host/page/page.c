@@ -1,7 +1,8 @@
-/* The page's server: who may ask, and what is a file. What is asked under /api is calls.c's.
+/* The page's server: access control and files; calls.c answers requests under /api.
  *
- * Nothing is answered before the gate has looked at the request's headers. Requests have a deadline
- * and a limit, connections too, as every program of this machine can reach the port. */
+ * The gate checks the request's headers before any answer. Requests have a deadline and a size
+ * limit, and the number of connections is limited, since every program of this machine can reach
+ * the port. */
 #include "page/page.h"
 
 #include "base/alloc.h"
@@ -49,8 +50,8 @@ static void page_refuse(struct pl_exchange *exchange, enum pl_page_verdict verdi
                       pl_slice_z(answers[verdict].text));
 }
 
-/* Set by us and not by the page, so that the next request has it for certain. Readable for the
- * page, which sends its value as a header with each action. */
+/* The server and not the page sets it, so that the next request certainly has it. The page can read
+ * it, and sends its value as a header with each action. */
 static void reply_session(const struct pl_page *page, struct pl_exchange *exchange)
 {
     char cookie[sizeof page->gate.cookie + PL_PAGE_TOKEN + 32];

@@ -18,7 +18,7 @@
 struct pl_page;
 
 struct pl_page_options {
-    struct pl_loop *loop; /* borrowed for life, as is what follows */
+    struct pl_loop *loop; /* borrowed for life, like the following fields */
     struct pl_admin *admin;
     struct pl_manager *manager;
     struct pl_cluster *cluster;
@@ -27,11 +27,12 @@ struct pl_page_options {
     struct pl_bind_address address; /* not off */
 };
 
-/* Listens. NULL and err when the address can't be had, or there is no randomness for a token. */
+/* Listens. NULL and err when the address is not available, or there is no randomness for a token.
+ */
 struct pl_page *pl_page_create(const struct pl_page_options *options, struct pl_err *err);
-/* Before any of what it borrows. Accepts NULL. */
+/* Destroy it before everything that it borrows. Accepts NULL. */
 void pl_page_destroy(struct pl_page *page);
 /* The address to open, with the token in its fragment. */
 void pl_page_url(const struct pl_page *page, struct pl_buf *out);
-/* Can other machines reach it? */
+/* Whether other machines can reach it. */
 bool pl_page_is_open_to_network(const struct pl_page *page);

@@ -1,5 +1,6 @@
-/* What the page can show of the past: the log, the reloads, and what the last shadow found. Made
- * with the page: a host without one remembers nothing of it. I/O thread; the log is told on any. */
+/* The past that the page can show: the log, the reloads, and the findings of the last shadow.
+ * Created with the page: a host without a page records nothing. I/O thread; log lines come on any
+ * thread. */
 #pragma once
 
 #include "page/ring.h"
@@ -7,11 +8,11 @@
 
 struct pl_record {
     struct pl_ring *log, *reloads, *shadow; /* owned */
-    struct pl_reload *reload_of;            /* borrowed, as is what follows */
+    struct pl_reload *reload_of;            /* borrowed, like the following fields */
     struct pl_shadow *shadow_of;
 };
 
-/* Listens from now on. Nobody else may listen to these. */
+/* Listens from now on. No one else may listen to these. */
 void pl_record_begin(struct pl_record *record, struct pl_reload *reload, struct pl_shadow *shadow);
-/* Before either is destroyed. */
+/* Call it before either is destroyed. */
 void pl_record_end(struct pl_record *record);

@@ -1,4 +1,4 @@
-/* A circular array of texts under a lock: the log is told on any thread. */
+/* A circular array of texts under a lock: log lines come on any thread. */
 #include "page/ring.h"
 
 #include "base/alloc.h"
@@ -69,7 +69,7 @@ void pl_ring_add(struct pl_ring *ring, struct pl_slice json)
 void pl_ring_write(struct pl_ring *ring, uint64_t from, struct pl_buf *out)
 {
     pthread_mutex_lock(&ring->lock);
-    if (from == 0 || from > ring->next) /* of another process's life: all of it */
+    if (from == 0 || from > ring->next) /* a number of another process: write everything */
         from = 1;
     uint64_t begin = from > ring->first ? from : ring->first;
     pl_buf_add_f(out, "{\"next\":%" PRIu64 ",\"forgotten\":%" PRIu64 ",\"items\":[", ring->next,

@@ -1,4 +1,4 @@
-/* Where an endpoint listens: "HOST:PORT", ":PORT" (every address) or "0" (nowhere). */
+/* The address of an endpoint: "HOST:PORT", ":PORT" (every address) or "0" (none). */
 #pragma once
 
 #include "base/err.h"
@@ -9,10 +9,10 @@ struct pl_bind_address {
     char host[256]; /* "": every address */
     int port;       /* 0: any free one */
     bool off;
-    bool is_default; /* nobody asked for it: failing to listen there is a warning */
+    bool is_default; /* not requested: failing to listen there is only a warning */
 };
 
-/* "[::1]:8080" is the host ::1. EINVAL with what is wrong. */
+/* "[::1]:8080" is the host ::1. EINVAL with the reason. */
 PL_MUST_USE int pl_bind_address_parse(const char *text, struct pl_bind_address *out,
                                       struct pl_err *err);
 /* text NULL: the default, ":PORT" in a cluster, else "127.0.0.1:PORT". */

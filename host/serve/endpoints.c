@@ -1,7 +1,7 @@
-/* The servers of /metrics and of the probes: addresses, methods, headers. What is on the pages is
- * metrics.c's and health.c's. Requests have a deadline and no body, and connections a limit, as
- * anybody who reaches the port may send some. An address that was asked for must be had; a default
- * one that is taken costs a warning. */
+/* The servers of /metrics and of the probes: addresses, methods, headers. metrics.c and health.c
+ * make the pages. Requests have a deadline and no body, and the number of connections is limited,
+ * since any client may reach the port. A requested address must be available; a default one that is
+ * taken gives a warning. */
 #include "serve/endpoints.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define MAX_BODY        4096 /* nobody has reason to send one */
+#define MAX_BODY        4096 /* no client needs one */
 #define MAX_CONNECTIONS 128
 #define DEADLINE_MS     10000
 #define IDLE_MS         75000 /* longer than the usual time between two scrapes */
@@ -37,7 +37,7 @@ static void endpoints_reply(struct pl_exchange *exchange, int status, const char
 
 #define TEXT "text/plain; charset=utf-8"
 
-/* True when it was neither GET nor HEAD and is answered. */
+/* True when the method was neither GET nor HEAD and the request is answered. */
 static bool refuse_method(struct pl_exchange *exchange)
 {
     const char *method = pl_exchange_method(exchange);
@@ -123,7 +123,7 @@ static int find_pair(struct pl_endpoints *endpoints, struct pair *pair, struct p
     return 0;
 }
 
-/* 0 with *server NULL when it is off, or could not be had and nobody insists. */
+/* 0 with *server NULL when it is off, or not available and not required. */
 static int endpoints_listen_at(struct pl_endpoints *endpoints,
                                const struct pl_bind_address *address,
                                const struct pl_server_ops *ops, const char *flag, const char *what,

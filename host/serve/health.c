@@ -1,7 +1,7 @@
-/* Named checks and the pages that show them, in the form of Kubernetes' own servers. Checks are
- * asked anew for each request, in the order of being added, and must be quick: they run on the I/O
- * thread. Reasons may hold a script's text, so they are cut and put on one line; pages and
- * exclusions are limited. */
+/* Named checks and the pages that show them, in the form of Kubernetes' own servers. Checks run for
+ * each request, in the order of adding, and must be quick, since they run on the I/O thread.
+ * Reasons may contain a script's text, so they are cut and put on one line; pages and exclusions
+ * are limited. */
 #include "serve/health.h"
 
 #include "base/alloc.h"
@@ -137,7 +137,7 @@ static void health_ask(const struct check *check, struct pl_health_page *page)
 static void ask_all(struct pl_health *health, enum pl_probe probe, struct pl_health_page *page)
 {
     *page = (struct pl_health_page){0};
-    pl_health_say(page, "ping", NULL); /* that we answer at all */
+    pl_health_say(page, "ping", NULL); /* the answer itself is the check */
     PL_LIST_FOR (link, &health->checks) {
         const struct check *check = PL_CONTAINER_OF(link, struct check, link);
         if (check->probe == probe)
@@ -181,7 +181,7 @@ static bool next_parameter(struct pl_slice *query, struct pl_slice *name, struct
     return true;
 }
 
-/* Marks what is excluded; names that are no checks go to *unknown. */
+/* Marks excluded checks; unknown names go to *unknown. */
 static bool read_query(struct pl_slice query, struct pl_health_page *page, struct pl_buf *unknown)
 {
     struct pl_slice name, value;

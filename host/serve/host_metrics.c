@@ -1,6 +1,6 @@
-/* perilune_* figures that belong to no controller and no lane, set when the page is written; only
+/* perilune_* metrics that belong to no controller and no lane, set when the page is written; only
  * the turns of the loop are counted as they happen. Names of waits are literals of the core, so
- * that their number is known; beyond NAMES_MAX they are not shown. */
+ * their number is known; beyond NAMES_MAX they are not shown. */
 #include "serve/host_metrics.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
-/* Two questions for each token that is not known: who is it, and may they? Tokens are kept by their
- * digest alone, few of them and for a short time, and few questions are under way at once, as
- * anybody who reaches the port may send any number. When the API server does not answer nobody is
- * let in. */
+/* Asks the API server twice for each unknown token: for its user, and for the user's right. Only
+ * digests of tokens are kept, few of them and for a short time, and few requests are under way at
+ * once, since any client may send any number. When the API server does not answer, no one is let
+ * in. */
 #include "serve/metrics_guard.h"
 
 #include "base/alloc.h"
@@ -82,7 +82,7 @@ static struct known *metrics_guard_place_of(struct pl_metrics_guard *guard, cons
     return &guard->known[pl_hash(digest, strlen(digest), 0) % KNOWN];
 }
 
-/* status 503 is not remembered: the next one asks again. */
+/* status 503 is not cached: the next request asks again. */
 static void conclude(struct check *check, int status)
 {
     struct pl_metrics_guard *guard = check->guard;

@@ -1,5 +1,5 @@
-/* process_* figures, read from /proc when the page is written. What cannot be read (no descriptor
- * is left) keeps its last value and fails nothing. */
+/* process_* metrics, read from /proc when the page is written. If a file cannot be read (no
+ * descriptor is left), its metric keeps its last value. */
 #include "serve/process_metrics.h"
 
 #include "base/alloc.h"
@@ -43,12 +43,12 @@ static void read_stat(struct pl_process_metrics *process)
 {
     FILE *file = fopen("/proc/self/stat", "re");
     if (file == NULL)
-        return; /* out of descriptors: what was known stays */
+        return; /* out of descriptors: the last value stays */
     char text[2048];
     size_t len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    const char *rest = strrchr(text, ')'); /* the name may hold anything */
+    const char *rest = strrchr(text, ')'); /* the name may contain any character */
     unsigned long long user, system, started, bytes;
     long threads, pages;
     if (rest == NULL || sscanf(rest + 1,

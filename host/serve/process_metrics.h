@@ -6,5 +6,5 @@
 struct pl_process_metrics;
 
 struct pl_process_metrics *pl_process_metrics_add(struct pl_metrics *metrics);
-/* Before the registry goes. Accepts NULL. */
+/* Call it before the registry is destroyed. Accepts NULL. */
 void pl_process_metrics_remove(struct pl_process_metrics *process);

@@ -1,4 +1,4 @@
-/* The version and the commit, as the build knows them. */
+/* The version and the commit from the build. */
 #include "serve/version.h"
 
 #ifndef PL_COMMIT

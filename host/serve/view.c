@@ -1,6 +1,6 @@
-/* What an operator sees of a running host, put together: the checks behind the probes, the metrics
- * that need asking, the two endpoints, and the dump of SIGUSR1. It borrows the manager and the
- * lanes and must be told before they go. */
+/* The observable state of a running host: the checks behind the probes, the metrics that are
+ * computed on demand, the two endpoints, and the dump of SIGUSR1. It borrows the manager and the
+ * lanes and must be told before they are destroyed. */
 #include "serve/view.h"
 
 #include "base/alloc.h"
@@ -61,7 +61,7 @@ static bool check_startup(void *arg, struct pl_buf *why)
     return view->manager != NULL;
 }
 
-/* Synced is enough: one that waits for the lead is as ready as it can be. */
+/* Synced is enough: a controller that waits for the lead is as ready as possible. */
 static void check_controllers(void *arg, struct pl_health_page *page)
 {
     const struct pl_view *view = arg;
@@ -133,7 +133,7 @@ void pl_view_destroy(struct pl_view *view)
     pl_free(view);
 }
 
-/* ---- what it looks at ---- */
+/* ---- its sources ---- */
 
 struct pl_health *pl_view_health(struct pl_view *view)
 {

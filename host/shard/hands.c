@@ -1,13 +1,13 @@
-/* Shards that come, go and are taken. The order in which a shard leaves is what everything hangs
- * on: no new runs, then the end of those under way, then elsewhere in this process, and only then
- * the request that names another in its Lease. What a request did is known by its answer, or by
- * asking; until then the shard is neither ours nor free. */
+/* Shards that come, go and are taken. The order in which a shard leaves is essential: no new runs
+ * begin, running ones end, the rest of this process lets go, and only then the request names
+ * another member in its Lease. The effect of a request is known only from its answer or from a
+ * read; until then the shard is neither ours nor free. */
 #include "shard/membership_impl.h"
 
 #include "base/log.h"
 #include "shard/plan.h"
 
-#define AT_ONCE_MAX 16 /* requests for shards under way */
+#define AT_ONCE_MAX 16 /* limit of concurrent requests for shards */
 
 static struct pl_shard_set one(unsigned i)
 {
@@ -41,7 +41,7 @@ bool pl_hands_are_empty(const struct pl_membership *m)
     return true;
 }
 
-/* ---- what is seen becomes what is held ---- */
+/* ---- from what is seen to what is held ---- */
 
 static void follow_leases(struct pl_membership *m)
 {
@@ -93,7 +93,7 @@ static void on_hands_answer(struct pl_membership *m, void *what, const struct pl
     hand->busy = hand->taking = false;
     hand->to = NULL;
     if (err != NULL) {
-        /* Refused, late or lost: what the server has is asked for before anything else. */
+        /* Refused, late or lost: the server's state is read before anything else. */
         bool refused = err->code == PL_EAPI && err->status < 500;
         hand->unsure = hand->unsure || (hand->out && !refused);
         hand->doubtful = !pl_shard_err_is(err, 404);
@@ -124,7 +124,7 @@ static void hands_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb ve
     pl_membership_ask(m, verb, &lease, on_hands_answer, &m->hands[i]);
 }
 
-/* Nothing is under way, and what the server has is known; else it is asked for. */
+/* True when no request is under way and the server's state is known; else it is read. */
 static bool hands_is_ready(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
@@ -135,7 +135,7 @@ static bool hands_is_ready(struct pl_membership *m, unsigned i)
         return false;
     }
     if (under_way(m) >= AT_ONCE_MAX)
-        return false; /* the next answer leads here again */
+        return false; /* the next answer calls this again */
     if (hand->doubtful)
         hands_ask(m, i, PL_SHARD_GET, NULL);
     return !hand->doubtful;
@@ -151,8 +151,8 @@ static unsigned count_free(const struct pl_membership *m)
     return n;
 }
 
-/* Shards of members that leave, which go to others before any is moved for fairness; of those that
- * come before us by id, if we leave. */
+/* The number of shards of leaving members, which go to others before any is moved for fairness; if
+ * we leave, only of members before us by id. */
 static unsigned count_leaving(const struct pl_membership *m)
 {
     unsigned n = 0;
@@ -166,7 +166,7 @@ static unsigned count_leaving(const struct pl_membership *m)
     return n;
 }
 
-/* NULL: nobody should have it. */
+/* NULL: no one should get it. */
 static struct pl_member *receiver(struct pl_membership *m, unsigned nth)
 {
     unsigned before = count_free(m) + count_leaving(m) + nth, level;
@@ -178,7 +178,7 @@ static struct pl_member *receiver(struct pl_membership *m, unsigned nth)
     return at != PL_PLAN_NOBODY ? m->those[at] : NULL;
 }
 
-/* Ours again, once no earlier request can name another in its Lease any more. */
+/* It is ours again, when no earlier request can name another member in its Lease any more. */
 static void hands_take_back(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
@@ -188,7 +188,7 @@ static void hands_take_back(struct pl_membership *m, unsigned i)
     pl_membership_poke(m);
 }
 
-/* What is on its way out goes to whoever is to have it: to nobody when there is none. */
+/* Gives each leaving shard to the member that should get it; frees it when there is none. */
 static void hands_give(struct pl_membership *m)
 {
     unsigned nth = 0;
@@ -198,7 +198,7 @@ static void hands_give(struct pl_membership *m)
             continue;
         struct pl_member *to = pl_title_stranger(m) == NULL ? receiver(m, nth++) : NULL;
         if (to == NULL && m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL) {
-            hands_take_back(m, i); /* whoever was to have it has gone */
+            hands_take_back(m, i); /* its receiver has gone */
             continue;
         }
         hands_ask(m, i, PL_SHARD_UPDATE, to);
@@ -210,7 +210,7 @@ static void hands_give(struct pl_membership *m)
     }
 }
 
-/* Nothing is done for it any more in this process. */
+/* No work is done for it any more in this process. */
 static void hands_let_go(struct pl_membership *m, unsigned i)
 {
     m->hands[i].out = true;
@@ -298,7 +298,7 @@ static void on_confirmed(struct pl_membership *m, void *what, const struct pl_er
     pl_membership_at(m, pl_membership_now(m) + (err != NULL ? m->o.retry_period_ns / 4 : 0));
 }
 
-/* Its time is over by what was told. What was told may be old: so the server is asked. */
+/* By the reports it has expired. They may be outdated, so the server is asked. */
 static bool has_vanished(struct pl_membership *m, struct pl_member *member)
 {
     if (member == NULL || member->confirmed || member->is_ours)
@@ -340,7 +340,7 @@ static void take_share(struct pl_membership *m)
     for (unsigned i = 0; i < m->count; i++) {
         const struct pl_hand *hand = &m->hands[i];
         bool free = hand->free_ns != 0 && !hand->taking;
-        /* Anything but nobody and us is no neighbour. */
+        /* Only free shards and ours count as neighbours. */
         owners[i] = free                                    ? PL_PLAN_NOBODY
                     : hand->taking                          ? m->me->order
                     : hand->holder->order == PL_PLAN_NOBODY ? m->member_count
@@ -354,7 +354,7 @@ static void take_share(struct pl_membership *m)
     take_over_the_share(m, &planned);
 }
 
-/* Of another division, whose members have vanished. */
+/* Removes Leases of another number of shards, whose members have vanished. */
 static void remove_foreign(struct pl_membership *m)
 {
     for (unsigned i = m->count; i < PL_SHARDS_MAX; i++) {

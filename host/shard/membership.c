@@ -1,7 +1,7 @@
 /* A membership's life: joining, renewing, losing, leaving. All decisions are made in steps, from
- * one timer; what is told and answered only asks for the next. Nothing that arrives late revives a
- * membership: past its deadline it is over, whatever an answer says, because others may have
- * taken its shards without writing into its Lease. */
+ * one timer; reports and answers only schedule the next step. A late message never revives a
+ * membership: after its deadline it has ended, whatever an answer says, because others may have
+ * taken its shards without writing to its Lease. */
 #include "shard/membership_impl.h"
 
 #include "base/alloc.h"
@@ -158,8 +158,8 @@ void pl_membership_ask(
 
 /* ---- losing ---- */
 
-/* What is under way is not heard of any more, and all is as before the first join, but for what is
- * known of others. */
+/* Requests under way are ignored, and the state is as before the first join, except the knowledge
+ * about others. */
 static void membership_reset(struct pl_membership *m)
 {
     m->state = PL_MEMBER_OUT;
@@ -222,7 +222,7 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
             m->state = PL_MEMBER_IN;
         pl_title_renew(m);
     } else if (was_told_missing) {
-        m->written = false; /* somebody has deleted it: we live all the same */
+        m->written = false; /* another client has deleted it: we live nevertheless */
         m->renew_now = true;
     } else if (err != NULL && err->status == 409) {
         m->renew_now = true; /* what is there now was asked for with it */
@@ -230,7 +230,7 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
     pl_membership_poke(m);
 }
 
-/* After a refusal the version that is there is asked for, then it is written. */
+/* After a refusal the current version is read, then written. */
 static void on_reread(struct pl_membership *m, void *what, const struct pl_err *err)
 {
     PL_UNUSED(what);
@@ -297,8 +297,8 @@ static void membership_refuse(struct pl_membership *m, const struct pl_member *o
 
 enum verdict { NOBODY_ELSE, PERHAPS, REFUSED };
 
-/* Who divides into another number and lives, as a renewal shows, keeps us out; until it is clear
- * whether it lives nothing is taken. Of two that hold nothing, the first by id stays. */
+/* A living member with another number of shards, shown by a renewal, keeps us out; until it is
+ * clear whether it lives nothing is taken. Of two members without shards, the first by id stays. */
 static enum verdict judge_others(struct pl_membership *m)
 {
     enum verdict verdict = NOBODY_ELSE;
@@ -365,7 +365,7 @@ void pl_membership_leave(struct pl_membership *m)
         m->renew_now = true;
         pl_membership_poke(m);
     } else if (m->state == PL_MEMBER_JOINING) {
-        membership_reset(m); /* what may have been written runs out */
+        membership_reset(m); /* a possible write expires */
     }
 }
 

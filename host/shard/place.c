@@ -1,6 +1,6 @@
-/* Places, shards, and the text by which a server is asked for a set of them. What is here decides
- * who acts on a key, on every replica alike: it must never depend on the machine, the process or
- * the version. Numbers of more than 64 bits are worked off in halves. */
+/* Places, shards, and the selector for a set of shards. This arithmetic decides which replica acts
+ * on a key, on every replica alike: it must never depend on the machine, the process or the
+ * version. Numbers of more than 64 bits are computed in halves. */
 #include "shard/place.h"
 
 #include "base/check.h"
@@ -98,7 +98,7 @@ static void smallest_gap(const struct pl_shard_set *set, unsigned count, unsigne
 
 static void add_range(struct pl_buf *out, unsigned from, unsigned to, unsigned count)
 {
-    const char *end = to == count ? "1" : ""; /* 2^64 has a digit more */
+    const char *end = to == count ? "1" : ""; /* 2^64 has one digit more */
     pl_buf_add_f(out, "shardRange(object.metadata.uid, '0x%016" PRIx64 "', '0x%s%016" PRIx64 "')",
                  pl_shard_start(from, count), end, pl_shard_start(to, count));
 }

@@ -1,4 +1,4 @@
-/* Where a key lies among N shards. Pure arithmetic; any thread.
+/* The shard of a key among N shards. Pure arithmetic; any thread.
  *
  * A place is a number of 64 bits. Shard i of N has the places from ceil(i * 2^64 / N) to before
  * ceil((i + 1) * 2^64 / N), so every place has exactly one shard, and the shards differ in size by
@@ -14,12 +14,12 @@
 #define PL_SHARDS_MAX            256
 #define PL_SHARD_SELECTOR_RANGES 32
 
-/* The hash of FNV-1a, 64 bits: the one by which API servers filter. */
+/* The 64-bit FNV-1a hash, by which API servers filter. */
 uint64_t pl_fnv1a64(struct pl_slice text);
 /* The finalizer of MurmurHash3: each bit of the result depends on all bits of x. */
 uint64_t pl_fmix64(uint64_t x);
 
-/* Names often differ in their last characters alone, which move an FNV-1a hash too little to reach
+/* Names often differ only in their last characters, which change an FNV-1a hash too little to reach
  * another range: so a namespace's hash is mixed. */
 uint64_t pl_place_of_namespace(struct pl_slice ns);
 /* The server's own hash; uids are random. */
@@ -51,7 +51,7 @@ static inline void pl_shard_set_remove(struct pl_shard_set *set, unsigned i)
 unsigned pl_shard_set_count(const struct pl_shard_set *set);
 bool pl_shard_set_equal(const struct pl_shard_set *a, const struct pl_shard_set *b);
 
-/* Appends the value of shardSelector that asks a server for the uids of these shards: adjacent ones
- * as one range, at most PL_SHARD_SELECTOR_RANGES; of more, the smallest gaps are asked for, too.
- * Nothing when all are in the set, or none: for no shard there is nothing to ask for. */
+/* Appends the shardSelector for the uids of these shards: adjacent ones as one range, at most
+ * PL_SHARD_SELECTOR_RANGES; if there are more, the smallest gaps are included. Appends nothing when
+ * all shards or none are in the set: for no shard there is nothing to request. */
 void pl_shard_selector(const struct pl_shard_set *set, unsigned count, struct pl_buf *out);

@@ -1,6 +1,6 @@
-/* The plan of fair shares. It must come out alike for all who see alike: no randomness, no clock,
- * no order but that of the arguments. What keeps two members who see different things apart is not
- * the plan but the compare-and-swap of each shard's Lease. */
+/* The plan of fair shares. It must be the same for all members that see the same: no randomness, no
+ * clock, no order except that of the arguments. If two members see different things, the
+ * compare-and-swap of each shard's Lease keeps them apart, not the plan. */
 #include "shard/plan.h"
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ size_t pl_plan_receiver(const unsigned *held, size_t count, unsigned rank, unsig
     }
 }
 
-/* How many places are emptied before the highest of `me`. */
+/* The number of places that are emptied before the highest of `me`. */
 static unsigned rank_of_giver(const unsigned *held, size_t count, size_t me)
 {
     unsigned rank = 0;

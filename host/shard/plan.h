@@ -1,11 +1,10 @@
-/* Fair shares: who takes the shards that are free, and who gives one to whom. Pure: every member
- * works it out from what it sees, and members that see the same come to the same plan, so that two
+/* Fair shares: which member takes the free shards, and which gives one to which. Pure: every member
+ * computes the plan from what it sees. Members that see the same get the same plan, so that two
  * seldom want one shard and no shard is moved twice.
  *
- * `held` is how many shards each member has, members in one order for all. A place of the level L
- * is a member's L-th shard. Places that are not filled yet are filled from the lowest level up,
- * those that are filled are emptied from the highest down, of one level in the order of the
- * members. */
+ * `held` is the number of shards of each member, in the same order for all. A place of level L is a
+ * member's L-th shard. Empty places are filled from the lowest level up, and filled places are
+ * emptied from the highest down, within one level in the order of the members. */
 #pragma once
 
 #include "shard/place.h"
@@ -14,14 +13,15 @@
 
 #define PL_PLAN_NOBODY SIZE_MAX
 
-/* Whose place is filled rank-th (from 0 on), and its level. count >= 1. */
+/* The member whose place is filled rank-th (from 0 on), and its level. count >= 1. */
 size_t pl_plan_receiver(const unsigned *held, size_t count, unsigned rank, unsigned *level);
 
-/* To whom `me` gives a shard, if moving it makes the shares fairer: the receiver will not have more
- * than who gives keeps. `before` places are filled by others first. PL_PLAN_NOBODY: to nobody. */
+/* The member to which `me` gives a shard, if that makes the shares fairer: the receiver will not
+ * have more than the giver keeps. `before` places are filled by others first. PL_PLAN_NOBODY: none.
+ */
 size_t pl_plan_give(const unsigned *held, size_t count, size_t me, unsigned before);
 
-/* Of the free shards those that `me` takes, first those beside its own. owners: who has each of
- * the `shards` shards, PL_PLAN_NOBODY for one that is free; it is filled in. */
+/* The free shards that `me` takes, first those beside its own. owners: the holder of each of the
+ * `shards` shards, PL_PLAN_NOBODY for a free one; it is filled in. */
 struct pl_shard_set pl_plan_take(const unsigned *held, size_t count, size_t me, size_t *owners,
                                  unsigned shards);

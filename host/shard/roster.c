@@ -1,6 +1,6 @@
-/* Who is seen: members by their Leases, and who is named by shards. That a member has vanished is
- * said by the own clock alone, counted from when its Lease was last seen to change; clocks of
- * others, and what they wrote as times, are never compared with it. */
+/* The known members: by their Leases, and by shards that name them. Only our own clock decides that
+ * a member has vanished, counted from the last seen change of its Lease; times of other clocks are
+ * never compared with it. */
 #include "shard/membership_impl.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MEMBERS_MAX 4096 /* what is beyond them is not looked at: nobody has so many replicas */
+#define MEMBERS_MAX 4096 /* members beyond the limit are ignored: no one has so many replicas */
 
 static size_t roster_place_of(const struct pl_membership *m, struct pl_slice id)
 {
@@ -71,7 +71,7 @@ void pl_roster_deinit(struct pl_membership *m)
     pl_free(m->those);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static bool roster_is_news(const struct pl_member *member, const struct pl_shard_lease *lease)
 {
@@ -79,7 +79,7 @@ static bool roster_is_news(const struct pl_member *member, const struct pl_shard
            member->count != lease->count;
 }
 
-/* Renewals are the most of what is told: they end here. */
+/* Most reports are renewals: they end here. */
 static void see_member(struct pl_membership *m, const struct pl_shard_lease *lease)
 {
     struct pl_member *member = pl_roster_member(m, lease->id);
@@ -99,7 +99,7 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     member->count = lease->count;
     member->duration_ns =
         lease->duration_s > 0 ? lease->duration_s * PL_SECOND : m->o.lease_duration_ns;
-    /* Whether one that divides into another number lives is waited for. */
+    /* It is waited for whether a member with another number of shards lives. */
     if (!same || member->count != m->count)
         pl_membership_poke(m);
 }
@@ -144,7 +144,7 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
         if (member == NULL || !member->there)
             return;
         member->there = false;
-        if (!member->dead) /* who has vanished stays so */
+        if (!member->dead) /* a vanished member stays so */
             member->changed_ns = pl_membership_now(m);
     } else if (lease->kind == PL_LEASE_OF_SHARD && lease->index < PL_SHARDS_MAX) {
         struct pl_hand *hand = &m->hands[lease->index];
@@ -157,7 +157,7 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
     pl_membership_poke(m);
 }
 
-/* ---- what follows ---- */
+/* ---- the consequences ---- */
 
 bool pl_roster_is_free(const struct pl_membership *m, const struct pl_hand *hand)
 {
@@ -228,7 +228,7 @@ bool pl_roster_has_others(const struct pl_membership *m)
     return false;
 }
 
-/* ---- what is left behind ---- */
+/* ---- leftovers ---- */
 
 static void on_removed(struct pl_membership *m, void *what, const struct pl_err *err)
 {
@@ -239,7 +239,7 @@ static void on_removed(struct pl_membership *m, void *what, const struct pl_err 
     pl_membership_poke(m);
 }
 
-/* Its Lease was there for twice its time without a change, and no shard names it. */
+/* Its Lease did not change for twice its duration, and no shard names it. */
 static void remove(struct pl_membership *m, struct pl_member *member)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(member->id)};

@@ -1,6 +1,6 @@
-/* The states of this process's shards, and who is told when they change. States are atomic bytes,
- * so that lanes may ask while the I/O thread changes them; a set that is read meanwhile may mix old
- * and new, as any answer may be old. Nothing here decides which shards are ours. */
+/* The states of this process's shards, and their followers. States are atomic bytes, so that lanes
+ * may ask while the I/O thread changes them; a set that is read meanwhile may mix old and new, as
+ * any answer may be outdated. This file does not decide which shards are ours. */
 #include "shard/shards.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@ struct pl_shards {
     enum pl_shard_by by;
     _Atomic unsigned char states[PL_SHARDS_MAX]; /* enum pl_shard_state */
     struct pl_list followers;
-    struct pl_link *next; /* of a round of on_change: who is told next */
+    struct pl_link *next; /* of a round of on_change: the next follower */
     bool telling;
     void (*on_settled)(void *arg);
     void *arg;
@@ -100,7 +100,7 @@ bool pl_shards_run(const struct pl_shards *s, unsigned i)
     return pl_shards_state(s, i) == PL_SHARD_OURS;
 }
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 void pl_shards_follow(struct pl_shards *s, struct pl_shards_follower *follower,
                       const struct pl_shards_follower_ops *ops, void *arg)

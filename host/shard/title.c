@@ -1,6 +1,6 @@
-/* The Lease NAME. A deployment without shards elects its leader with it; while it holds it no shard
- * is taken, and while shards are held whoever has shard 0 holds it, so that such a deployment stays
- * a standby. */
+/* The Lease NAME. A deployment without shards elects its leader with it. While such a deployment
+ * holds it, no shard is taken. While shards are held, the holder of shard 0 holds it, so that such
+ * a deployment stays a standby. */
 #include "shard/membership_impl.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bool is_over(const struct pl_membership *m)
     return t->holder[0] == '\0' || pl_membership_now(m) >= t->changed_ns + t->duration_ns;
 }
 
-/* Of us all: somebody whose Lease or shard was seen. */
+/* One of the members: its Lease or shard was seen. */
 static const struct pl_member *holder_of(const struct pl_membership *m)
 {
     return pl_map_get(&m->by_id, pl_slice_z(m->title.holder));
@@ -69,12 +69,12 @@ static void title_ask(struct pl_membership *m, enum pl_shard_verb verb, const ch
                                    .duration_s = m->o.lease_duration_ns / PL_SECOND,
                                    .count = m->count};
     if (holder[0] == '\0')
-        lease.duration_s = 1; /* as a release of a leader's is written */
+        lease.duration_s = 1; /* the form of a leader's release */
     m->title.busy = true;
     pl_membership_ask(m, verb, &lease, on_title_answer, &m->title);
 }
 
-/* False while it must be waited; else what the server has is known. */
+/* False while it must wait; else the server's state is known. */
 static bool title_is_ready(struct pl_membership *m)
 {
     struct pl_title *t = &m->title;

@@ -1,7 +1,7 @@
-/* The schedule of certificates. Everything is decided from the certificates themselves and the
- * time, so that replicas which share a Secret decide alike, and one that was away for months knows
- * where the others are. What cannot be read, does not belong together or has expired is made anew
- * as a whole: there is nobody who could still verify it. */
+/* The schedule of certificates. Every decision follows from the certificates themselves and the
+ * time, so replicas that share a Secret decide alike, even after months of absence. Certificates
+ * that cannot be read, do not match or have expired are replaced as a whole: no client can verify
+ * them any more. */
 #include "webhook/certificates.h"
 
 #include "base/alloc.h"
@@ -15,9 +15,9 @@
 #define AUTHORITY_S (3650 * DAY_S)
 #define SERVED_S    (365 * DAY_S)
 #define BACKDATED_S INT64_C(300) /* clocks differ */
-#define OVERLAP_S   INT64_C(600) /* until a bundle has reached everybody */
-#define AGAIN_S     DAY_S        /* asked at least so often */
-#define MOST_OLD    4            /* authorities in a bundle */
+#define OVERLAP_S   INT64_C(600) /* time until a bundle has reached all clients */
+#define AGAIN_S     DAY_S        /* longest time between checks */
+#define MOST_OLD    4            /* limit of authorities in a bundle */
 
 void pl_certificates_deinit(struct pl_certificates *certificates)
 {
@@ -63,8 +63,8 @@ static void earlier(int64_t *at_s, int64_t other_s)
         *at_s = other_s;
 }
 
-/* When the newest authority of several may sign what is served: the bundle needs some time, but
- * what is served until then must not expire meanwhile. */
+/* When the newest of several authorities may sign the served certificate: the bundle needs some
+ * time, but the served certificate must not expire meanwhile. */
 static int64_t switch_at(const struct pl_validity *authority, const struct pl_validity *served)
 {
     int64_t made_s = authority->from_s + BACKDATED_S;
@@ -72,7 +72,7 @@ static int64_t switch_at(const struct pl_validity *authority, const struct pl_va
     return made_s + (left_s / 2 < OVERLAP_S ? left_s / 2 : OVERLAP_S);
 }
 
-/* The first authority of the bundle that has expired, behind the newest; 0: none. */
+/* The first expired authority of the bundle, after the newest; 0: none. */
 static size_t expired(const char *ca_pem, int64_t now_s, int64_t *at_s)
 {
     size_t count = pl_certificates_count(ca_pem), found = 0;
@@ -103,7 +103,7 @@ enum pl_certificates_step pl_certificates_plan(const struct pl_certificates *hav
         return PL_CERTIFICATES_AUTHORITY;
     if (issuer > 0 && switch_at(&authority, &served) <= now_s)
         return PL_CERTIFICATES_SERVED;
-    bool waits = issuer > 0 && served.until_s > now_s; /* for the bundle to have arrived */
+    bool waits = issuer > 0 && served.until_s > now_s; /* until the bundle has arrived */
     if (!pl_certificate_is_for(have->cert_pem, names) || (!waits && two_thirds(&served) <= now_s))
         return PL_CERTIFICATES_SERVED;
     earlier(at_s, two_thirds(&authority));

@@ -1,11 +1,11 @@
-/* Which certificates a host that makes them itself should have, and when that changes. Pure: time
- * is passed in, in seconds since 1970; randomness is OpenSSL's.
+/* The certificates that a host makes for itself, and when they change. Pure: time is passed in, in
+ * seconds since 1970; randomness is OpenSSL's.
  *
- * An authority lives long and signs a certificate that lives shorter; either is renewed when two
- * thirds of its life are over. A new authority first stands beside the old one in the bundle that
- * clients are given (`ca_pem`: the new one first); the certificate that is served is signed by the
- * new one only when the bundle has had time to reach everybody, and the old authority leaves the
- * bundle when it has expired. So whoever has any bundle of that time can verify what is served. */
+ * A long-lived authority signs a certificate with a shorter life; each is renewed after two thirds
+ * of its life. A new authority is first added to the bundle for clients (`ca_pem`: the new one
+ * first). The new authority signs the served certificate only when the bundle has had time to reach
+ * all clients, and the old authority leaves the bundle when it has expired. So a client with any
+ * bundle of that time can verify the served certificate. */
 #pragma once
 
 #include "base/err.h"
@@ -15,7 +15,7 @@
 
 /* PEM texts, owned; all NULL: none yet. As in a Secret: tls.crt, tls.key, ca.crt, ca.key. */
 struct pl_certificates {
-    char *cert_pem, *key_pem;  /* that is served */
+    char *cert_pem, *key_pem;  /* the served certificate */
     char *ca_pem, *ca_key_pem; /* the bundle, and the key of its first certificate */
 };
 
@@ -23,20 +23,20 @@ void pl_certificates_deinit(struct pl_certificates *certificates);
 struct pl_certificates pl_certificates_copy(const struct pl_certificates *certificates);
 bool pl_certificates_eq(const struct pl_certificates *a, const struct pl_certificates *b);
 
-/* What has to be done now. */
+/* The step that is due now. */
 enum pl_certificates_step {
     PL_CERTIFICATES_KEEP,
-    PL_CERTIFICATES_ALL,       /* nothing of it can be used */
-    PL_CERTIFICATES_AUTHORITY, /* the authority is to be renewed */
-    PL_CERTIFICATES_SERVED,    /* the certificate is to be renewed, or has other names */
+    PL_CERTIFICATES_ALL,       /* nothing usable: make everything */
+    PL_CERTIFICATES_AUTHORITY, /* renew the authority */
+    PL_CERTIFICATES_SERVED,    /* renew the certificate, or its names have changed */
     PL_CERTIFICATES_FORGET,    /* an old authority has expired */
 };
-/* names: NULL-terminated, what the certificate has to be good for. *at_s: with KEEP, when to ask
- * again at the latest. */
+/* names: NULL-terminated, the names that the certificate needs. *at_s: with KEEP, the latest time
+ * to ask again. */
 enum pl_certificates_step pl_certificates_plan(const struct pl_certificates *have,
                                                const char *const *names, int64_t now_s,
                                                int64_t *at_s);
-/* Carries out the step that was planned: other certificates in `out`, the caller's. */
+/* Carries out the planned step: new certificates in `out`, which the caller frees. */
 PL_MUST_USE int pl_certificates_renew(const struct pl_certificates *have,
                                       enum pl_certificates_step step, const char *const *names,
                                       int64_t now_s, struct pl_certificates *out,

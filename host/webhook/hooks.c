@@ -1,8 +1,8 @@
-/* The webhook server as a whole: which path leads to which handler, and the listener's life.
+/* The webhook server: maps paths to handlers, and opens and closes the listener.
  *
- * Routes are kept by their paths for the life of the process, so that counters go on over reloads;
- * their handlers come and go with pl_hooks_switch. A listener is opened once and never closed
- * before the host stops: a reload changes what stands behind paths, and nothing of connections. */
+ * Routes are kept by their paths for the life of the process, so that counters continue over
+ * reloads; pl_hooks_switch replaces their handlers. A listener is opened once and not closed before
+ * the host stops: a reload replaces the handlers of paths and keeps connections. */
 #include "webhook/hooks_impl.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* What the files of the webhook server share. Private to host/webhook. I/O thread. */
+/* Shared by the files of the webhook server. Private to host/webhook. I/O thread. */
 #pragma once
 
 #include "base/list.h"
@@ -9,19 +9,19 @@
 #include "webhook/hooks.h"
 #include "webhook/review.h"
 
-/* One registration: its edition, and the requests that it works on. */
+/* One registration: its edition, and its requests under way. */
 struct pl_hook_set {
-    int refs;                   /* the server's while it is current, and each request's */
+    int refs;                   /* of the server while it is current, and of each request */
     struct pl_edition *edition; /* counted */
-    uint64_t serial;            /* of the switch that brought it */
+    uint64_t serial;            /* number of the switch that set it */
     int running;
-    struct pl_list waiting; /* requests, oldest first: beyond max_concurrent */
+    struct pl_list waiting; /* requests beyond max_concurrent, oldest first */
 };
 
-/* One webhook: a kind of a registration. What is counted stays when its handler is replaced. */
+/* One webhook: a kind of a registration. Counters stay when its handler is replaced. */
 struct pl_hook_route {
     char *key;                       /* owned: its path, of a conversion "/convert group/Kind" */
-    char *path;                      /* owned: what metrics call it */
+    char *path;                      /* owned: its name in metrics */
     struct pl_hook_set *set;         /* counted; NULL: no script handles it any more */
     const struct pl_hook_kind *kind; /* of the set's spec */
     struct pl_hook_route *next;      /* in order of declaration */
@@ -31,10 +31,10 @@ struct pl_hook_route {
     uint64_t requests, denied, errors;
     int in_flight;
     bool failing;           /* its last run failed, */
-    uint64_t failing_since; /* since this switch */
-    char *error;            /* owned: the last that was logged in full, */
-    int64_t error_ns;       /* when, */
-    int64_t repeated;       /* and how often it came again since */
+    uint64_t failing_since; /* in this switch */
+    char *error;            /* owned: the last error that was logged in full, */
+    int64_t error_ns;       /* its time, */
+    int64_t repeated;       /* and its repetitions since */
 };
 
 struct pl_hooks {
@@ -44,7 +44,7 @@ struct pl_hooks {
     struct pl_hook_route *first;
     struct pl_server *server; /* NULL: not listening */
     uint64_t switches;
-    struct pl_list requests;  /* that have a run or wait for one */
+    struct pl_list requests;  /* requests that have a run or wait for one */
     struct pl_metric *totals; /* requests by path and code */
     struct pl_metric *in_flight, *latency, *denied;
     struct pl_timer drain;
@@ -56,9 +56,9 @@ struct pl_hooks {
 /* ---- hooks.c ---- */
 
 void pl_hook_set_unref(struct pl_hook_set *set); /* accepts NULL */
-/* A request has ended: the server may be about to stop. */
+/* A request has ended: checks whether a stop can finish. */
 void pl_hooks_check_end(struct pl_hooks *hooks);
-/* NULL: nobody handles it. */
+/* NULL: there is no handler. */
 struct pl_hook_route *pl_hooks_find(const struct pl_hooks *hooks, struct pl_slice path);
 struct pl_hook_route *pl_hooks_find_convert(const struct pl_hooks *hooks,
                                             const struct pl_kind *kind);
@@ -66,5 +66,5 @@ bool pl_hooks_converts(const struct pl_hooks *hooks);
 
 /* ---- request.c ---- */
 
-/* A whole request has come. */
+/* A whole request has arrived. */
 void pl_hook_request(void *hooks, struct pl_exchange *exchange);

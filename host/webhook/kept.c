@@ -1,6 +1,6 @@
-/* A read or a write is under way, or neither; what is asked for meanwhile is done afterwards. The
- * watch's events are not believed, only taken as a reason to look: so there is one way by which
- * anything is seen, and it is always whole. */
+/* At most one read or write is under way; requests meanwhile are done afterwards. Events of the
+ * watch only trigger a read and are not used otherwise, so there is only one way to see the object,
+ * and it is always complete. */
 #include "webhook/kept.h"
 
 #include "base/alloc.h"
@@ -11,24 +11,24 @@
 #include <string.h>
 
 #define SOON_NS       (20 * PL_MS)
-#define EACH_NS       (60 * PL_SECOND) /* between looks when nothing happens */
-#define FIRST_NS      (200 * PL_MS)    /* after a failure, then twice as long, */
-#define LONGEST_NS    (30 * PL_SECOND) /* at most */
-#define WATCH_NS      (2 * PL_SECOND)  /* between watches */
+#define EACH_NS       (60 * PL_SECOND) /* interval of reads without events */
+#define FIRST_NS      (200 * PL_MS)    /* pause after a failure, then doubled, */
+#define LONGEST_NS    (30 * PL_SECOND) /* up to this */
+#define WATCH_NS      (2 * PL_SECOND)  /* pause between watches */
 #define WATCH_SECONDS 300
 #define SILENCE_NS    (400 * PL_SECOND)
 
 struct pl_kept {
     struct pl_kept_options o;
     char *ns, *name, *selector; /* owned */
-    int refs;                   /* the owner's, and each request's */
+    int refs;                   /* references of the owner and of each request */
     bool closed;
     struct pl_op *op; /* NULL: none */
     bool writing;     /* op is a write */
     struct pl_watch *watch;
     struct pl_timer look, rewatch;
     int64_t pause_ns;
-    char *told[2]; /* owned: the trouble with reads and with writes that was logged last, or NULL */
+    char *told[2]; /* owned: the last logged trouble with reads and with writes, or NULL */
 };
 
 static void unref(struct pl_kept *kept)
@@ -161,7 +161,7 @@ static void on_kept_read(void *arg, const struct pl_answer *answer)
 static void on_look(struct pl_timer *timer)
 {
     struct pl_kept *kept = PL_CONTAINER_OF(timer, struct pl_kept, look);
-    if (kept->op != NULL) { /* its end is soon enough */
+    if (kept->op != NULL) { /* reading at its end is early enough */
         pl_kept_look(kept, SOON_NS);
         return;
     }
@@ -180,7 +180,7 @@ static void on_kept_written(void *arg, const struct pl_answer *answer)
     if (!kept->closed) {
         bool lost = answer->err != NULL &&
                     (pl_err_is_conflict(answer->err) || pl_err_is_already_exists(answer->err));
-        if (lost) /* somebody was faster */
+        if (lost) /* another client was faster */
             pl_kept_look(kept, SOON_NS);
         else if (answer->err != NULL)
             kept_failed(kept, true, answer->err);
@@ -194,7 +194,7 @@ static void on_kept_written(void *arg, const struct pl_answer *answer)
 static void kept_start(struct pl_kept *kept, const struct pl_call *call)
 {
     PL_REQUIRE(!kept->writing && !kept->closed);
-    if (kept->op != NULL) /* a read: what it brings is old now */
+    if (kept->op != NULL) /* a read: its result is outdated now */
         pl_op_cancel(kept->op);
     kept->writing = true;
     kept->refs++;

@@ -1,6 +1,7 @@
-/* One object of the API server that a host looks after: read now and whenever it may have changed,
- * and written. Reads are repeated until they succeed, with growing pauses; a watch tells of
- * changes, and where it can't be had a look each minute does. One request at a time. I/O thread. */
+/* One object on the API server that a host maintains: reads it now and whenever it may have
+ * changed, and writes it. Reads are repeated until they succeed, with growing pauses. A watch
+ * reports changes; without a watch the object is read each minute. One request at a time. I/O
+ * thread. */
 #pragma once
 
 #include "kube/client.h"
@@ -13,23 +14,23 @@ struct pl_kept_options {
     struct pl_timers *timers;           /* the same */
     const struct pl_resource *resource; /* borrowed for life */
     const char *ns, *name;              /* copied; ns NULL: cluster-scoped */
-    /* What it is now; NULL: there is none. May write, and close. */
+    /* The current object; NULL: there is none. The callback may write, and close. */
     void (*seen)(void *arg, struct pl_doc *object);
-    /* A write has ended; err NULL: so it is stored, or NULL after a deletion. */
+    /* A write has ended; err NULL: object is the stored one, or NULL after a deletion. */
     void (*written)(void *arg, struct pl_doc *object, const struct pl_err *err);
     void *arg;
 };
 
-/* Looks at once. */
+/* Reads at once. */
 struct pl_kept *pl_kept_create(const struct pl_kept_options *options);
-/* Nothing is told any more; what is under way is cancelled. Accepts NULL. */
+/* There are no callbacks afterwards; requests under way are cancelled. Accepts NULL. */
 void pl_kept_close(struct pl_kept *kept);
-/* Looks again after so long, or earlier. */
+/* Reads again after this time, or earlier. */
 void pl_kept_look(struct pl_kept *kept, int64_t delay_ns);
 /* True while a write is under way. */
 bool pl_kept_is_writing(const struct pl_kept *kept);
 
-/* Not while a write is under way. Bodies are referenced. */
+/* Do not call these while a write is under way. Bodies are referenced. */
 void pl_kept_create_object(struct pl_kept *kept, struct pl_doc *object);
 void pl_kept_update(struct pl_kept *kept, struct pl_doc *object); /* with its resourceVersion */
 void pl_kept_apply(struct pl_kept *kept, struct pl_doc *object, const char *manager);

@@ -1,6 +1,6 @@
-/* Follows two files. An event leads to a look a moment later, since certificate and key come one
- * after the other; a look that finds them broken is followed by another, in case that nothing
- * happens any more to tell of. At most one look at a time, however long the disk takes. */
+/* Follows two files. An event causes a look a moment later, since certificate and key are written
+ * one after the other. A look at an invalid pair is followed by another, in case there are no more
+ * events. At most one look at a time, however long the disk takes. */
 #include "webhook/pair_files.h"
 
 #include "base/alloc.h"
@@ -19,9 +19,9 @@
 #define SOON_NS    (50 * PL_MS)
 #define AGAIN_NS   (5 * PL_SECOND) /* after a broken pair */
 
-/* One look at the disk; owned by the files, or by itself once they are gone. */
+/* One look at the disk; owned by the files, or by itself after they are destroyed. */
 struct look {
-    char *paths[3]; /* owned: certificate, key, and the authority's, which may be missing */
+    char *paths[3]; /* owned: certificate, key, and the CA's, which may be missing */
     struct pl_buf texts[3];
     struct pl_err err;
     struct pl_pair_files *files; /* back-pointer, the loop's */
@@ -33,11 +33,11 @@ struct pl_pair_files {
     char *cert_pem, *key_pem, *ca_pem; /* owned; ca_pem NULL: none */
     pl_pair_fn changed;
     void *arg;
-    struct pl_files *watched; /* NULL: it can't be watched, and is looked at now and then */
+    struct pl_files *watched; /* NULL: it cannot be watched, and is checked periodically */
     struct pl_timer timer;
     struct pl_work *work; /* NULL: no look is under way */
-    bool again;           /* something happened since it began */
-    char *told;           /* owned: the trouble that was logged last */
+    bool again;           /* there was an event since it began */
+    char *told;           /* owned: the last logged trouble */
 };
 
 /* ---- looking ---- */
@@ -92,7 +92,7 @@ static void free_look(void *arg)
     pl_free(look);
 }
 
-/* ---- what was found ---- */
+/* ---- the result ---- */
 
 static void pair_files_take(struct pl_pair_files *files, const struct look *look)
 {

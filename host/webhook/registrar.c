@@ -1,8 +1,8 @@
-/* Each object that is kept is an item: what is wanted of it, what was seen, whether our own part
- * has changed since it was written (dirty). All that is ever done follows from a look at the object
- * (on_seen), so a lost answer, a restart and somebody's meddling are one case.
+/* Each maintained object is an item: its desired state, its last seen state, and whether our part
+ * has changed since it was written (dirty). Every action follows from a look at the object
+ * (on_seen), so a lost answer, a restart and a foreign change are the same case.
  *
- * Plurals come from discovery, one kind after the other; kinds that are not served are asked for
+ * Plurals come from discovery, one kind after the other. Kinds that are not served are asked for
  * again, and left out meanwhile. */
 #include "webhook/registrar.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define AGAIN_NS (5 * PL_SECOND) /* between looks for kinds that are not there */
+#define AGAIN_NS (5 * PL_SECOND) /* interval of checks for missing kinds */
 
 static const struct pl_resource resources[] = {
     [PL_HOOK_VALIDATE] = {.kind = {"admissionregistration.k8s.io", "v1",
@@ -32,12 +32,12 @@ static const struct pl_resource resources[] = {
                          .can_watch = true},
 };
 
-/* One object that is kept. */
+/* One maintained object. */
 struct item {
     struct pl_registrar *r; /* back-pointer */
     struct item *next;
     enum pl_hook_sort sort;
-    struct pl_kind kind;    /* convert: what is converted, without a version */
+    struct pl_kind kind;    /* convert: the converted kind, without a version */
     char *name;             /* owned; NULL: a CRD that is not there */
     struct pl_kept *kept;   /* NULL: not yet */
     struct pl_doc *desired; /* counted; NULL: nothing */
@@ -52,7 +52,7 @@ struct entry {
     char *plural; /* owned; NULL: not known */
 };
 
-/* A request whose answer ends it. */
+/* A request that ends with its answer. */
 struct shot {
     struct pl_link link;
     struct pl_registrar *r; /* NULL: it is gone */
@@ -179,7 +179,7 @@ static void registrar_take_back(struct item *item)
     }
 }
 
-/* Of what is not wanted any more: have we written it? */
+/* For an item that is not wanted any more: whether we have written it. */
 static bool is_left_over(const struct item *item, struct pl_doc *object)
 {
     const struct pl_registration_target target = target_of(item->r);
@@ -209,7 +209,7 @@ static void on_registrar_seen(void *arg, struct pl_doc *object)
     }
 }
 
-/* A CRD that cannot be converted by webhooks is for people to mend. */
+/* A person has to correct a CRD that webhooks cannot convert. */
 static void registrar_report(const struct item *item, const struct pl_err *err)
 {
     const struct pl_report report = {
@@ -235,7 +235,7 @@ static void on_registrar_written(void *arg, struct pl_doc *object, const struct 
         return;
     }
     if (err != NULL && !gone)
-        return; /* it is looked at again */
+        return; /* it is read again */
     item->dirty = false;
     if (object != NULL && item->desired != NULL)
         pl_registration_accept(&item->memory, pl_doc_root(object));
@@ -260,7 +260,7 @@ static void open_item(struct item *item)
     item->kept = pl_kept_create(&options);
 }
 
-/* Takes the document: what is wanted of it now. */
+/* Takes the document: the new desired state. */
 static void want(struct item *item, struct pl_doc *desired)
 {
     bool same = item->wanted && (desired == NULL) == (item->desired == NULL) &&
@@ -297,7 +297,7 @@ static struct item *item_of(struct pl_registrar *r, enum pl_hook_sort sort,
     return item;
 }
 
-/* ---- what is wanted ---- */
+/* ---- the desired state ---- */
 
 static void want_config(struct pl_registrar *r, enum pl_hook_sort sort)
 {

@@ -1,6 +1,6 @@
 /* Builds the documents from the declarations, always in the same order, so that equal declarations
- * are equal texts. Whether somebody else has changed them is read from managedFields: entries of
- * other managers that touch our part, later than ours. */
+ * give equal texts. Foreign changes are found in managedFields: entries of other managers that
+ * touch our part, later than ours. */
 #include "webhook/registration.h"
 
 #include "base/alloc.h"
@@ -288,7 +288,7 @@ struct pl_doc *pl_registration_conversion(const char *crd,
     return target != NULL ? with_mark(doc) : doc;
 }
 
-/* ---- whose it is ---- */
+/* ---- ownership ---- */
 
 static bool is_crd(struct pl_node object)
 {
@@ -301,7 +301,7 @@ struct pl_node pl_registration_part(struct pl_node object)
                           : pl_node_getz(object, "webhooks");
 }
 
-/* The entry says something of our part. */
+/* True when the entry touches our part. */
 static bool touches(struct pl_node entry, bool crd)
 {
     struct pl_node fields = pl_node_getz(entry, "fieldsV1");
@@ -328,8 +328,8 @@ static void registration_time_of(struct pl_node object, char out[40])
     }
 }
 
-/* Somebody else has written it since we did. What others owned before stays theirs where both
- * said the same, so it is their time that counts. */
+/* True when another client has written it since we did. Others keep fields that they owned before
+ * if both have the same value, so the time of their entry counts. */
 static bool has_foreign(struct pl_node object, const char *since)
 {
     struct pl_iter it = pl_iter(pl_node_dig(object, "metadata", "managedFields"));
@@ -372,7 +372,7 @@ void pl_registration_accept(struct pl_registration_memory *memory, struct pl_nod
     pl_registration_memory_deinit(memory);
     struct pl_node part = pl_registration_part(object);
     struct pl_build *b = pl_build_create(NULL);
-    pl_build_node(b, part); /* null where there is none */
+    pl_build_node(b, part); /* null if there is none */
     memory->accepted = pl_build_finish(b);
     pl_build_destroy(b);
     mark_of(object, memory->mark);

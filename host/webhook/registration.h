@@ -1,10 +1,10 @@
-/* What the API server is told of webhooks: the documents, and the question whether what it holds is
- * to be written again. Pure.
+/* The documents that register webhooks with the API server, and the decision whether the stored
+ * ones have to be written again. Pure.
  *
- * Several replicas, also of different versions, keep one object. Each writes when its own
- * registrations or certificates change, and when somebody who is no replica has changed or removed
- * what was written; never because another replica has written something else, or two versions
- * would undo each other for ever while one replaces the other. */
+ * Several replicas, also of different versions, maintain one object. Each writes when its own
+ * registrations or certificates change, and when another client that is not a replica has changed
+ * or removed them. It never writes because another replica has written something else: otherwise
+ * two versions would undo each other's writes during a rollout. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,16 +12,17 @@
 #include "value/doc.h"
 
 #define PL_REGISTRATION_MANAGER "perilune-webhooks"
-/* An annotation of what is applied, a hash of it: replicas that write the same write the same mark,
- * and one whose mark is there knows that no other replica has written since. */
+/* An annotation of the applied object, a hash of it: replicas that write the same content write the
+ * same mark, and a replica that finds its own mark knows that no other replica has written since.
+ */
 #define PL_REGISTRATION_MARK "perilune.dev/webhooks"
 
-/* Where API servers reach the webhooks. All borrowed. */
+/* The address of the webhooks for API servers. All borrowed. */
 struct pl_registration_target {
     const char *url;       /* "https://HOST:PORT"; NULL: a service */
     const char *ns, *name; /* of the service */
     int port;              /* of the service */
-    const char *ca_pem;    /* NULL: what the API server trusts anyway */
+    const char *ca_pem;    /* NULL: the CAs that the API server trusts anyway */
 };
 
 struct pl_registration_entry {
@@ -41,19 +42,18 @@ struct pl_doc *pl_registration_conversion(const char *crd,
 
 /* What is known of one object that is kept. */
 struct pl_registration_memory {
-    struct pl_doc
-        *accepted; /* counted: the part as it was when we last saw it in order; NULL: never */
-    char mark[40]; /* of who wrote it: PL_REGISTRATION_MARK then */
+    struct pl_doc *accepted; /* counted: the part when it was last correct; NULL: never */
+    char mark[40];           /* PL_REGISTRATION_MARK of that state */
 };
 void pl_registration_memory_deinit(struct pl_registration_memory *memory);
 
 /* Our part of the object: `webhooks` of a configuration, `spec.conversion` of a CRD. */
 struct pl_node pl_registration_part(struct pl_node object);
-/* Has somebody who is no replica changed it since? The object exists. */
+/* Whether a client that is not a replica has changed it since. The object exists. */
 bool pl_registration_is_undone(const struct pl_registration_memory *memory, struct pl_node object);
-/* What is there now is in order: after our write, or as another replica has left it. */
+/* The stored state is correct: after our write, or as another replica has left it. */
 void pl_registration_accept(struct pl_registration_memory *memory, struct pl_node object);
 
-/* Does the configuration belong to these webhooks (our manager, and all of its webhooks are reached
- * where ours are)? */
+/* Whether the configuration belongs to these webhooks (our manager, and all of its webhooks have
+ * our address). */
 bool pl_registration_is_ours(struct pl_node config, const struct pl_registration_target *target);

@@ -1,10 +1,10 @@
 /* One review, from the request to its answer.
  *
  * A request is answered exactly once: when its handler has ended, or at its deadline, whichever
- * comes first. After the deadline the run is cancelled and goes on being counted until it ends; its
- * answer is dropped. A handler's failure is HTTP 500 for admission, so that the failurePolicy
- * decides, and a review that says Failure for conversion, where the API server reads no other.
- * The same error is logged in full once a minute. */
+ * comes first. After the deadline the run is cancelled and counts until it ends; its answer is
+ * dropped. A handler's failure is HTTP 500 for admission, so that the failurePolicy decides. For
+ * conversion it is a review with Failure, since the API server reads no other answer. The same
+ * error is logged in full once a minute. */
 #include "webhook/hooks_impl.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@
 
 #define CONVERT_NS   (30 * PL_SECOND)
 #define SAY_AGAIN    (60 * PL_SECOND)
-#define MOST_MESSAGE 1024 /* bytes of an answer's line */
+#define MOST_MESSAGE 1024 /* limit of the message in an answer, in bytes */
 
 struct request {
     struct pl_link link;   /* hooks->requests */
@@ -59,7 +59,7 @@ static void request_reply(struct pl_hook_client client, int status, const char *
     client.reply(client.arg, status, &header, 1, body);
 }
 
-/* One line of text, for people who look at the API server's log. */
+/* One line of text, for readers of the API server's log. */
 static void request_refuse(struct pl_hook_client client, int status, const char *text)
 {
     struct pl_buf line = PL_BUF_INIT;
@@ -172,8 +172,8 @@ static void free_request(struct request *request)
 
 static void start_next(struct pl_hook_set *set);
 
-/* For the guard: a mistake of the script, a limit or a missed deadline; not what the API server
- * has answered. */
+/* For the guard: an error of the script, a limit or a missed deadline counts; an error of the API
+ * server does not. */
 static void tell_ran(struct request *request, const struct pl_outcome_of_run *outcome, bool failed)
 {
     struct pl_hook_route *route = request->route;
@@ -208,8 +208,7 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     struct pl_site *site = pl_cluster_site(request->hooks->o.cluster);
     bool done = outcome->outcome == PL_OUTCOME_DONE;
     const char *message = outcome->message != NULL ? outcome->message : "it has failed";
-    /* A handler that computes is ended by its lane's watchdog, which may be before the timer here.
-     */
+    /* The lane's watchdog ends a handler that computes, possibly before the timer here. */
     if (!done && request_now_of(request->hooks) >= run->deadline_ns)
         request->late = true;
     char *late = request->late ? late_text(request) : NULL;
@@ -224,7 +223,7 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     pl_free(late);
     pl_edition_unref(request->run.edition);
     pl_hook_call_unref(request->run.hook);
-    set->refs++; /* while the next begins */
+    set->refs++; /* while the next one begins */
     free_request(request);
     start_next(set);
     pl_hook_set_unref(set);
@@ -315,7 +314,7 @@ static int refuse_early(struct pl_hooks *hooks, struct pl_hook_client client, co
     return status;
 }
 
-/* The status that it was refused with; 0: it goes on. */
+/* The status of the refusal; 0: it continues. */
 static int check_head(struct pl_hooks *hooks, const struct pl_hook_question *question,
                       struct pl_hook_client client, const char *path)
 {
@@ -370,7 +369,7 @@ static void request_begin(struct pl_hooks *hooks, struct pl_slice query,
     start_next(request->set);
 }
 
-/* A review that says so itself: the API server reads nothing else of a conversion. */
+/* A review with the failure, since the API server reads no other answer of a conversion. */
 static void answer_early(struct pl_hooks *hooks, struct pl_hook_client client,
                          struct pl_review *review, const char *failure)
 {

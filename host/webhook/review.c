@@ -1,9 +1,8 @@
-/* Reviews: what the API server asks a webhook, and what it is answered.
+/* Reviews: the API server's questions to a webhook, and the answers.
  *
- * Everything here comes from the network. A body is scanned as one document (depth and size are the
- * scanner's limits), and nothing is believed of it that was not looked at: a member of another type
- * than it should have is a refusal that names it. What the answer says of a handler's words was
- * made a document before, so that it is valid text. */
+ * All input comes from the network. A body is scanned as one document (the scanner limits depth and
+ * size), and every member is checked before use: one with a wrong type is refused by name. A
+ * handler's texts were made a document before, so they are valid. */
 #include "webhook/review.h"
 
 #include "base/alloc.h"
@@ -20,7 +19,7 @@
 
 #define ADMISSION    "admission.k8s.io/v1"
 #define CONVERSION   "apiextensions.k8s.io/v1"
-#define MOST_NS      (30 * PL_SECOND) /* what the API server asks for at most */
+#define MOST_NS      (30 * PL_SECOND) /* limit of the API server */
 #define MOST_LESS_NS (500 * PL_MS)
 
 static struct pl_slice text_at(struct pl_node node, const char *key, struct pl_scratch *scratch)
@@ -40,7 +39,7 @@ static bool is_none(struct pl_node node)
     return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
 }
 
-/* ---- what both have ---- */
+/* ---- common parts ---- */
 
 static int check_head(struct pl_node root, const char *version, const char *kind,
                       struct pl_err *err)
@@ -118,7 +117,7 @@ static void put_user(struct pl_build *b, struct pl_node user)
     pl_build_end(b);
 }
 
-/* What scripts see: their names, and nothing that is absent or null. */
+/* The request for scripts: with their names, and without absent or null members. */
 static struct pl_doc *make_request(struct pl_node request)
 {
     struct pl_build *b = pl_build_create(NULL);
@@ -401,7 +400,7 @@ static void begin_conversion(const struct pl_review *review, struct pl_buf *out)
     pl_write_str(out, pl_slice_z(review->uid));
 }
 
-/* The objects are written where they are: there may be thousands. */
+/* The objects are written directly, since there may be thousands. */
 static void answer_conversion(const struct pl_review *review, struct pl_buf *out)
 {
     const struct pl_hook_call *call = review->call;

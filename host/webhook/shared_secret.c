@@ -1,6 +1,6 @@
-/* One step at a time: look at the Secret, decide, write or take. Every write carries the version
- * that was seen, so that of two replicas one gets 409 and looks again. Certificates are used when
- * they are stored, never before. */
+/* One step at a time: read the Secret, decide, write it or use it. Every write has the version that
+ * was seen, so of two replicas one gets 409 and reads again. Certificates are used only after they
+ * are stored. */
 #include "webhook/shared_secret.h"
 
 #include "base/alloc.h"
@@ -23,7 +23,7 @@ struct pl_shared_secret {
     struct pl_shared_secret_options o;
     char *ns, *name; /* owned */
     struct pl_kept *kept;
-    struct pl_certificates have; /* as they are stored, or about to be */
+    struct pl_certificates have; /* as stored, or about to be stored */
     bool stored;                 /* `have` was in the Secret */
 };
 
@@ -118,7 +118,7 @@ static void shared_secret_tell(struct pl_shared_secret *secret)
     secret->o.changed(secret->o.arg, &secret->have);
 }
 
-/* Other certificates than the Secret holds are written, and used when that has succeeded. */
+/* New certificates are written, and used when that has succeeded. */
 static void write_them(struct pl_shared_secret *secret, struct pl_doc *object,
                        struct pl_certificates *next)
 {
@@ -153,7 +153,7 @@ static void on_shared_secret_seen(void *arg, struct pl_doc *object)
     if (pl_kept_is_writing(secret->kept))
         return;
     struct pl_certificates stored = pl_shared_secret_read(pl_doc_root(object));
-    if (object == NULL && secret->stored) /* it was deleted: clients know ours */
+    if (object == NULL && secret->stored) /* it was deleted: clients know our certificates */
         stored = pl_certificates_copy(&secret->have);
     enum pl_certificates_step step = pl_certificates_plan(&stored, secret->o.names, now_s, &at_s);
     if (step == PL_CERTIFICATES_ALL && object != NULL)
@@ -178,7 +178,7 @@ static void on_shared_secret_written(void *arg, struct pl_doc *object, const str
     struct pl_shared_secret *secret = arg;
     PL_UNUSED(object);
     if (err != NULL)
-        return; /* it is looked at again */
+        return; /* it is read again */
     shared_secret_tell(secret);
     pl_kept_look(secret->kept, 0); /* there may be another step */
 }

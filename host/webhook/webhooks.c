@@ -1,8 +1,8 @@
-/* Puts the webhook side of a host together: whether it listens, and with which certificate.
+/* Connects the parts of a host's webhooks: decides whether to listen, and with which certificate.
  *
- * The listener is opened while the switch to a generation that declares handlers is made, before
- * any cache of that generation is listed: the list of a kind whose conversion is served here waits
- * for it. Once open it stays, also when a reload leaves no handler. */
+ * The listener is opened during the switch to a generation that declares handlers, before any cache
+ * of that generation is listed: the list of a kind that is converted here waits for it. Once open
+ * it stays, even after a reload without handlers. */
 #include "webhook/webhooks.h"
 
 #include "base/alloc.h"
@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AGAIN_NS  (5 * PL_SECOND) /* between tries to get the address */
+#define AGAIN_NS  (5 * PL_SECOND) /* interval of attempts to get the address */
 #define MOST_CA   ((size_t)1 << 20)
-#define REMOVE_NS (5 * PL_SECOND) /* for what was registered, at a stop */
+#define REMOVE_NS (5 * PL_SECOND) /* time to remove the registration at a stop */
 #define NAMES     5
 
 struct pl_webhooks {
@@ -28,16 +28,16 @@ struct pl_webhooks {
     struct pl_timers *timers;
     struct pl_hooks *hooks;
     struct pl_pair_files *files;     /* --webhook-cert-dir; NULL: none */
-    struct pl_certificates own;      /* else; made when they are first needed */
-    struct pl_shared_secret *secret; /* that they are shared through; NULL: none, or not yet */
+    struct pl_certificates own;      /* otherwise; made when they are first needed */
+    struct pl_shared_secret *secret; /* the Secret that shares them; NULL: none, or not yet */
     bool secret_read;
-    char *names[NAMES + 1];         /* owned: what they are for, NULL-terminated */
+    char *names[NAMES + 1];         /* owned: names of the certificate, NULL-terminated */
     struct pl_registrar *registrar; /* NULL: nothing is registered */
     void (*stopped)(void *arg);
     void *stopped_arg;
     char *client_ca_pem; /* owned; NULL: none */
     char address[300];   /* "" while it does not listen */
-    char *trouble;       /* owned: why it does not; NULL: it has not tried */
+    char *trouble;       /* owned: why it does not listen; NULL: it has not tried */
     struct pl_timer again, renew;
     struct pl_series *expiry; /* NULL: not shown yet */
     bool stopping;
@@ -184,7 +184,7 @@ static void share(struct pl_webhooks *w)
 
 static void on_renew(struct pl_timer *timer);
 
-/* Makes or renews what is due, as often as it takes; 0 when there is a certificate. */
+/* Makes or renews due certificates, in as many steps as needed; 0 when there is a certificate. */
 static int renew_own(struct pl_webhooks *w, struct pl_err *err)
 {
     enum pl_certificates_step step;
@@ -240,7 +240,7 @@ static int webhooks_listen_at(struct pl_webhooks *w, int port, struct pl_err *er
 
 static void on_webhooks_again(struct pl_timer *timer);
 
-/* Where API servers on this machine reach it. */
+/* Sets the address for API servers on this machine. */
 static void tell_url(struct pl_webhooks *w)
 {
     char *url = pl_format("https://127.0.0.1:%d", pl_hooks_port(w->hooks));

@@ -1,5 +1,5 @@
-/* Bodies and events are Perilune's own and the embedded server's writing: what is looked for in
- * them is found by its text, without decoding documents that the host decodes anyway. */
+/* Perilune and the embedded server write these bodies and events, so values are found by their
+ * text, without decoding documents that the host decodes anyway. */
 #include "world/about.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* What somebody in a world does later, at a time of its clock. One thread. */
+/* Later actions of actors in a world, at a time of its clock. One thread. */
 #pragma once
 
 #include "base/list.h"
@@ -10,10 +10,10 @@ struct pl_alarms {
 };
 
 void pl_alarms_init(struct pl_alarms *alarms, struct pl_timers *timers);
-/* Those that are still to come are forgotten. */
+/* Pending alarms are dropped. */
 void pl_alarms_deinit(struct pl_alarms *alarms);
 /* Calls fire once, at its time. */
 void pl_alarms_add(struct pl_alarms *alarms, int64_t delay_ns, void (*fire)(void *arg, int id),
                    void *arg, int id);
-/* When the next one is due; INT64_MAX: none is. */
+/* The time of the next one; INT64_MAX: none. */
 int64_t pl_alarms_next(const struct pl_alarms *alarms);

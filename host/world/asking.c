@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-#define STEPS 20000000 /* whatever does not end, ends */
+#define STEPS 20000000 /* limit of steps */
 
-/* Whoever ends last frees it: the server owes an answer however late. */
+/* The side that ends last frees it: the server owes an answer however late. */
 struct asking {
-    struct pl_world_answer *answer; /* NULL: nobody waits any more */
+    struct pl_world_answer *answer; /* NULL: no one waits any more */
     bool done;
 };
 

@@ -9,6 +9,6 @@ struct pl_world_answer {
     struct pl_buf body; /* the caller deinits */
 };
 
-/* Until the answer is there, or move_on says that nothing is to come in time: false then. */
+/* Waits for the answer; false when move_on says that no answer can come in time. */
 bool pl_ask_server(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
                    void *arg, struct pl_world_answer *answer);

@@ -1,5 +1,5 @@
-/* The C functions of a spec's worlds. A world belongs to a userdata, which closes it when it is
- * collected, if nobody has before. */
+/* The C functions of a spec's worlds. A userdata owns a world and closes it when it is collected,
+ * unless it was closed before. */
 #include "world/binding.h"
 
 #include "base/alloc.h"
@@ -19,21 +19,21 @@
 
 static const char meta[] = "perilune.world";
 
-/* What Lua is to be asked, by its reference in the registry. */
+/* Lua callbacks, by their references in the registry. */
 enum callback { ON_HTTP, ON_STORED, CALLBACKS };
 
 struct bound {
     struct pl_world *world;  /* NULL: closed */
     struct pl_choose choose; /* zeros: undisturbed */
-    lua_State *L;            /* that calls; set by each call */
+    lua_State *L;            /* the caller's state; set by each call */
     int callbacks[CALLBACKS];
-    char *failure; /* owned: what a callback raised first; NULL: nothing */
+    char *failure; /* owned: the first error that a callback raised; NULL: none */
     struct pl_recorded recorded;
 };
 
 /* ---- calling back ---- */
 
-/* What the world has computed is not the specification's. */
+/* Time that the world has computed does not count for the specification. */
 static void binding_renew(lua_State *L)
 {
     lua_pushnil(L);
@@ -56,7 +56,7 @@ static const char *binding_message_of(lua_State *L)
     return text != NULL ? text : "an error that is no text";
 }
 
-/* False, and nothing on the stack: it has raised. */
+/* False, and nothing on the stack: it has raised an error. */
 static bool call_back(struct bound *bound, int arguments, int results)
 {
     if (lua_pcall(bound->L, arguments, results, 0) == 0)
@@ -179,7 +179,7 @@ static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
     struct bound *bound = lua_touserdata(L, 1);
     binding_renew(L);
     pl_choose_raise(&bound->choose, L);
-    if (bound->failure != NULL) { /* what a callback has raised comes first */
+    if (bound->failure != NULL) { /* an error of a callback comes first */
         lua_pushnil(L);
         lua_pushstring(L, bound->failure);
         pl_free(bound->failure);
@@ -259,7 +259,7 @@ static int close_world(lua_State *L)
     struct bound *bound = luaL_checkudata(L, 1, meta);
     struct pl_world *world = bound->world;
     bound->L = L;
-    bound->world = NULL; /* nobody is called back any more */
+    bound->world = NULL; /* no callbacks from now on */
     if (world != NULL)
         pl_world_destroy(world);
     pl_choose_deinit(&bound->choose);

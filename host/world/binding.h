@@ -28,8 +28,8 @@
 struct lua_State;
 struct pl_watchdog;
 
-/* The registry's: when the specification has computed for too long, in CPU seconds of the thread;
- * nil: it is to be set anew, as a world did something. */
+/* Registry key: the time when the specification has computed for too long, in CPU seconds of the
+ * thread; nil: set it anew, since a world has worked. */
 #define PL_SPEC_LIMIT "perilune.spec_limit"
 
 /* Pushes the module. dog: of scripts; borrowed for the state's life. */

@@ -1,6 +1,6 @@
-/* A Lua function as the chooser of a world: it is called at each point with a table of what the
- * point is, and says by another what is to happen. It runs inside of what a spec has called
- * (settle, step), on the same thread; its own mistakes are kept, and raised when that returns. */
+/* A Lua function as the chooser of a world: it is called at each point with a table that describes
+ * the point, and returns a table with the act. It runs inside a call of a spec (settle, step), on
+ * the same thread; its errors are kept, and raised when that call returns. */
 #include "world/choose.h"
 
 #include "base/base.h"
@@ -102,7 +102,7 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
     lua_State *L = choose->L;
     if (choose->failed || !lua_checkstack(L, 8))
         return;
-    lua_pushnil(L); /* what the world has computed is not the specification's */
+    lua_pushnil(L); /* time that the world has computed does not count for the specification */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
     push_point(L, point);

@@ -1,7 +1,7 @@
-/* A Lua function as the chooser of a world: f(point) -> nil, or {act =, ...}. The point's fields
- * are those of struct pl_point (kind as "request", "applied"...), `act` is "crash", "refuse"
- * (status, reason), "lose", "later" (delay in seconds), "cut", "pick" (pick), "stale" (version).
- * The thread of the world, which is the state's. */
+/* A Lua function as the chooser of a world: f(point) -> nil, or {act =, ...}. The point has the
+ * fields of struct pl_point (kind as "request", "applied"...), `act` is "crash", "refuse" (status,
+ * reason), "lose", "later" (delay in seconds), "cut", "pick" (pick), "stale" (version). It runs on
+ * the thread of the world and the state. */
 #pragma once
 
 #include "base/map.h"
@@ -11,7 +11,7 @@
 
 struct pl_choose {
     struct pl_chooser chooser; /* for the world's options */
-    lua_State *L;              /* NULL: there is none; the rest is private */
+    lua_State *L;              /* NULL: there is none; the other fields are private */
     int ref, problem;
     bool failed;
     char text[128];
@@ -22,7 +22,7 @@ struct pl_choose {
 void pl_choose_init(struct pl_choose *choose, lua_State *L, int index);
 /* Events of watches of "apps/v1/deployments" wait from now on, or not any more. */
 void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held);
-/* Of zeros too. */
+/* Also for a zeroed struct. */
 void pl_choose_deinit(struct pl_choose *choose);
-/* Raises what the function itself has raised since the last time. */
+/* Raises the error that the function has raised since the last call, if any. */
 void pl_choose_raise(struct pl_choose *choose, lua_State *L);

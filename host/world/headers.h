@@ -3,7 +3,7 @@
 
 #include "net/http.h"
 
-/* An array of its own, as are its texts. */
+/* Returns an owned array with owned texts. */
 struct pl_http_header *pl_headers_copy(const struct pl_http_header *headers, size_t count);
 /* Accepts NULL with 0. */
 void pl_headers_free(struct pl_http_header *headers, size_t count);

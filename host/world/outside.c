@@ -1,4 +1,4 @@
-/* A request is copied when it starts, and answered whole in a step of its own. */
+/* A request is copied when it starts, and answered as a whole in a separate step. */
 #include "world/outside.h"
 
 #include "base/alloc.h"

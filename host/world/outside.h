@@ -1,5 +1,5 @@
-/* What perilune.http meets in a world: nothing of the network, but what the specification answers.
- * One thread. */
+/* External servers for perilune.http in a world: the specification answers, without a network. One
+ * thread. */
 #pragma once
 
 #include "net/http.h"
@@ -16,15 +16,15 @@ struct pl_outside_request {
 
 struct pl_outside_answer {
     int status;                     /* 0: no connection, see message */
-    struct pl_http_header *headers; /* owned, as their texts */
+    struct pl_http_header *headers; /* owned, like their texts */
     size_t header_count;
     char *body; /* owned */
     size_t body_len;
-    char *message; /* owned: why there is no connection */
+    char *message; /* owned: reason why there is no connection */
 };
 
 struct pl_outside_options {
-    /* Fills an answer of zeros. NULL: every request fails. */
+    /* Fills a zeroed answer. NULL: every request fails. */
     void (*answer)(void *arg, const struct pl_outside_request *request,
                    struct pl_outside_answer *out);
     void *arg;
@@ -32,8 +32,8 @@ struct pl_outside_options {
 
 struct pl_outside *pl_outside_create(struct pl_loop *loop,
                                      const struct pl_outside_options *options);
-/* What is under way ends; each on_done comes before it returns. */
+/* Ends all requests; each on_done is called before it returns. */
 void pl_outside_destroy(struct pl_outside *outside);
-/* From now on nobody is asked, and every request fails. */
+/* From now on every request fails. */
 void pl_outside_cut(struct pl_outside *outside);
 struct pl_transport pl_outside_transport(struct pl_outside *outside);

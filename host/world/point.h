@@ -1,16 +1,15 @@
-/* The points at which something else could happen in a world: what a disturbance can be hung on.
+/* The points where something else could happen in a world: disturbances are attached to them.
  *
- * A world asks its chooser at each of them, on its one thread, before it goes on. Without a
- * chooser, and for an act of zeros, it goes on undisturbed. A point is named by who is at it and
- * what it does, never by a number of all points, so that a plan survives an edit of the script.
- * Whoever answers must answer by the point alone: a world that is asked the same is to go the same
- * way.
+ * A world asks its chooser at each point, on its only thread, before it continues. Without a
+ * chooser, or with a zeroed act, it continues undisturbed. A point is identified by its actor and
+ * its action, never by a global number, so that a plan survives an edit of the script. An answer
+ * must depend only on the point, so that the same world behaves the same again.
  *
- *   REQUEST   a request is about to leave the host; nothing of it has happened
- *   APPLIED   the server has done it; the host knows nothing of it yet
- *   ANSWERED  the host is about to be given the answer
- *   EVENT     an event of a watch is about to be given to the host
- *   WAIT      a run is about to wait for something that is no request of the API
+ *   REQUEST   a request is about to leave the host; nothing has been done yet
+ *   APPLIED   the server has done it; the host does not know it yet
+ *   ANSWERED  the host is about to get the answer
+ *   EVENT     the host is about to get an event of a watch
+ *   WAIT      a run is about to wait for something other than a request of the API
  *   RAN       a run has ended; nothing can be disturbed here
  *   PICK      several things can be next: `count` of them, named by pl_world_candidate */
 #pragma once
@@ -35,15 +34,15 @@ enum pl_point_kind {
 struct pl_point {
     enum pl_point_kind kind;
     const char *host;        /* "main", or a replica's name */
-    const char *controller;  /* "": what the host does for itself (lists, watches, the Lease) */
+    const char *controller;  /* "": requests of the host itself (lists, watches, the Lease) */
     const char *key;         /* "default/blog" */
-    const char *run_id;      /* the same for all that one run asks */
-    const char *line;        /* "main.lua:44": of the script that waits for it */
-    const char *api_kind;    /* "apps/v1/Deployment", as the script has it */
-    const char *name;        /* REQUEST: of what a create makes; "" where the server picks it */
+    const char *run_id;      /* the same for all requests of one run */
+    const char *line;        /* "main.lua:44": the script's line that waits */
+    const char *api_kind;    /* "apps/v1/Deployment", as in the script */
+    const char *name;        /* REQUEST: of a created object; "" if the server chooses it */
     const char *version;     /* EVENT: of its object */
-    const char *message;     /* RAN: the error; "" when it went well */
-    bool by_script;          /* RAN: the error is the script's own mistake */
+    const char *message;     /* RAN: the error; "" for success */
+    bool by_script;          /* RAN: the error is the script's own */
     struct pl_slice body;    /* REQUEST; APPLIED: the answer */
     uint64_t call_id;        /* the same at all points of one request of a host */
     const char *verb;        /* "create", "list", "watch"...; WAIT: "sleep", "http", "sync"...;
@@ -52,19 +51,19 @@ struct pl_point {
     const char *subresource; /* "status" */
     bool writes;             /* the verb changes something, and it is no dry run */
     bool versioned;          /* it carries a resourceVersion, so that a conflict is possible */
-    int status;              /* APPLIED, ANSWERED: what the server said; else 0 */
-    int count;               /* PICK: of candidates; else 0 */
+    int status;              /* APPLIED, ANSWERED: the server's status; else 0 */
+    int count;               /* PICK: number of candidates; else 0 */
 };
 
 enum pl_act {
     PL_ACT_GO,     /* undisturbed */
     PL_ACT_CRASH,  /* the host's process ends here */
     PL_ACT_REFUSE, /* REQUEST: not done, answered with status and reason; status 0: no connection */
-    PL_ACT_LOSE,   /* REQUEST, APPLIED: done, and the connection ends without an answer */
-    PL_ACT_LATER,  /* it happens delay_ns later; everything else goes on */
+    PL_ACT_LOSE,   /* REQUEST, APPLIED: done, but the connection ends without an answer */
+    PL_ACT_LATER,  /* it happens delay_ns later; everything else continues */
     PL_ACT_CUT,    /* EVENT: the watch ends here, and this event with it */
     PL_ACT_PICK,   /* PICK: take candidate `pick` (0 is the undisturbed one) */
-    PL_ACT_STALE,  /* REQUEST of a list: answered as it was at the version in `reason` */
+    PL_ACT_STALE,  /* REQUEST of a list: answered with the state at the version in `reason` */
 };
 
 struct pl_disturbance {
@@ -77,9 +76,9 @@ struct pl_disturbance {
 };
 
 struct pl_chooser {
-    /* out is all zeros. */
+    /* out is zeroed. */
     void (*at)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
-    /* May events of watches of "apps/v1/deployments" come now? NULL: they may. */
+    /* Whether events of watches of "apps/v1/deployments" may come now. NULL: yes. */
     bool (*is_held)(void *arg, const char *resource);
     void *arg;
 };

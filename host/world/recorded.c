@@ -1,6 +1,6 @@
-/* Requests and runs as they were, copied: what a specification asks for later outlives the world's
- * own objects. Each is kept until it is taken, and no more than 100,000 of each, so that a world
- * that runs for ever keeps a bounded memory. Nothing here decides what is told; Lua filters. */
+/* Copies of requests and runs: a specification may read them after the world's own objects are
+ * gone. Each is kept until it is read, at most 100,000 of each, so that a long world uses bounded
+ * memory. This file does not filter; Lua does. */
 #include "world/recorded.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,5 @@
-/* Every call looks at all kinds and all handlers anew: what is wanted is applied, and what was
- * applied and is not wanted any more is taken back. Applying what is there already changes nothing.
- */
+/* Every call checks all kinds and all handlers: wanted documents are applied, and applied ones that
+ * are not wanted any more are removed. Applying an existing document changes nothing. */
 #include "world/registered.h"
 
 #include "apistore/registry.h"
@@ -98,7 +97,7 @@ static void free_crds(char **crds, size_t count)
     pl_free(crds);
 }
 
-/* A CRD that is gone has nothing to be taken back. */
+/* A CRD that does not exist any more needs no removal. */
 static void registered_take_back(struct pl_registered *registered, const char *name)
 {
     const char *dot = strchr(name, '.');

@@ -1,6 +1,6 @@
-/* What a world's server is told of the webhooks of its scripts: the documents of registration.h,
- * written without a host's requests in between, so that a script without webhooks costs nothing and
- * no request is seen that nobody's script has made. One thread. */
+/* Registers the webhooks of a world's scripts with its server: writes the documents of
+ * registration.h without requests of a host, so that a script without webhooks costs nothing and
+ * specs see only requests of scripts. One thread. */
 #pragma once
 
 #include "apicall/core.h"
@@ -9,15 +9,15 @@
 struct pl_registered {
     struct pl_api *api; /* borrowed for life */
     const char *url;    /* of the hosts; borrowed for life */
-    /* Asks the server, as a user would; the status, 0: no answer. */
+    /* Asks the server like a user; returns the status, 0: no answer. */
     int (*request)(void *arg, const char *method, const char *target, struct pl_slice body);
     void *arg;
-    bool configs[2]; /* by sort: it is there */
-    char **crds;     /* owned, names: that are converted by webhooks */
+    bool configs[2]; /* by sort: the configuration exists */
+    char **crds;     /* owned, names: CRDs that webhooks convert */
     size_t crd_count;
-    bool incomplete; /* a kind is not there yet: to be told again once there are other kinds */
+    bool incomplete; /* a kind is missing: try again when there are new kinds */
 };
 
-/* From now on these, and no others; NULL: none. */
+/* Registers exactly these from now on; NULL: none. */
 void pl_registered_set(struct pl_registered *registered, const struct pl_hooks *hooks);
 void pl_registered_deinit(struct pl_registered *registered);

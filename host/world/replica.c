@@ -1,5 +1,5 @@
-/* Building a host in the order of the fields of struct pl_replica, and taking it down backwards, as
- * cli/host.c does. Its clock is the world's with something added: a host that is taken down goes
+/* Builds a host in the order of the fields of struct pl_replica, and destroys it in reverse, as
+ * cli/host.c does. Its clock is the world's plus an offset: a host that is being destroyed goes
  * through its grace period alone, while no time passes for the others. */
 #include "world/replica.h"
 
@@ -14,13 +14,13 @@
 
 #define CPU_LIMIT  (10 * PL_SECOND)
 #define GRACE      (25 * PL_SECOND)
-#define LAST_STEPS 1000000 /* of a host that is taken down */
+#define LAST_STEPS 1000000 /* limit of steps while a host is being destroyed */
 
 struct pl_replica {
     struct pl_replica_options o;
     char *name;
     struct pl_clock clock;
-    int64_t extra_ns; /* that it is ahead of the world, while it is taken down */
+    int64_t extra_ns; /* offset to the world's clock, while it is being destroyed */
     struct pl_loop *loop;
     struct pl_rand rand;
     struct pl_waits waits;
@@ -40,7 +40,7 @@ struct pl_replica {
     uint64_t generations;
     void (*reloaded)(void *arg, const struct pl_err *err);
     void *reloaded_arg;
-    unsigned closing; /* generations that were replaced */
+    unsigned closing; /* replaced generations */
     bool stopped, dead;
 };
 
@@ -302,7 +302,7 @@ bool pl_replica_is_stopped(const struct pl_replica *replica)
     return replica->stopped;
 }
 
-/* Nothing leaves it any more, so that nobody sees how it ends; time passes for it alone. */
+/* No byte leaves it any more, so its end is invisible; time passes only for it. */
 static void run_out(struct pl_replica *replica)
 {
     replica->dead = true;

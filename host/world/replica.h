@@ -1,5 +1,5 @@
-/* A controller host in a world: what `perilune run` is, on a stepped loop, with a wire in place of
- * connections, and without what only a process has (signals, addresses, the admin socket). Its
+/* A controller host in a world: the parts of `perilune run` on a stepped loop, with a wire instead
+ * of connections, and without the parts of a process (signals, addresses, the admin socket). Its
  * scripts run in an ordinary lane on the calling thread. */
 #pragma once
 
@@ -15,7 +15,7 @@ struct pl_replica_options {
     const char *name;             /* "main"; copied */
     const struct pl_clock *clock; /* the world's; borrowed for life */
     struct pl_api *api;           /* borrowed for life */
-    struct pl_watchdog *dog;      /* borrowed for life; NULL: one of its own */
+    struct pl_watchdog *dog;      /* borrowed for life; NULL: a new one */
     uint64_t seed;                /* not 0 */
     const char *const *paths;     /* of scripts; borrowed for the call */
     size_t path_count;
@@ -24,46 +24,46 @@ struct pl_replica_options {
     int64_t cpu_limit_ns;              /* 0: 10 s */
     int64_t grace_ns;                  /* 0: 25 s */
     const struct pl_chooser *chooser;  /* borrowed for life; NULL: undisturbed */
-    struct pl_outside_options outside; /* what perilune.http meets */
+    struct pl_outside_options outside; /* the external servers for perilune.http */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
     bool (*is_held)(void *arg, const char *resource);
     /* A run has ended. */
     void (*ran)(void *arg, struct pl_replica *replica, const struct pl_ran *ran);
-    /* It is to end at once: pl_replica_destroy, not from inside of this call. */
+    /* It has to end at once: call pl_replica_destroy, but not inside this call. */
     void (*crash)(void *arg, struct pl_replica *replica);
     void *arg;
 };
 
-/* Loads the scripts and begins to list and watch. NULL and err: a mistake of theirs, "file:line:
- * what". */
+/* Loads the scripts and begins to list and watch. NULL and err for an error in a script,
+ * "file:line: what". */
 struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err);
-/* As a kill does: nothing leaves it any more. Accepts NULL. */
+/* Like a kill: no byte leaves it any more. Accepts NULL. */
 void pl_replica_destroy(struct pl_replica *replica);
-/* As SIGTERM does; it is stopped when pl_replica_is_stopped says so. */
+/* Like SIGTERM; it has stopped when pl_replica_is_stopped returns true. */
 void pl_replica_stop(struct pl_replica *replica);
 bool pl_replica_is_stopped(const struct pl_replica *replica);
-/* Other scripts from now on. done is called later, once; err: they were refused, and the old ones
- * go on. */
+/* Loads other scripts. done is called once, later; err: they were refused, and the old ones
+ * continue. */
 void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
                        void (*done)(void *arg, const struct pl_err *err), void *arg);
 
 const char *pl_replica_name(const struct pl_replica *replica);
-/* The next thing that can be done now; false: there is nothing. */
+/* Does the next piece of work that is possible now; false: there is none. */
 bool pl_replica_step(struct pl_replica *replica);
-/* When its next timer is due; false: none is. */
+/* The time of its next timer; false: there is none. */
 bool pl_replica_next_timer(const struct pl_replica *replica, int64_t *due_ns);
-/* Every controller runs. Else why one does not is appended. */
+/* True when every controller runs. Otherwise appends why one does not. */
 bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why);
-/* Something is under way that will go on by itself: a request, a run, a question, events. What, or
- * NULL. Runs of tasks that sleep are none of it. */
+/* The work that continues by itself: a request, a run, a question, events; NULL: none. Sleeping
+ * runs of tasks do not count. */
 const char *pl_replica_busy_with(struct pl_replica *replica);
 
-/* What will be done later: keys that wait for their time, and tasks that sleep. */
+/* Later work: delayed keys, and sleeping tasks. */
 struct pl_replica_due {
     const char *what; /* "controller key": borrowed for the call */
     int64_t due_ns;
-    bool fails; /* it is tried again */
+    bool fails; /* it is a retry */
 };
 void pl_replica_each_due(struct pl_replica *replica,
                          void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);

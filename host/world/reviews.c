@@ -1,7 +1,6 @@
-/* A call has two sides that end each for itself: the server, which may stop waiting, and the host,
- * which answers each question once, however late. The call is freed when both have. A host that is
- * killed never answers, as far as the server can see: what it says while it is taken down is
- * dropped. */
+/* A call has two sides that end separately: the server, which may stop waiting, and the host, which
+ * answers each question once, however late. The call is freed when both have ended. For the server,
+ * a killed host never answers: what it sends while it is being destroyed is dropped. */
 #include "world/reviews.h"
 
 #include "base/alloc.h"
@@ -21,9 +20,9 @@ struct review_call {
     char *method, *url, *content_type; /* owned */
     struct pl_buf body, answer;
     int status;                   /* of the answer; 0: none yet */
-    const struct pl_hooks *hooks; /* who was asked and has not answered; NULL: nobody */
+    const struct pl_hooks *hooks; /* the host that has not answered yet; NULL: none */
     bool sent, done;              /* on_done was called */
-    struct pl_err err;            /* why it ends; code 0: in order */
+    struct pl_err err;            /* reason for the end; code 0: regular */
 };
 
 struct pl_reviews {
@@ -52,7 +51,7 @@ static void step_later(struct review_call *call)
     pl_loop_defer(call->reviews->o.loop, &call->next, reviews_go_on);
 }
 
-/* A little later; the first reason counts. */
+/* Ends it a little later; the first reason counts. */
 static void end_with(struct review_call *call, int code, const char *reason, const char *message)
 {
     if (call->done || call->err.code != 0)
@@ -207,8 +206,7 @@ struct pl_reviews *pl_reviews_create(const struct pl_reviews_options *options)
 
 void pl_reviews_destroy(struct pl_reviews *reviews)
 {
-    /* A script that does not end although it was cancelled still owes an answer; its memory stays.
-     */
+    /* A script that does not end after a cancellation still owes an answer; its memory stays. */
     if (reviews != NULL && pl_list_empty(&reviews->calls))
         pl_free(reviews);
 }

@@ -1,6 +1,6 @@
 /* The transport of a world's server to the webhooks of its scripts, without sockets: a review is
- * handed to a host in one step of the server's loop, and its answer to the server in another. Any
- * other address leads nowhere. One thread. */
+ * delivered to a host in one step of the server's loop, and its answer to the server in another.
+ * Any other address is unreachable. One thread. */
 #pragma once
 
 #include "net/loop.h"
@@ -12,16 +12,15 @@ struct pl_reviews;
 
 struct pl_reviews_options {
     struct pl_loop *loop; /* the server's, stepped; borrowed for life */
-    /* Who answers now; NULL: nobody, and the connection is refused. */
+    /* The hooks that answer now; NULL: none, and the connection is refused. */
     struct pl_hooks *(*find)(void *arg);
     void *arg;
 };
 
 struct pl_reviews *pl_reviews_create(const struct pl_reviews_options *options);
-/* After every host and the server. Accepts NULL. */
+/* After all hosts and the server. Accepts NULL. */
 void pl_reviews_destroy(struct pl_reviews *reviews);
 struct pl_transport pl_reviews_transport(struct pl_reviews *reviews);
-/* The host ends now: what it was asked ends as a lost connection. hooks may be NULL: every host
- * has.
+/* The host ends now: its pending reviews end as lost connections. hooks may be NULL: all hosts end.
  */
 void pl_reviews_leave(struct pl_reviews *reviews, const struct pl_hooks *hooks);

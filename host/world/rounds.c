@@ -1,6 +1,6 @@
-/* The rounds of keys, and the words about those that never come to rest. Keys are never removed: a
- * world has as many as its specification makes. The texts of errors are in the order of runs, then
- * of names, so that they are the same each time. */
+/* The rounds of keys, and the error text about keys that never come to rest. Keys are never
+ * removed: a world has as many as its specification makes. Error texts are ordered by runs, then by
+ * names, so that they are always the same. */
 #include "world/rounds.h"
 
 #include "base/alloc.h"

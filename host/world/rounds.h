@@ -1,5 +1,5 @@
-/* How often each key was reconciled, and when it was last waited for: the values of a map from
- * "host controller key". One thread. */
+/* Counts the reconciles of each key, and remembers when it was last waited for: the values of a map
+ * from "host controller key". One thread. */
 #pragma once
 
 #include "base/err.h"
@@ -8,16 +8,15 @@
 #include <stdint.h>
 
 struct pl_round {
-    uint64_t version; /* of the cluster when it was last waited for; UINT64_MAX: never */
+    uint64_t version; /* version of the cluster at the last wait; UINT64_MAX: never */
     unsigned runs;    /* since the settling began */
 };
 
 /* Never NULL; lives as long as the map. */
 struct pl_round *pl_rounds_of(struct pl_map *rounds, const char *what);
 void pl_rounds_forget_runs(struct pl_map *rounds);
-/* Rounds that were waited for count no more: a host begins anew, or will see what it has not seen.
- */
+/* Forgets which rounds were waited for: a host starts again, or will see earlier changes. */
 void pl_rounds_forget(struct pl_map *rounds);
-/* ELIMIT, with the busiest. */
+/* ELIMIT, with the busiest keys. */
 int pl_rounds_fail(const struct pl_map *rounds, unsigned reconciles, struct pl_err *err);
 void pl_rounds_deinit(struct pl_map *rounds);

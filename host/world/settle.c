@@ -1,15 +1,14 @@
-/* When is a world settled? When nothing goes on by itself and nothing will be done within the
- * limit. Keys that ask to come again for ever, and tasks that sleep and look again, are settled
- * when they were waited for once and have changed nothing: `keys` remembers of each which version
- * the cluster had when it was last waited for. What is tried again after a failure is waited for.
- */
+/* A world is settled when no work continues by itself and nothing is due within the limit. Keys
+ * that always request another run, and tasks that sleep in a loop, are settled when they were
+ * waited for once and have changed nothing: `keys` has the cluster's version at the last wait of
+ * each key. Retries after a failure are always waited for. */
 #include "world/world_impl.h"
 
 #include "base/alloc.h"
 
-#define STEPS 20000000 /* of one call: whatever does not end, ends */
+#define STEPS 20000000 /* limit of steps in one call */
 
-/* Everything that can be done without moving the clock. */
+/* Does all work that is possible without moving the clock. */
 static int drain(struct pl_world *world, struct pl_err *err)
 {
     for (int i = 0; i < STEPS; i++) {
@@ -35,13 +34,13 @@ static const char *busy_with(struct pl_world *world)
     return NULL;
 }
 
-/* The first thing that is to be waited for. */
+/* The first thing to wait for. */
 struct wanted {
     struct pl_world *world;
     const char *host;
     int64_t due_ns; /* INT64_MAX: nothing */
     char *what;     /* owned */
-    bool fails;     /* it is tried again, which is no round of waiting */
+    bool fails;     /* it is a retry, which is not a round of waiting */
 };
 
 static void see_due(void *arg, const struct pl_replica_due *due)

@@ -1,9 +1,9 @@
-/* The Lua state of specs. It is no sandbox: specs are the developer's own, and busted wants all of
- * Lua. Perilune's own modules are found in the binary, and perilune.host is that of a process
- * without a cluster, as scripts run in the lanes of worlds and never here.
+/* The Lua state of specs. It is not a sandbox: specs belong to the developer, and busted needs all
+ * of Lua. Perilune's own modules are found in the binary, and perilune.host is that of a process
+ * without a cluster, since scripts run in the lanes of worlds and never here.
  *
- * A spec that computes without end is ended by a hook: the one that a count of instructions calls
- * looks at the time that this thread has computed since a world was last asked for something. */
+ * A hook ends a spec that computes without end: every HOOK_EVERY instructions it checks the CPU
+ * time of this thread since a world was last asked. */
 #include "world/specs.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@
 struct run {
     struct pl_slice input;
     struct pl_watchdog *dog;
-    int log; /* what hosts log goes there */
+    int log; /* the log of hosts goes there */
     int exit_code;
 };
 
@@ -57,13 +57,13 @@ static void on_hook(lua_State *L, lua_Debug *ar)
     lua_pop(L, 1);
     if (!renewed && cpu_seconds() < until)
         return;
-    set_limit(L); /* for what comes after the test */
+    set_limit(L); /* for the code after the test */
     if (renewed)
         return;
     luaL_error(L, "the spec has computed for %d s on end: a loop without an end?", LIMIT_SECONDS);
 }
 
-/* renew(): a test, or something a world does, begins. */
+/* renew(): a test, or work of a world, begins. */
 static int specs_renew(lua_State *L)
 {
     set_limit(L);
@@ -85,7 +85,7 @@ static int find_own(lua_State *L)
     return 1;
 }
 
-/* logged() -> what hosts have logged since the last time: lines of JSON. */
+/* logged() -> log lines of hosts since the last call: lines of JSON. */
 static int logged(lua_State *L)
 {
     int fd = (int)lua_tointeger(L, lua_upvalueindex(1));
@@ -121,7 +121,7 @@ static void add_modules(lua_State *L, struct run *run)
     lua_pushcclosure(L, open_world_module, 1);
     lua_setfield(L, -2, "perilune.world");
     lua_getfield(L, -2, "loaders");
-    for (int i = (int)lua_objlen(L, -1); i >= 2; i--) { /* behind preload, before any file */
+    for (int i = (int)lua_objlen(L, -1); i >= 2; i--) { /* after preload, before any file */
         lua_rawgeti(L, -1, i);
         lua_rawseti(L, -2, i + 1);
     }
@@ -139,7 +139,7 @@ static int traceback(lua_State *L)
 static int run_protected(lua_State *L)
 {
     struct run *run = lua_touserdata(L, 1);
-    luaL_openlibs(L); /* which turns the compiler on, whose loops no hook ends */
+    luaL_openlibs(L); /* which turns the compiler on; no hook ends compiled loops */
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     add_modules(L, run);
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);

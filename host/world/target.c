@@ -1,6 +1,6 @@
-/* Names of requests as people write them: from "/apis/apps/v1/namespaces/default/deployments/blog"
- * to "apps/v1/deployments default/blog". Names of objects need no unescaping, as they hold nothing
- * that is escaped. A path that is no resource's keeps its own text. */
+/* Readable names of requests: from "/apis/apps/v1/namespaces/default/deployments/blog" to
+ * "apps/v1/deployments default/blog". Names of objects need no unescaping, as they contain no
+ * escaped characters. A path that is not a resource's keeps its own text. */
 #include "world/target.h"
 
 #include "base/alloc.h"

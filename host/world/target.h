@@ -1,4 +1,4 @@
-/* What a request of the API is about, read from its method and URL. */
+/* Reads the resource and object of an API request from its method and URL. */
 #pragma once
 
 #include "base/slice.h"
@@ -12,7 +12,7 @@ struct pl_target {
     char *resource;    /* "apps/v1/deployments", "v1/pods"; "" for what is no resource. Owned. */
     char *object;      /* "apps/v1/deployments default/blog"; the path for what is none. Owned. */
     char *subresource; /* "status" or "". Owned. */
-    bool writes;       /* and is no dry run */
+    bool writes;       /* and it is not a dry run */
 };
 
 /* The URL must outlive it. */

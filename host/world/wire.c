@@ -1,7 +1,7 @@
-/* The way of one request: it is copied when it starts, handed to the server in a step of its own,
- * and what the server says is given to the host in further steps, an event of a watch at a time.
- * The server's side and the host's side of a call end each for itself; the call is freed when both
- * have (wire_call.c). Between those steps lie the points at which a world can be disturbed
+/* The path of one request: it is copied when it starts, delivered to the server in a separate step,
+ * and the answer is given to the host in further steps, one event of a watch at a time. The
+ * server's side and the host's side of a call end separately; the call is freed when both have
+ * ended (wire_call.c). Between those steps are the points where a world can be disturbed
  * (wire_points.c). */
 #include "world/wire_impl.h"
 
@@ -64,7 +64,7 @@ static void give_piece(struct wire_call *call)
 {
     if (pl_wire_is_watch(call) && !pl_wire_passes(call, PL_POINT_EVENT))
         return;
-    call->asked[PL_POINT_EVENT] = false; /* the next one is another one */
+    call->asked[PL_POINT_EVENT] = false; /* the next event is a different point */
     struct piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct piece, link);
     call->unread -= piece->len;
     call->received += piece->len;
@@ -108,7 +108,7 @@ static bool tell_server(struct wire_call *call)
     return true;
 }
 
-/* One thing; what is left comes in the next step. */
+/* Delivers one piece; the others come in the next steps. */
 static void wire_give(struct wire_call *call)
 {
     if (!call->responded) {
@@ -197,7 +197,7 @@ static void wire_cancel(void *self, struct pl_http_call *http)
     struct wire_call *call = (struct wire_call *)http;
     PL_REQUIRE(!call->host_done);
     call->canceled = true;
-    call->err.code = 0; /* it wins over an ending that was not told yet */
+    call->err.code = 0; /* replaces an end that was not reported yet */
     pl_wire_end_with(call, PL_ECANCELED, "", "canceled");
 }
 

@@ -1,5 +1,5 @@
-/* One call: its life, and what the server says to it. The server's answer waits in pieces until a
- * step gives it to the host. The call is freed when both sides are done with it. */
+/* One call: its life, and the server's answer. The answer waits in pieces until a step gives it to
+ * the host. The call is freed when both sides have finished. */
 #include "world/wire_impl.h"
 
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ void pl_wire_free_when_over(struct wire_call *call)
     pl_free(call);
 }
 
-/* The server need not say any more. */
+/* The server need not answer any more. */
 void pl_wire_leave_server(struct wire_call *call)
 {
     if (!call->sent) {
@@ -71,7 +71,7 @@ void pl_wire_finish(struct wire_call *call)
     pl_wire_free_when_over(call);
 }
 
-/* A little later; the first reason counts. */
+/* Ends it a little later; the first reason counts. */
 void pl_wire_end_with(struct wire_call *call, int code, const char *reason, const char *message)
 {
     if (call->err.code != 0 || call->host_done)
@@ -99,7 +99,7 @@ void pl_wire_heard(struct wire_call *call)
                        on_wire_call_silence);
 }
 
-/* ---- what the server says ---- */
+/* ---- the server's answer ---- */
 
 void pl_wire_add_piece(struct wire_call *call, struct pl_slice text)
 {

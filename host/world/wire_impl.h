@@ -1,4 +1,4 @@
-/* The inside of a wire, shared by wire*.c, and by nobody else. */
+/* The internals of a wire, only for wire*.c. */
 #pragma once
 
 #include "world/target.h"
@@ -17,7 +17,7 @@ struct wire_call {
     void *arg;
     struct pl_http_request request; /* texts below */
     char *method, *url;
-    char *query; /* owned: instead of the URL's; NULL: that */
+    char *query; /* owned: replaces the URL's; NULL: unchanged */
     uint64_t id;
     struct pl_http_header *headers;
     struct pl_buf body;
@@ -25,9 +25,9 @@ struct wire_call {
     struct pl_task next;
     struct pl_timer later, deadline, silence;
     bool sent, canceled, host_done, server_done;
-    bool lost;                 /* the answer goes nowhere */
-    bool asked[PL_POINT_PICK]; /* the chooser, at that point of this call */
-    /* what the server said */
+    bool lost;                 /* the answer is dropped */
+    bool asked[PL_POINT_PICK]; /* the chooser was asked at that point of this call */
+    /* the server's answer */
     bool responded, is_stream, ended;
     int status;
     struct pl_http_header *answer_headers;
@@ -39,7 +39,7 @@ struct wire_call {
     void (*on_close)(void *arg);
     void *on_close_arg;
     void (*on_drained)(void *arg);
-    struct pl_err err; /* why it ends; code 0: in order */
+    struct pl_err err; /* reason for the end; code 0: regular */
 };
 
 struct pl_wire {
@@ -59,17 +59,17 @@ static inline bool pl_wire_is_watch(const struct wire_call *call)
 
 struct pl_timers *pl_wire_timers(const struct wire_call *call); /* borrowed */
 void pl_wire_step_later(struct wire_call *call);
-/* What the server has said and the host has not heard is forgotten. */
+/* Drops the parts of the server's answer that the host has not got. */
 void pl_wire_drop_pieces(struct wire_call *call);
 void pl_wire_free_when_over(struct wire_call *call);
-/* The server need not say any more. */
+/* The server need not answer any more. */
 void pl_wire_leave_server(struct wire_call *call);
-/* Tells the host that the call is over; it may be freed. */
+/* Calls on_done of the host; may free the call. */
 void pl_wire_finish(struct wire_call *call);
-/* It ends a little later; the first reason counts. */
+/* Ends it a little later; the first reason counts. */
 void pl_wire_end_with(struct wire_call *call, int code, const char *reason, const char *message);
 void pl_wire_lose(struct wire_call *call); /* its connection */
-/* Starts the time anew in which something has to be heard. */
+/* Restarts the limit for receiving bytes. */
 void pl_wire_heard(struct wire_call *call);
 void pl_wire_add_piece(struct wire_call *call, struct pl_slice text);
 void pl_wire_tell_seen(struct wire_call *call, struct pl_slice answer);
@@ -80,5 +80,5 @@ extern const struct pl_api_responder_ops pl_wire_responder;
 
 /* ---- wire_points.c ---- */
 
-/* Asks once at each point of a call. False: it does not go on now. */
+/* Asks once at each point of a call. False: the call does not continue now. */
 bool pl_wire_passes(struct wire_call *call, enum pl_point_kind kind);

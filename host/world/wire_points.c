@@ -1,5 +1,5 @@
-/* The points at which a world can be disturbed. Nothing here decides: what is to happen is the
- * chooser's, or a rule's, and the default is that everything goes well. */
+/* The points where a world can be disturbed. This file decides nothing: the chooser or a rule does,
+ * and by default everything succeeds. */
 #include "world/wire_impl.h"
 
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ static const char *wire_points_reason_of(int status)
     }
 }
 
-/* It never reaches the server. */
+/* The request never reaches the server. */
 static void wire_points_refuse(struct wire_call *call, const struct pl_disturbance *what)
 {
     call->server_done = true;
@@ -73,7 +73,7 @@ static void on_later(struct pl_timer *timer)
     pl_wire_step_later(PL_CONTAINER_OF(timer, struct wire_call, later));
 }
 
-/* The list of long ago, by the server's own history. */
+/* An old state of the list, from the server's history. */
 static void list_as_of(struct wire_call *call, const char *version)
 {
     static const char version_words[] = "resourceVersion";
@@ -94,7 +94,7 @@ static void list_as_of(struct wire_call *call, const char *version)
     call->target.query = pl_slice_z(call->query);
 }
 
-/* What the chooser says of a point. */
+/* Asks the chooser at a point. */
 static void wire_points_choose(struct wire_call *call, struct pl_point *point,
                                struct pl_disturbance *what)
 {
@@ -117,7 +117,7 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
     pl_about_deinit(&about);
 }
 
-/* Asks once at each point of a call. False: it does not go on now. */
+/* Asks once at each point of a call. False: the call does not continue now. */
 bool pl_wire_passes(struct wire_call *call, enum pl_point_kind kind)
 {
     const struct pl_wire_options *o = &call->wire->o;

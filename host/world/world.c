@@ -1,5 +1,5 @@
-/* The clock, the server and the hosts, and the order in which they go on: always the first that has
- * something to do, the server first. When none has, the clock goes on to the next timer of any. */
+/* The clock, the server and the hosts, and their order: always the first one that has work, the
+ * server first. When none has, the clock moves to the next timer of any. */
 #include "world/world_impl.h"
 
 #include "apicall/core.h"
@@ -42,7 +42,7 @@ static struct host *world_find(const struct pl_world *world, const char *name)
     return NULL;
 }
 
-/* Of the first host that has some, as any may be asked; NULL: nobody answers. */
+/* Of the first host that has some, since any may be asked; NULL: none. */
 static struct pl_hooks *find_hooks(void *arg)
 {
     const struct pl_world *world = arg;
@@ -73,7 +73,7 @@ static int register_one(void *arg, const char *method, const char *target, struc
     return status;
 }
 
-/* What the host that has just changed has declared. */
+/* The declarations of the host that has just changed. */
 static void register_hooks(struct pl_world *world, const struct host *host)
 {
     pl_registered_set(&world->registered, pl_replica_hooks(host->replica));
@@ -89,7 +89,7 @@ static void open_webhooks(struct pl_world *world)
     world->registered.arg = world;
 }
 
-/* The server answers everybody who still waits. */
+/* The server answers all waiting clients. */
 static void close_webhooks(struct pl_world *world)
 {
     pl_api_hang_up(world->api);
@@ -220,7 +220,7 @@ void pl_world_move_to(struct pl_world *world, int64_t at_ns)
         world->now_ns = at_ns;
 }
 
-/* One step, or the clock goes on; false: nothing is to come until then. */
+/* One step, or moves the clock; false: nothing will come until then. */
 static bool move_on(struct pl_world *world, int64_t end_ns)
 {
     int64_t due;
@@ -250,7 +250,7 @@ static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_
         pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
     struct pl_round *count = pl_rounds_of(&world->keys, what);
     count->runs++;
-    if (pl_ran_failed(ran)) /* it was no round that changed nothing */
+    if (pl_ran_failed(ran)) /* it was not a round without a change */
         count->version = UINT64_MAX;
     world->reconciles++;
     if (world->o.chooser != NULL)
@@ -389,8 +389,7 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
     pl_err_clear(&reloading.err);
     pl_replica_reload(host->replica, paths, count, on_reloaded, &reloading);
     while (!reloading.done)
-        PL_REQUIRE(
-            move_on(world, INT64_MAX)); /* the timer of its time to sync is there, at least */
+        PL_REQUIRE(move_on(world, INT64_MAX)); /* at least the timer of its sync timeout exists */
     if (reloading.err.code != 0)
         *err = reloading.err;
     else

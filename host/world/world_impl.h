@@ -1,4 +1,4 @@
-/* The inside of a world, shared by world.c and settle.c, and by nobody else. */
+/* The internals of a world, only for world.c and settle.c. */
 #pragma once
 
 #include "base/map.h"
@@ -10,7 +10,7 @@
 struct host {
     struct pl_link link;
     struct pl_replica *replica;
-    bool crashes; /* it is to be taken down before the next step */
+    bool crashes; /* it has to be destroyed before the next step */
     bool leaves;  /* it is stopping */
 };
 
@@ -27,20 +27,20 @@ struct pl_world {
     unsigned started;
     struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;
-    uint64_t told_version;     /* that `stored` was told of */
-    bool refused;              /* `stored` said no */
+    uint64_t told_version;     /* version of the last `stored` call */
+    bool refused;              /* `stored` returned false */
     unsigned reconciles, most; /* of one settling */
 };
 
 /* ---- world.c ---- */
 
-/* One thing, without moving the clock; false: there is nothing. */
+/* Does one piece of work without moving the clock; false: there is none. */
 bool pl_world_step_now(struct pl_world *world);
 /* The next timer of the server or any host; false: none is armed. */
 bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
 /* The clock never goes back. */
 void pl_world_move_to(struct pl_world *world, int64_t at_ns);
-/* Fails with what the specification said no to. */
+/* Returns the error when `stored` has returned false. */
 int pl_world_refusal(struct pl_world *world, struct pl_err *err);
-/* Counting begins again. */
+/* Restarts counting. */
 void pl_world_forget_runs(struct pl_world *world);
