@@ -72,7 +72,11 @@ static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice 
     struct pl_doc *doc = pl_scan_text(json, &options, NULL);
     struct pl_buf out = PL_BUF_INIT;
     if (ctx->request.is_yaml_answer) {
-        pl_yaml_encode(pl_doc_root(doc), &out);
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+        pl_tree_sort(tree);
+        struct pl_doc *sorted = pl_tree_doc(tree, NULL);
+        pl_yaml_encode(pl_doc_root(sorted), &out);
+        pl_doc_unref(sorted);
         answer_reply(ctx, code, "application/yaml", pl_buf_slice(&out));
     } else {
         pl_write(&out, pl_doc_root(doc), PL_WRITE_PRETTY);

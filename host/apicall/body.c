@@ -113,13 +113,33 @@ int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object)
                               PL_FMT(what));
 }
 
+/* A patch may not make another kind of a built-in object. */
+static struct pl_slice other_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    char text[PL_KIND_TEXT];
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    struct pl_slice version = pl_tree_text_at(object, "apiVersion");
+    struct pl_slice kind = pl_tree_text_at(object, "kind");
+    if (ctx->type->is_custom || kind.len == 0 || version.len == 0 ||
+        (pl_slice_eq(version, pl_api_version_text(v, text)) && pl_slice_eqz(kind, ctx->type->kind)))
+        return pl_slice("", 0);
+    const char *lacking = pl_api_no_kind(ctx, version, kind);
+    return lacking != NULL
+               ? pl_slice_z(lacking)
+               : pl_arena_f(&ctx->arena, "converting (%s.%.*s) to (%s.%s): unknown conversion",
+                            v->name, PL_FMT(kind), *v->group == '\0' ? "core" : v->group,
+                            ctx->type->kind);
+}
+
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_tree_write(&text, object);
     struct pl_tree *quoted = pl_tree_str(&ctx->arena, pl_buf_slice(&text));
     pl_buf_clear(&text);
-    struct pl_slice what = mistake(ctx, object);
+    struct pl_slice what = other_kind(ctx, object);
+    if (what.len == 0)
+        what = mistake(ctx, object);
     int code = 0;
     if (what.len > 0) {
         struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -140,7 +160,8 @@ int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config)
     if (pl_message_is_none(type))
         return 0;
     struct pl_slice version =
-        pl_arena_copy(&ctx->arena, pl_api_version_text(pl_api_ctx_version(ctx), text));
+        pl_arena_f(&ctx->arena, "%s%.*s", *pl_api_ctx_version(ctx)->group == '\0' ? "/" : "",
+                   PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)));
     struct pl_slice ns = pl_tree_text_at(config, "metadata.namespace");
     struct pl_slice name = pl_tree_text_at(config, "metadata.name");
     const char *why = pl_typed_apply_error(&ctx->arena, config, type);

@@ -2,11 +2,14 @@
  * that the path says. */
 #include "apicall/body.h"
 
+#include "apicall/protobuf.h"
 #include "format/yaml.h"
 #include "value/build.h"
 #include "value/scan.h"
 
 #include <string.h>
+
+#define MAX_SHOWN 30 /* bytes of a body that is no object */
 
 static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
 {
@@ -23,6 +26,70 @@ static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
     return doc;
 }
 
+const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
+                           struct pl_slice kind)
+{
+    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)))
+        return NULL;
+    return pl_arena_f(&ctx->arena,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"pkg/runtime/scheme.go:111\"",
+                      PL_FMT(kind), PL_FMT(api_version))
+        .ptr;
+}
+
+const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root)
+{
+    return pl_arena_f(&ctx->arena,
+                      "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
+                      "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+                      "\"json:\\\"kind,omitempty\\\"\" }",
+                      pl_node_type(root) == PL_BOOL ? "bool" : pl_type_name(pl_node_type(root)))
+        .ptr;
+}
+
+/* The beginning of the body; what can't be an object is shown as bytes. */
+static struct pl_slice shown_body(struct pl_api_ctx *ctx)
+{
+    struct pl_slice body = ctx->request.call.body;
+    const char *more = body.len > MAX_SHOWN ? " ..." : "";
+    struct pl_buf hex = PL_BUF_INIT;
+    if (body.len == 0)
+        return pl_slice_z("<empty>");
+    if (body.ptr[0] == '{')
+        return pl_arena_f(&ctx->arena, "%.*s%s", body.len > MAX_SHOWN ? MAX_SHOWN : (int)body.len,
+                          body.ptr, more);
+    for (size_t i = 0; i < body.len && i < MAX_SHOWN; i++)
+        pl_buf_add_f(&hex, "%02x", (unsigned char)body.ptr[i]);
+    struct pl_slice shown = pl_arena_f(&ctx->arena, "%s%s", pl_buf_z(&hex), more);
+    pl_buf_deinit(&hex);
+    return shown;
+}
+
+/* What Go says of text that is no JSON, where it can be told from the place alone. */
+static const char *json_error(struct pl_api_ctx *ctx, const struct pl_err *err)
+{
+    struct pl_slice body = ctx->request.call.body;
+    size_t at = err->offset >= 0 ? (size_t)err->offset : 0;
+    if (at >= body.len)
+        return "unexpected end of JSON input";
+    const char *where = strstr(err->message, "expected a value") != NULL
+                            ? "looking for beginning of value"
+                        : strstr(err->message, "follows the end") != NULL ? "after top-level value"
+                                                                          : NULL;
+    if (where == NULL)
+        return err->message;
+    return pl_arena_f(&ctx->arena, "invalid character '%c' %s", body.ptr[at], where).ptr;
+}
+
+static int fail_no_object(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
+{
+    return pl_api_bad_request(&ctx->status,
+                              "the object provided is unrecognized (must be of type %s): "
+                              "couldn't get version/kind; json parse error: %s (%.*s)",
+                              kind, pl_api_no_object(ctx, root), PL_FMT(shown_body(ctx)));
+}
+
 static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct pl_slice kind,
                      struct pl_slice name)
 {
@@ -36,6 +103,14 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
             "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
             "'%.*s' (%.*s ...)",
             ctx->type->kind, "Kind", PL_FMT(body), body.len < 30 ? (int)body.len : 30, body.ptr);
+    }
+    const char *lacking = ctx->type->is_custom ? NULL : pl_api_no_kind(ctx, api_version, kind);
+    if (lacking != NULL) {
+        const char *slash = memchr(api_version.ptr, '/', api_version.len);
+        size_t skip = slash != NULL ? (size_t)(slash + 1 - api_version.ptr) : 0;
+        return pl_api_bad_request(
+            &ctx->status, "%.*s in version \"%.*s\" cannot be handled as a %s: %s", PL_FMT(kind),
+            (int)(api_version.len - skip), api_version.ptr + skip, ctx->type->kind, lacking);
     }
     if (!pl_slice_eq(api_version, want))
         return pl_api_bad_request(&ctx->status,
@@ -79,12 +154,26 @@ static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_
         &ctx->status,
         "the object provided is unrecognized (must be of type %s): couldn't get version/kind; "
         "json parse error: %s (%.*s)",
-        kind,
-        body.len == 0 || err->offset == (int64_t)body.len ? "unexpected end of JSON input"
-        : err->code != 0                                  ? err->message
-                                                          : "not an object",
-        body.len == 0 ? 7 : (body.len < 25 ? (int)body.len : 25),
-        body.len == 0 ? "<empty>" : body.ptr);
+        kind, err->code != 0 || body.len == 0 ? json_error(ctx, err) : "not an object",
+        PL_FMT(shown_body(ctx)));
+}
+
+/* Version and kind are read before anything else. */
+static int check_texts(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
+{
+    static const char *const fields[] = {"apiVersion", "kind"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
+        enum pl_type type = pl_node_type(pl_node_getz(root, fields[i]));
+        if (type == PL_MISSING || type == PL_STRING || type == PL_NULL)
+            continue;
+        return pl_api_bad_request(&ctx->status,
+                                  "the object provided is unrecognized (must be of type %s): "
+                                  "couldn't get version/kind; json parse error: json: cannot "
+                                  "unmarshal %s into Go struct field .%s of type string (%.*s)",
+                                  kind, type == PL_BOOL ? "bool" : pl_type_name(type), fields[i],
+                                  PL_FMT(shown_body(ctx)));
+    }
+    return 0;
 }
 
 static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
@@ -102,8 +191,16 @@ static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
     }
     struct pl_doc *doc = scan_body(ctx, &err);
     struct pl_tree *object = NULL;
+    if (!ctx->type->is_custom && check_texts(ctx, kind, pl_doc_root(doc)) != 0) {
+        pl_doc_unref(doc);
+        return NULL;
+    }
     if (pl_node_type(pl_doc_root(doc)) == PL_OBJECT)
         object = pl_api_body_json(ctx, doc);
+    else if (doc != NULL && pl_node_type(pl_doc_root(doc)) == PL_NULL && !ctx->type->is_custom)
+        object = pl_tree_object(&ctx->arena);
+    else if (doc != NULL && !ctx->type->is_custom)
+        PL_IGNORE(fail_no_object(ctx, kind, pl_doc_root(doc)));
     else
         fail_parse(ctx, kind, &err);
     pl_doc_unref(doc);

@@ -47,6 +47,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
     size_t count = request_split(arena, request->call.path, seg), at;
     if (count == 0 || count > MAX_SEGMENTS)
         return;
+    bool is_broken = memmem(request->call.path.ptr, request->call.path.len, "//", 2) != NULL;
     if (pl_slice_eqz(seg[0], "api") && count >= 2) {
         request->version = seg[1];
         at = 2;
@@ -73,7 +74,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
         request->name = seg[at++];
     if (at < count)
         request->subresource = seg[at++];
-    if (at < count) /* nothing lies deeper */
+    if (at < count || is_broken) /* nothing lies deeper */
         request->resource = pl_slice("", 0);
 }
 
@@ -98,7 +99,7 @@ static bool request_is_true(struct pl_slice text)
 
 static int request_number(struct pl_slice text, int64_t *value, struct pl_api_status *status)
 {
-    if (text.len == 0)
+    if (text.ptr == NULL)
         return 0;
     char *end;
     errno = 0;
@@ -132,11 +133,7 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     request->force = request_is_true(force);
     struct pl_slice dry = param(request, arena, "dryRun");
     request->dry_run = dry.len > 0;
-    if (dry.len > 0 && !pl_slice_eqz(dry, "All"))
-        return pl_api_bad_request(status,
-                                  "dryRun: Unsupported value: \"%.*s\": supported values: "
-                                  "\"All\"",
-                                  PL_FMT(dry));
+    request->dry = dry;
     struct pl_slice grace = param(request, arena, "gracePeriodSeconds");
     request->has_grace = grace.len > 0;
     if (request_number(grace, &request->grace_s, status) != 0 ||
@@ -158,6 +155,10 @@ static bool has_word(const char *text, size_t len, const char *word)
 /* The form that an alternative asks for. False: one that there is not. */
 static bool form_of(const char *text, size_t len, enum pl_api_form *form)
 {
+    bool is_v1 = has_word(text, len, "g=meta.k8s.io") &&
+                 (has_word(text, len, "v=v1") && !has_word(text, len, "v=v1alpha"));
+    if (has_word(text, len, "as=") && !is_v1 && !has_word(text, len, "as=APIGroupDiscoveryList"))
+        return false;
     *form = has_word(text, len, "as=Table")                   ? PL_API_TABLE
             : has_word(text, len, "as=PartialObjectMetadata") ? PL_API_PARTIAL
                                                               : PL_API_PLAIN;
@@ -270,7 +271,7 @@ const char *pl_api_verb(const struct pl_api_request *request)
     const char *method = request->call.method;
     bool one = request->name.len > 0;
     if (strcmp(method, "GET") == 0)
-        return request->watch ? "watch" : one ? "get" : "list";
+        return one ? "get" : request->watch ? "watch" : "list";
     if (strcmp(method, "POST") == 0)
         return one && request->subresource.len == 0 ? "" : "create";
     if (strcmp(method, "PUT") == 0)

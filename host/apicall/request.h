@@ -50,6 +50,7 @@ struct pl_api_request {
     struct pl_slice label_selector, field_selector, shard_selector, resource_version, version_match,
         next;
     struct pl_slice field_manager, field_validation, propagation;
+    struct pl_slice dry; /* dryRun as it was sent */
     bool watch, bookmarks, dry_run, force, has_force;
     bool has_send_initial, send_initial;
     int64_t limit, timeout_s; /* 0: none */

@@ -20,7 +20,9 @@ static bool is_listed(const char *const *paths, struct pl_slice path)
 
 static bool is_selectable(const struct pl_api_ctx *ctx, struct pl_slice path)
 {
-    if (pl_slice_eqz(path, "metadata.name") || pl_slice_eqz(path, "metadata.namespace"))
+    bool in_namespace = (ctx->type->flags & PL_API_NAMESPACED) || ctx->type->selectable == NULL;
+    if (pl_slice_eqz(path, "metadata.name") ||
+        (in_namespace && pl_slice_eqz(path, "metadata.namespace")))
         return true;
     if (!ctx->type->is_custom)
         return is_listed(ctx->type->selectable, path);
@@ -36,7 +38,8 @@ static bool is_selectable(const struct pl_api_ctx *ctx, struct pl_slice path)
 
 static int refuse_field(struct pl_api_ctx *ctx, struct pl_slice path)
 {
-    if (!ctx->type->is_custom && ctx->type->selectable == NULL)
+    bool replicas = strcmp(ctx->type->kind, "ReplicaSet") == 0;
+    if (!ctx->type->is_custom && (ctx->type->selectable == NULL || replicas))
         return pl_api_bad_request(&ctx->status,
                                   "\"%.*s\" is not a known field selector: only "
                                   "\"metadata.name\", \"metadata.namespace\"",
@@ -61,13 +64,31 @@ static struct pl_slice stored_path(struct pl_api_ctx *ctx, struct pl_slice path)
     return path;
 }
 
+/* The first term that has no operator, in kube-apiserver's words. */
+static int fail_form(struct pl_api_ctx *ctx)
+{
+    struct pl_slice whole = ctx->request.field_selector;
+    size_t start = 0;
+    for (size_t i = 0; i <= whole.len; i++) {
+        if (i < whole.len && whole.ptr[i] != ',')
+            continue;
+        struct pl_slice term = pl_slice(whole.ptr + start, i - start);
+        if (term.len > 0 && memchr(term.ptr, '=', term.len) == NULL)
+            return pl_api_bad_request(&ctx->status,
+                                      "invalid selector: '%.*s'; can't understand '%.*s'",
+                                      PL_FMT(whole), PL_FMT(term));
+        start = i + 1;
+    }
+    return pl_api_bad_request(&ctx->status, "invalid selector: '%.*s'", PL_FMT(whole));
+}
+
 static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
 {
     struct pl_err err = {0};
     struct pl_buf stored = PL_BUF_INIT;
     struct pl_fields *fields = pl_fields_parse(ctx->request.field_selector, &err);
     if (fields == NULL)
-        return pl_api_bad_request(&ctx->status, "%s", err.message);
+        return fail_form(ctx);
     int code = 0;
     for (size_t i = 0; code == 0 && i < pl_fields_count(fields); i++) {
         struct pl_slice path, value;

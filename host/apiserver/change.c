@@ -78,10 +78,10 @@ static int check_place(struct change *c)
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_slice name = pl_api_name_of(c->object);
     struct pl_slice ns = pl_tree_text_at(c->object, "metadata.namespace");
-    if (!pl_slice_eq(name, ctx->request.name))
-        return pl_api_bad_request(
-            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-            PL_FMT(name), PL_FMT(ctx->request.name));
+    if (pl_api_check_name(ctx, name) != 0)
+        return -1;
+    if (c->options->is_patch && pl_api_check_place(ctx, c->object) != 0)
+        return -1;
     if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
         return pl_api_bad_request(
             &ctx->status,
@@ -120,13 +120,31 @@ static void keep_metadata(struct change *c)
     keep_if_absent(c, "deletionGracePeriodSeconds");
 }
 
+/* What a write of the status may change besides. Deployments keep their labels, Pods their owners.
+ */
+static void take_metadata(struct change *c, const struct pl_tree *sent, struct pl_tree *meta)
+{
+    static const char *const fields[] = {"annotations", "labels", "finalizers", "ownerReferences"};
+    const char *kind = c->ctx->type->kind;
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
+        struct pl_tree *value = pl_tree_getz(sent, fields[i]);
+        if ((strcmp(fields[i], "labels") == 0 && strcmp(kind, "Deployment") == 0) ||
+            (strcmp(fields[i], "ownerReferences") == 0 && strcmp(kind, "Pod") == 0))
+            continue;
+        if (value != NULL)
+            pl_tree_setz(&c->ctx->arena, meta, fields[i], value);
+        else
+            pl_tree_removez(meta, fields[i]);
+    }
+}
+
 /* The main resource leaves status alone, the status subresource everything else. */
 static void keep_other_half(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_tree *status = pl_tree_getz(c->object, "status");
     if (pl_slice_eqz(ctx->request.subresource, "status")) {
-        struct pl_tree *annotations = pl_tree_dig(c->object, "metadata.annotations");
+        const struct pl_tree *sent = pl_tree_getz(c->object, "metadata");
         struct pl_tree *managed = pl_tree_dig(c->object, "metadata.managedFields");
         c->object = pl_tree_copy(&ctx->arena, c->old);
         struct pl_tree *meta = pl_api_meta_of(ctx, c->object);
@@ -134,8 +152,8 @@ static void keep_other_half(struct change *c)
             pl_tree_setz(&ctx->arena, c->object, "status", status);
         else
             pl_tree_removez(c->object, "status");
-        if (!ctx->type->is_custom && annotations != NULL)
-            pl_tree_setz(&ctx->arena, meta, "annotations", annotations);
+        if (pl_api_type_status_has_meta(ctx->type))
+            take_metadata(c, sent, meta);
         if (managed != NULL)
             pl_tree_setz(&ctx->arena, meta, "managedFields", managed);
         return;
@@ -259,7 +277,9 @@ static void record_writer(struct change *c)
         pl_api_set_managed(ctx, c->object, NULL);
         return;
     }
-    pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, c->object));
+    struct pl_tree *whole = pl_tree_copy(&ctx->arena, c->object);
+    pl_typed_fill_nulls(&ctx->arena, whole, pl_api_body_type(ctx));
+    pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, whole));
 }
 
 int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, struct pl_tree *object,
@@ -269,9 +289,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     c.old = pl_api_load(ctx, entry->doc);
     if (c.old == NULL)
         return -1;
-    c.sent_managed = options->is_patch || options->by_apply
-                         ? NULL
-                         : pl_tree_dig(object, "metadata.managedFields");
+    c.sent_managed = options->by_apply ? NULL : pl_tree_dig(object, "metadata.managedFields");
     if (check_place(&c) != 0 || check_uid(&c) != 0 || check_version(&c) != 0 ||
         pl_api_shape(ctx, object) != 0)
         return -1;
@@ -303,16 +321,15 @@ void pl_api_store_raw(struct pl_api *api, struct pl_arena *arena, struct pl_api_
 
 int pl_api_update(struct pl_api_ctx *ctx)
 {
-    struct pl_tree *object = pl_api_decode(ctx);
+    struct pl_tree *object =
+        pl_api_check_options(ctx, "UpdateOptions") == 0 ? pl_api_decode(ctx) : NULL;
     if (object == NULL)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     struct pl_slice name = pl_api_name_of(object);
-    if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
-        return pl_api_bad_request(
-            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-            PL_FMT(name), PL_FMT(ctx->request.name));
+    if (pl_api_check_name(ctx, name) != 0)
+        return -1;
     if (entry == NULL && (ctx->type->flags & PL_API_CREATE_ON_UPDATE) &&
         ctx->request.subresource.len == 0) {
         pl_tree_removez(pl_tree_getz(object, "metadata"), "resourceVersion");

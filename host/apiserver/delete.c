@@ -25,19 +25,34 @@
 
 /* ---- options ---- */
 
-static int check_policy(struct pl_api_ctx *ctx, struct pl_slice policy)
+static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, bool says_orphan)
 {
     static const char *const known[] = {"", "Background", "Foreground", "Orphan"};
+    if (policy.len > 0 && says_orphan)
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("propagationPolicy"),
+                     "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be "
+                     "both set",
+                     PL_FMT(policy));
     for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
         if (pl_slice_eqz(policy, known[i]))
-            return 0;
-    struct pl_api_faults faults = {.arena = &ctx->arena};
-    pl_api_fault(&faults, "FieldValueNotSupported", pl_slice_z("propagationPolicy"),
+            return;
+    pl_api_fault(faults, "FieldValueNotSupported", pl_slice_z("propagationPolicy"),
                  "Unsupported value: \"%.*s\": supported values: \"Foreground\", \"Background\", "
                  "\"Orphan\", \"nil\"",
                  PL_FMT(policy));
-    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
-                              pl_slice_z("DeleteOptions"), pl_slice_z(""));
+}
+
+/* What the body is, if it says so. */
+static int check_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree)
+{
+    struct pl_slice kind = pl_tree_text_at(tree, "kind");
+    struct pl_slice version = pl_tree_text_at(tree, "apiVersion");
+    if (kind.len == 0 || pl_slice_eqz(kind, "DeleteOptions"))
+        return 0;
+    return pl_api_bad_request(&ctx->status,
+                              "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                              "\"pkg/runtime/scheme.go:111\"",
+                              PL_FMT(kind), PL_FMT(version));
 }
 
 static struct pl_doc *scan_options(struct pl_api_ctx *ctx, struct pl_err *err)
@@ -59,9 +74,16 @@ static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
         return pl_api_body_protobuf(ctx, "DeleteOptions");
     struct pl_doc *doc = scan_options(ctx, &err);
     struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
-    if (doc == NULL)
+    if (doc == NULL) {
         pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
                            err.message);
+    } else if (!pl_tree_is(tree, PL_OBJECT) && !pl_tree_is(tree, PL_NULL)) {
+        pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
+                           pl_api_no_object(ctx, pl_doc_root(doc)));
+        tree = NULL;
+    } else if (check_kind(ctx, tree) != 0) {
+        tree = NULL;
+    }
     pl_doc_unref(doc);
     return tree;
 }
@@ -71,12 +93,22 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
     *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
                                               .dry_run = ctx->request.dry_run,
                                               .is_graceful = true,
+                                              .is_asked = true,
                                               .has_grace = ctx->request.has_grace,
                                               .grace_s = ctx->request.grace_s};
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    bool says_orphan = false;
+    struct pl_slice dried = ctx->request.dry;
     if (ctx->request.call.body.len > 0) {
         struct pl_tree *tree = parse_options(ctx);
         if (tree == NULL)
             return -1;
+        struct pl_tree *grace = pl_tree_getz(tree, "gracePeriodSeconds");
+        if (grace != NULL && !pl_tree_is(grace, PL_NUMBER) && !pl_tree_is(grace, PL_NULL))
+            return pl_api_bad_request(&ctx->status,
+                                      "json: cannot unmarshal %s into Go struct field "
+                                      "DeleteOptions.gracePeriodSeconds of type int64",
+                                      pl_type_name(grace->type));
         struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
         struct pl_slice policy = pl_tree_text_at(tree, "propagationPolicy");
         options->uid = pl_tree_text_at(tree, "preconditions.uid");
@@ -89,8 +121,13 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
             options->has_grace = true;
         const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
         options->dry_run = options->dry_run || (pl_tree_is(dry, PL_ARRAY) && dry->count > 0);
+        if (pl_tree_is(dry, PL_ARRAY) && dry->count > 0)
+            dried = pl_tree_text(pl_tree_at(dry, 0));
+        says_orphan = pl_tree_is(orphan, PL_BOOL) && policy.len > 0;
     }
-    return check_policy(ctx, options->policy);
+    check_policy(&faults, options->policy, says_orphan);
+    pl_api_check_dry(&faults, dried);
+    return pl_api_fail_options(ctx, &faults, "DeleteOptions");
 }
 
 /* ---- preconditions ---- */
@@ -250,6 +287,12 @@ static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *en
     return pl_tree_doc(last, NULL);
 }
 
+/* Kinds whose dependents stay when nothing else is said. */
+static bool orphans(const struct pl_api_type *type)
+{
+    return is_builtin(type, "Job") || is_builtin(type, "ReplicationController");
+}
+
 int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
                         const struct pl_api_delete_options *options, struct pl_doc **left,
                         bool *gone)
@@ -261,9 +304,12 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
     bool deleting = pl_tree_text_at(meta, "deletionTimestamp").len > 0;
     struct pl_tree *before = pl_tree_copy(arena, pl_tree_getz(meta, "finalizers"));
-    if (options->policy.len > 0) {
-        set_finalizer(arena, meta, FOREGROUND, pl_slice_eqz(options->policy, "Foreground"));
-        set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(options->policy, "Orphan"));
+    struct pl_slice policy = options->policy;
+    if (policy.len == 0 && options->is_asked && !deleting && orphans(ctx->type))
+        policy = pl_slice_z("Orphan");
+    if (policy.len > 0) {
+        set_finalizer(arena, meta, FOREGROUND, pl_slice_eqz(policy, "Foreground"));
+        set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(policy, "Orphan"));
     }
     if (pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
         pl_api_crd_mark(arena, object, pl_api_now(ctx->api, arena));
@@ -272,7 +318,8 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
         mark(ctx, object, grace_of(ctx, object, options));
     *gone = pl_api_is_finished(object);
     if (options->dry_run) {
-        *left = pl_tree_doc(object, NULL);
+        bool as_it_is = *gone && !is_builtin(ctx->type, "Pod");
+        *left = as_it_is ? pl_doc_ref(entry->doc) : pl_tree_doc(object, NULL);
     } else if (*gone) {
         *left = remove_now(ctx, entry, object);
     } else if (deleting && !changed && pl_tree_equal(before, pl_tree_getz(meta, "finalizers"))) {
@@ -424,7 +471,11 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
         code = admit_all(ctx, &many);
     for (size_t i = 0; i < many.count && code == 0; i++) {
         bool gone;
+        struct pl_doc *before = pl_doc_ref(many.entries[i]->doc);
         code = pl_api_delete_entry(ctx, many.entries[i], &options, &many.docs[i], &gone);
+        if (code == 0)
+            pl_doc_unref(many.docs[i]);
+        many.docs[i] = before;
         if (code == 0)
             delete_show(ctx, &many, i);
     }

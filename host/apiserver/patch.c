@@ -8,9 +8,11 @@
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "format/yaml.h"
+#include "gotype/typed.h"
 #include "value/scan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* 415 in the words that each kind's patches get. */
 static int fail_unsupported(struct pl_api_ctx *ctx)
@@ -66,7 +68,13 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
     struct pl_doc *doc = pl_scan_text(ctx->request.call.body, &options, &err);
     bool array = ctx->request.body_form == PL_API_JSON_PATCH;
     if (doc == NULL) {
-        pl_api_bad_request(&ctx->status, "error decoding patch: %s", err.message);
+        pl_api_bad_request(&ctx->status, ctx->request.body_form == PL_API_STRATEGIC
+                                             ? "error decoding patch: unexpected end of JSON input"
+                                             : "invalid JSON patch");
+    } else if (pl_node_type(pl_doc_root(doc)) == PL_NULL && !array) {
+        pl_api_bad_request(&ctx->status, "Invalid JSON Patch");
+        pl_doc_unref(doc);
+        return NULL;
     } else if (pl_node_type(pl_doc_root(doc)) != (array ? PL_ARRAY : PL_OBJECT)) {
         pl_api_bad_request(&ctx->status,
                            "error decoding patch: json: cannot unmarshal %s into Go "
@@ -103,11 +111,52 @@ struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
     return result;
 }
 
+/* Go has what a patch reaches into as maps, which it writes by key; the rest stays as it was. */
+static void sort_merged(struct pl_tree *object, const struct pl_tree *patch)
+{
+    if (!pl_tree_is(object, PL_OBJECT) || !pl_tree_is(patch, PL_OBJECT))
+        return;
+    pl_tree_sort_members(object);
+    PL_TREE_FOR(item, patch)
+    sort_merged(pl_tree_get(object, item->key), item->value);
+}
+
+static void sort_path(struct pl_tree *object, struct pl_slice path)
+{
+    size_t at = 0;
+    while (object != NULL && at < path.len) {
+        if (pl_tree_is(object, PL_OBJECT))
+            pl_tree_sort_members(object);
+        const char *begin = path.ptr + at + 1;
+        const char *end = memchr(begin, '/', path.len - at - 1);
+        struct pl_slice word =
+            pl_slice(begin, end != NULL ? (size_t)(end - begin) : path.len - at - 1);
+        at += word.len + 1;
+        object = pl_tree_is(object, PL_ARRAY) ? pl_tree_at(object, strtoul(word.ptr, NULL, 10))
+                                              : pl_tree_get(object, word);
+    }
+}
+
+static void sort_touched(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_doc *doc = scan_patch(ctx);
+    struct pl_tree *patch = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    if (ctx->request.body_form == PL_API_MERGE)
+        sort_merged(object, patch);
+    else if (ctx->request.body_form == PL_API_STRATEGIC)
+        pl_tree_sort(object);
+    else
+        PL_TREE_FOR(item, patch)
+    sort_path(object, pl_tree_text_at(item->value, "path"));
+    pl_doc_unref(doc);
+}
+
 static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
-    const struct pl_tree *live = pl_api_load(ctx, entry->doc);
+    struct pl_tree *live = pl_api_load(ctx, entry->doc);
     if (live == NULL)
         return -1;
+    pl_typed_order(&ctx->arena, live, pl_api_body_type(ctx));
     struct pl_doc *target = pl_tree_doc(live, NULL);
     struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
     int code = -1;
@@ -115,6 +164,7 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
         pl_api_bad_request(&ctx->status, "the patch does not leave an object");
     } else if (result != NULL) {
         struct pl_tree *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
+        sort_touched(ctx, object);
         code = pl_api_body_read_patched(ctx, object);
         if (code == 0)
             code = pl_api_store_change(ctx, entry, object,
@@ -133,7 +183,7 @@ static struct pl_tree *patch_read_config(struct pl_api_ctx *ctx)
     struct pl_err err = {0};
     struct pl_tree *config = NULL;
     if (pl_yaml_decode(ctx->request.call.body, &docs, &err) != 0)
-        pl_api_bad_request(&ctx->status, "error encoding patch: %s", err.message);
+        pl_api_bad_request(&ctx->status, "error encoding patch: yaml: %s", err.message);
     else if (docs.count != 1 || pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)
         pl_api_bad_request(&ctx->status, "error decoding YAML: not one object");
     else
@@ -156,11 +206,7 @@ static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
             PL_FMT(api_version), PL_FMT(kind));
     if (pl_tree_dig(config, "metadata.managedFields") != NULL)
         return pl_api_bad_request(&ctx->status, "metadata.managedFields must be nil");
-    if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
-        return pl_api_bad_request(
-            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-            PL_FMT(name), PL_FMT(ctx->request.name));
-    return 0;
+    return pl_api_check_name(ctx, name);
 }
 
 /* What is stated about the object's identity must fit the one that is there. */
@@ -180,7 +226,7 @@ static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
 static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
     struct pl_tree *config = patch_read_config(ctx);
-    if (config == NULL || check_config(ctx, config) != 0)
+    if (config == NULL || check_config(ctx, config) != 0 || pl_api_check_place(ctx, config) != 0)
         return -1;
     struct pl_slice uid = pl_tree_text_at(config, "metadata.uid");
     if (entry == NULL && uid.len > 0)
@@ -218,7 +264,7 @@ static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 
 int pl_api_patch(struct pl_api_ctx *ctx)
 {
-    if (patch_check_options(ctx) != 0)
+    if (patch_check_options(ctx) != 0 || pl_api_check_options(ctx, "PatchOptions") != 0)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);

@@ -62,11 +62,10 @@ int pl_api_get(struct pl_api_ctx *ctx)
     const struct pl_api_request *request = &ctx->request;
     uint64_t rv;
     if (!parse_rv(request->resource_version, &rv))
-        return pl_api_bad_request(&ctx->status,
-                                  "invalid resource version: resourceVersion: Invalid value: "
-                                  "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
-                                  PL_FMT(request->resource_version),
-                                  PL_FMT(request->resource_version));
+        return pl_api_fail(&ctx->status, 500, "",
+                           "resourceVersion: Invalid value: "
+                           "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+                           PL_FMT(request->resource_version), PL_FMT(request->resource_version));
     if (rv > pl_api_storage_rv(ctx->api->storage))
         return pl_api_fail_too_large(ctx, rv);
     struct pl_slice key = pl_api_key(&ctx->arena, request->ns, request->name);

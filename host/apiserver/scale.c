@@ -22,6 +22,20 @@ static int fail_no_replicas(struct pl_api_ctx *ctx)
     return -1;
 }
 
+/* "a=b,c=d", in the order of the names. */
+static struct pl_slice labels_text(struct pl_api_ctx *ctx, struct pl_node labels)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, labels);
+    pl_tree_sort(tree);
+    PL_TREE_FOR(item, tree)
+    pl_buf_add_f(&buf, "%s%.*s=%.*s", buf.len > 0 ? "," : "", PL_FMT(item->key),
+                 PL_FMT(pl_tree_text(item->value)));
+    struct pl_slice text = pl_arena_copy(&ctx->arena, pl_buf_slice(&buf));
+    pl_buf_deinit(&buf);
+    return text;
+}
+
 /* Built-in kinds have a selector object, custom kinds name a text. */
 static struct pl_slice selector_of(struct pl_api_ctx *ctx, struct pl_node object)
 {
@@ -32,6 +46,8 @@ static struct pl_slice selector_of(struct pl_api_ctx *ctx, struct pl_node object
             &ctx->arena,
             pl_node_str(pl_api_jsonpath(object, pl_slice_z(v->scale_selector)), &scratch));
     struct pl_slice text = {NULL, 0};
+    if (!ctx->type->is_custom && strcmp(ctx->type->kind, "ReplicationController") == 0)
+        return labels_text(ctx, pl_node_dig(object, "spec", "selector"));
     struct pl_selector *selector =
         ctx->type->is_custom ? NULL
                              : pl_selector_from_node(pl_node_dig(object, "spec", "selector"), NULL);
@@ -150,7 +166,8 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = scale_find(ctx);
     struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
     int64_t replicas = 0;
-    if (scale == NULL || admit(ctx, entry, &scale) != 0)
+    if (scale == NULL || pl_api_check_name(ctx, pl_api_name_of(scale)) != 0 ||
+        admit(ctx, entry, &scale) != 0)
         return -1;
     pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
     if (replicas < 0) {

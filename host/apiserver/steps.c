@@ -28,6 +28,22 @@ int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
     return 0;
 }
 
+int pl_api_check_name(struct pl_api_ctx *ctx, struct pl_slice name)
+{
+    struct pl_slice want = ctx->request.name;
+    if (name.len == 0)
+        return pl_api_bad_request(&ctx->status,
+                                  "the name of the object (%.*s based on URL) was undeterminable: "
+                                  "name must be provided",
+                                  PL_FMT(want));
+    return pl_slice_eq(name, want)
+               ? 0
+               : pl_api_bad_request(
+                     &ctx->status,
+                     "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+                     PL_FMT(name), PL_FMT(want));
+}
+
 static void steps_warn(struct pl_api_ctx *ctx, struct pl_slice text)
 {
     if (ctx->warnings == NULL)
@@ -107,6 +123,7 @@ struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)
         .subresource = sub,
         .now = pl_api_now(ctx->api, &ctx->arena),
         .schema = pl_api_type_lists(ctx->type, ctx->version),
+        .status_has_meta = pl_api_type_status_has_meta(ctx->type),
         .owns_status = !pl_api_ctx_version(ctx)->has_status,
         .is_silent = ctx->type->is_custom && pl_slice_eqz(sub, "scale"),
     };

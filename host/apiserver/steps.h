@@ -9,6 +9,16 @@ struct pl_slice pl_api_name_of(const struct pl_tree *object);
 struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The object's namespace is the request's, if it says one. */
 int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object);
+/* The object's name is the request's. */
+int pl_api_check_name(struct pl_api_ctx *ctx, struct pl_slice name);
+/* The parameters of a write, as options of that kind ("CreateOptions"): 0, or -1 with the status.
+ */
+int pl_api_check_options(struct pl_api_ctx *ctx, const char *kind);
+/* dryRun is All or nothing. */
+void pl_api_check_dry(struct pl_api_faults *faults, struct pl_slice dry);
+/* 422 about options of that kind; 0 when there are no faults. */
+int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faults,
+                        const char *kind);
 /* Drops unknown fields and fills in a custom kind's defaults; -1 when unknown fields
  * are to be refused. */
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);

@@ -73,7 +73,7 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
     pl_tree_set_strz(arena, meta, "uid", uid);
     pl_tree_setz(arena, meta, "creationTimestamp", pl_api_now(ctx->api, arena));
     static const char *const gone[] = {"deletionTimestamp", "deletionGracePeriodSeconds",
-                                       "generation", "resourceVersion"};
+                                       "resourceVersion"};
     for (size_t i = 0; i < PL_ARRAY_LEN(gone); i++)
         pl_tree_removez(meta, gone[i]);
     if (ctx->type->flags & PL_API_GENERATION)
@@ -86,11 +86,12 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_tree_removez(object, "status");
 }
 
-static int fail_exists(struct pl_api_ctx *ctx, struct pl_slice name)
+static int fail_exists(struct pl_api_ctx *ctx, struct pl_slice name, bool going)
 {
     struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
-    pl_api_fail(&ctx->status, 409, "AlreadyExists", "%s%s%.*s \"%.*s\" already exists",
-                ctx->type->plural, group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name));
+    pl_api_fail(&ctx->status, 409, "AlreadyExists", "%s%s%s%.*s \"%.*s\" already exists",
+                going ? "object is being deleted: " : "", ctx->type->plural,
+                group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name));
     pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
     return -1;
 }
@@ -164,10 +165,11 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     stamp_new(ctx, object);
     pl_api_body_default(ctx, object);
     if (!by_apply) {
+        struct pl_tree *whole = pl_tree_copy(&ctx->arena, object);
+        pl_typed_fill_nulls(&ctx->arena, whole, pl_api_body_type(ctx));
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
-        pl_api_set_managed(ctx, object,
-                           pl_api_managed_update(&writer, entries, blank(ctx), object));
+        pl_api_set_managed(ctx, object, pl_api_managed_update(&writer, entries, blank(ctx), whole));
     }
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
@@ -176,17 +178,21 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));
-    if (pl_api_table_find(ctx->type->table, key) != NULL)
-        return fail_exists(ctx, pl_api_name_of(object));
+    const struct pl_api_entry *there = pl_api_table_find(ctx->type->table, key);
+    if (there != NULL)
+        return fail_exists(ctx, pl_api_name_of(object),
+                           pl_meta_is_deleting(pl_doc_root(there->doc)));
     return store_first(ctx, object, key);
 }
 
 int pl_api_create_object(struct pl_api_ctx *ctx)
 {
-    struct pl_tree *object = pl_api_decode(ctx);
+    struct pl_tree *object =
+        pl_api_check_options(ctx, "CreateOptions") == 0 ? pl_api_decode(ctx) : NULL;
     if (object == NULL || pl_api_check_place(ctx, object) != 0)
         return -1;
-    if (pl_tree_text_at(object, "metadata.resourceVersion").len > 0)
+    struct pl_slice rv = pl_tree_text_at(object, "metadata.resourceVersion");
+    if (rv.len > 0 && !pl_slice_eqz(rv, "0"))
         return pl_api_fail(&ctx->status, 500, "",
                            "resourceVersion should not be set on objects to be created");
     if (ctx->type->is_going)

@@ -29,6 +29,7 @@ struct pl_api_delete_options {
     struct pl_slice uid, rv; /* preconditions; empty: none */
     struct pl_slice policy;  /* Background, Foreground, Orphan; empty: the kind's */
     bool dry_run;
+    bool is_asked;    /* by a client: the kind's own policy holds where there is none */
     bool is_graceful; /* a Pod on a node stays until its grace period is over or shortened to 0 */
     bool has_grace;
     int64_t grace_s; /* instead of the Pod's own */

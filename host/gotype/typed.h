@@ -25,6 +25,8 @@ void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_mes
 /* The same with the nulls: lists and the like that are always written. The last step before an
  * object is stored, since everybody else takes null for something that somebody said. */
 void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
+/* Puts the members in the order in which Go writes them. */
+void pl_typed_order(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
 /* The same mistakes as server-side apply words them: the first of each kind of value that is none,
  * by a path such as .spec.containers[name="c"].tty. NULL when there is none. */
 const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,

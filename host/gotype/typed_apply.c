@@ -4,6 +4,7 @@
 #include "gotype/typed.h"
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "gotype/packed.h"
 #include "gotype/typed_scalar.h"
 #include "value/write.h"
@@ -90,6 +91,45 @@ static struct pl_slice element(struct pl_arena *arena, const struct pl_message_f
     return out;
 }
 
+/* What makes an element another one: its keys, or in a set itself; empty where nothing does. */
+static struct pl_slice same_as(struct pl_arena *arena, const struct pl_message_field *field,
+                               const struct pl_tree *value)
+{
+    struct pl_slice none = pl_slice("", 0);
+    if (field->flags & PL_PACKED_MAP) {
+        struct pl_slice shown = element(arena, field, value, none, 0);
+        return shown.len > 2 ? shown : none;
+    }
+    if (!(field->flags & PL_PACKED_SET) || !pl_tree_is(value, PL_STRING))
+        return none;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, value);
+    struct pl_slice out = pl_arena_f(arena, "[=%s]", pl_buf_z(&text));
+    pl_buf_deinit(&text);
+    return out;
+}
+
+static const char *check_twice(struct pl_arena *arena, const struct pl_message_field *field,
+                               const struct pl_tree *list, struct pl_slice path)
+{
+    struct pl_map seen = PL_MAP_INIT;
+    const char *mistake = NULL;
+    PL_TREE_FOR(item, list)
+    {
+        struct pl_slice key = same_as(arena, field, item->value);
+        if (key.len > 0 && pl_map_has(&seen, key)) {
+            mistake =
+                pl_arena_f(arena, "%.*s: duplicate entries for key %.*s", PL_FMT(path), PL_FMT(key))
+                    .ptr;
+            break;
+        }
+        if (key.len > 0)
+            pl_map_put(&seen, key, item->value);
+    }
+    pl_map_deinit(&seen);
+    return mistake;
+}
+
 static const char *check_many(struct pl_arena *arena, const struct pl_message_field *field,
                               const struct pl_tree *value, struct pl_slice path)
 {
@@ -108,7 +148,7 @@ static const char *check_many(struct pl_arena *arena, const struct pl_message_fi
         if (mistake != NULL)
             return mistake;
     }
-    return NULL;
+    return list ? check_twice(arena, field, value, path) : NULL;
 }
 
 static const char *typed_apply_check_object(struct pl_arena *arena, const struct pl_tree *object,

@@ -442,7 +442,18 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
 
 static int apply_replace(struct patcher *p, struct pointer path, struct pl_node value)
 {
-    struct entry *found = &p->root;
+    struct entry *found = &p->root, *parent = NULL;
+    size_t at = 0;
+    if (path.count > 0) {
+        /* As in the API server: an absent member of an object is added. */
+        int rc = find_parent(p, path, &parent);
+        if (rc == 0)
+            rc = patch_json_find(p, parent, last_word(p, path), &at);
+        if (rc != 0)
+            return rc;
+        if (parent->type == PL_OBJECT && at == parent->count)
+            return patch_json_add(p, path, untouched(value));
+    }
     int rc = patch_json_find_entry(p, path, &found);
     if (rc == 0)
         replace_entry(found, untouched(value));

@@ -382,12 +382,18 @@ static void sort_members(struct pl_tree *tree)
         pl_tree_index_reorder(tree->index);
 }
 
+void pl_tree_sort_members(struct pl_tree *object)
+{
+    if (object->count > 0 && !is_sorted(object))
+        sort_members(object);
+}
+
 void pl_tree_sort(struct pl_tree *tree)
 {
     if (tree == NULL || tree->count == 0)
         return;
-    if (tree->type == PL_OBJECT && !is_sorted(tree))
-        sort_members(tree);
+    if (tree->type == PL_OBJECT)
+        pl_tree_sort_members(tree);
     for (struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
         pl_tree_sort(item->value);
 }

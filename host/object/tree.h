@@ -86,6 +86,8 @@ void pl_tree_rename(struct pl_tree *object, struct pl_tree_item *item, struct pl
 
 /* Orders the members of all objects by name. */
 void pl_tree_sort(struct pl_tree *tree);
+/* Of this object alone. */
+void pl_tree_sort_members(struct pl_tree *object);
 
 /* ---- out ---- */
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);

@@ -36,6 +36,7 @@ static const char *const namespace_fields[] = {"status.phase", "name", NULL};
 static const char *const node_fields[] = {"spec.unschedulable", NULL};
 static const char *const service_fields[] = {"spec.clusterIP", "spec.type", NULL};
 static const char *const job_fields[] = {"status.successful", NULL};
+static const char *const csr_fields[] = {"spec.signerName", NULL};
 static const char *const replica_fields[] = {"status.replicas", NULL};
 static const char *const event_fields[] = {"involvedObject.kind",
                                            "involvedObject.namespace",
@@ -99,7 +100,7 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN),
     ROW("batch", "v1", "cronjobs", "cronjob", "CronJob", SHORT = "cj", CAT = "all", F = NS | ST | GEN),
     ROW("batch", "v1", "jobs", "job", "Job", CAT = "all", F = NS | ST | GEN, .selectable = job_fields),
-    ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST),
+    ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST, .selectable = csr_fields),
     ROW("networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", F = GEN),
     ROW("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress", SHORT = "ing", F = NS | ST | GEN),
     ROW("networking.k8s.io", "v1", "networkpolicies", "networkpolicy", "NetworkPolicy", SHORT = "netpol", F = NS | GEN),

@@ -36,8 +36,10 @@ struct pl_tree *pl_api_managed_strip(const struct pl_api_writer *writer,
     for (const struct pl_tree_item *item = object != NULL ? object->first : NULL; item != NULL;
          item = item->next) {
         bool is_status = pl_slice_eqz(item->key, "status");
+        bool is_meta = pl_slice_eqz(item->key, "metadata");
         if (pl_slice_eqz(item->key, "apiVersion") || pl_slice_eqz(item->key, "kind") ||
-            (status && !is_status) || (!status && is_status && !writer->owns_status))
+            (status && !is_status && !(writer->status_has_meta && is_meta)) ||
+            (!status && is_status && !writer->owns_status))
             continue;
         pl_tree_set(writer->arena, copy, item->key, pl_tree_copy(writer->arena, item->value));
     }

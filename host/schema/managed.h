@@ -10,8 +10,9 @@ struct pl_api_writer {
     struct pl_slice manager, api_version, subresource; /* subresource: "" or "status" */
     struct pl_tree *now;                               /* the time as a string */
     const struct pl_schema *schema;
-    bool owns_status; /* writes to the main resource leave status alone (false), or not */
-    bool is_silent;   /* takes fields from others without being named: scaling a custom kind */
+    bool owns_status;     /* writes to the main resource leave status alone (false), or not */
+    bool status_has_meta; /* writes to the status may change labels and the like */
+    bool is_silent;       /* takes fields from others without being named: scaling a custom kind */
 };
 
 /* The managedFields entries to start from: those sent in `sent` if any, none when they

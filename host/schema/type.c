@@ -212,6 +212,21 @@ const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t
     return pl_schema_builtin(&kind);
 }
 
+bool pl_api_type_status_has_meta(const struct pl_api_type *type)
+{
+    static const char *const without[] = {"CustomResourceDefinition",
+                                          "APIService",
+                                          "VolumeAttachment",
+                                          "ValidatingAdmissionPolicy",
+                                          "FlowSchema",
+                                          "PriorityLevelConfiguration",
+                                          "ResourceClaim"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(without); i++)
+        if (strcmp(type->kind, without[i]) == 0)
+            return false;
+    return !type->is_custom;
+}
+
 const char *pl_api_type_group(const struct pl_api_type *type)
 {
     return type->versions[type->storage_version].group;

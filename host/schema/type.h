@@ -73,6 +73,8 @@ void pl_api_type_destroy(struct pl_api_type *type);
 bool pl_api_type_has_group(const struct pl_api_type *type, struct pl_slice group);
 /* What server-side apply and strategic patches know of the kind's lists; may be NULL. */
 const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t version);
+/* Writes of its status may also change labels, annotations, finalizers and owners. */
+bool pl_api_type_status_has_meta(const struct pl_api_type *type);
 const char *pl_api_type_group(const struct pl_api_type *type); /* of the storage version */
 /* "apps/v1" */
 struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT]);

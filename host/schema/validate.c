@@ -74,6 +74,10 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
 {
     const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
     struct pl_slice name = key;
+    if (slash != NULL && memchr(slash + 1, '/', key.len - (size_t)(slash + 1 - key.ptr)) != NULL) {
+        validate_invalid(faults, field, key, "a valid label key " PL_API_KEY_TEXT);
+        return;
+    }
     if (slash != NULL) {
         size_t at = (size_t)(slash - key.ptr);
         name = pl_slice(slash + 1, key.len - at - 1);
@@ -93,6 +97,16 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
 
 /* ---- metadata ---- */
 
+static void check_label_name(struct pl_api_faults *faults, struct pl_slice name)
+{
+    if (memchr(name.ptr, '.', name.len) != NULL)
+        validate_invalid(faults, "metadata.name", name, "must not contain dots");
+    else if (!pl_api_is_label(name))
+        validate_invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
+    if (name.len > MAX_LABEL)
+        validate_invalid(faults, "metadata.name", name, "must be no more than 63 characters");
+}
+
 static void validate_check_name(struct pl_api_faults *faults, const struct pl_api_type *type,
                                 struct pl_slice name)
 {
@@ -102,17 +116,17 @@ static void validate_check_name(struct pl_api_faults *faults, const struct pl_ap
         return;
     }
     if (type->flags & PL_API_LAX_NAME) {
-        if (memchr(name.ptr, '/', name.len) != NULL)
+        if (pl_slice_eqz(name, ".") || pl_slice_eqz(name, ".."))
+            validate_invalid(faults, "metadata.name", name,
+                             name.len == 1 ? "may not be '.'" : "may not be '..'");
+        else if (memchr(name.ptr, '/', name.len) != NULL)
             validate_invalid(faults, "metadata.name", name, "may not contain '/'");
         else if (memchr(name.ptr, '%', name.len) != NULL)
             validate_invalid(faults, "metadata.name", name, "may not contain '%'");
         return;
     }
     if (type->flags & PL_API_LABEL_NAME) {
-        if (name.len > MAX_LABEL)
-            validate_invalid(faults, "metadata.name", name, "must be no more than 63 bytes");
-        else if (!pl_api_is_label(name))
-            validate_invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
+        check_label_name(faults, name);
         return;
     }
     if (name.len > MAX_NAME)
@@ -136,12 +150,21 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
     }
 }
 
+static struct pl_slice in_small_letters(struct pl_arena *arena, struct pl_slice text)
+{
+    struct pl_slice copy = pl_arena_copy(arena, text);
+    for (size_t i = 0; i < copy.len; i++)
+        ((char *)copy.ptr)[i] = (char)tolower((unsigned char)text.ptr[i]);
+    return copy;
+}
+
 static void check_annotations(struct pl_api_faults *faults, const struct pl_tree *annotations)
 {
     size_t size = 0;
     PL_TREE_FOR(item, annotations)
     {
-        pl_api_validate_qualified(faults, "metadata.annotations", item->key);
+        pl_api_validate_qualified(faults, "metadata.annotations",
+                                  in_small_letters(faults->arena, item->key));
         if (!pl_tree_is(item->value, PL_STRING))
             validate_invalid(faults, "metadata.annotations", item->key,
                              "the value must be a string");
@@ -150,6 +173,34 @@ static void check_annotations(struct pl_api_faults *faults, const struct pl_tree
     if (size > MAX_ANNOTATIONS)
         pl_api_fault(faults, "FieldValueTooLong", pl_slice_z("metadata.annotations"),
                      "Too long: may not be more than %zu bytes", MAX_ANNOTATIONS);
+}
+
+static void two_controllers(struct pl_api_faults *faults, const struct pl_tree *owners,
+                            const struct pl_tree *first, const struct pl_tree *second)
+{
+    struct pl_buf all = PL_BUF_INIT;
+    pl_tree_write(&all, owners);
+    pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.ownerReferences"),
+                 "Invalid value: %s: Only one reference can have Controller set to "
+                 "true. Found \"true\" in references for %.*s/%.*s and %.*s/%.*s",
+                 pl_buf_z(&all), PL_FMT(pl_tree_text_at(first, "kind")),
+                 PL_FMT(pl_tree_text_at(first, "name")), PL_FMT(pl_tree_text_at(second, "kind")),
+                 PL_FMT(pl_tree_text_at(second, "name")));
+    pl_buf_deinit(&all);
+}
+
+/* Events own nothing. */
+static void event_owner(struct pl_api_faults *faults, const struct pl_tree *owner, size_t index)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_slice version = pl_tree_text_at(owner, "apiVersion");
+    pl_tree_write(&text, owner);
+    pl_api_fault(faults, "FieldValueInvalid",
+                 pl_arena_f(faults->arena, "metadata.ownerReferences[%zu]", index),
+                 "Invalid value: %s: %s%.*s, Kind=Event is disallowed from being an owner",
+                 pl_buf_z(&text), memchr(version.ptr, '/', version.len) != NULL ? "" : "/",
+                 PL_FMT(version));
+    pl_buf_deinit(&text);
 }
 
 static void check_owners(struct pl_api_faults *faults, const struct pl_tree *owners)
@@ -165,33 +216,47 @@ static void check_owners(struct pl_api_faults *faults, const struct pl_tree *own
                     faults, "FieldValueRequired",
                     pl_arena_f(faults->arena, "metadata.ownerReferences[%zu].%s", i, fields[k]),
                     "Required value: must not be empty");
+        if (pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "Event") &&
+            (pl_slice_eqz(pl_tree_text_at(item->value, "apiVersion"), "v1") ||
+             pl_slice_eqz(pl_tree_text_at(item->value, "apiVersion"), "events.k8s.io/v1")))
+            event_owner(faults, item->value, i);
         const struct pl_tree *is = pl_tree_getz(item->value, "controller");
         if (is != NULL && is->boolean && controller != NULL)
-            pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.ownerReferences"),
-                         "Invalid value: [...]: Only one reference can have Controller set to "
-                         "true. Found \"true\" in references for %.*s and %.*s",
-                         PL_FMT(pl_tree_text_at(controller, "name")),
-                         PL_FMT(pl_tree_text_at(item->value, "name")));
+            two_controllers(faults, owners, controller, item->value);
         if (is != NULL && is->boolean)
             controller = item->value;
         i++;
     }
 }
 
-static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree *object)
+/* strict: as built-in kinds have it, whose finalizers are of a domain or Kubernetes' own. */
+static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree *object,
+                             bool strict)
 {
     bool orphan = false, foreground = false;
+    size_t at = 0;
     PL_TREE_FOR(item, pl_tree_dig(object, "metadata.finalizers"))
     {
         struct pl_slice name = pl_tree_text(item->value);
         orphan = orphan || pl_slice_eqz(name, "orphan");
         foreground = foreground || pl_slice_eqz(name, "foregroundDeletion");
         pl_api_validate_qualified(faults, "metadata.finalizers", name);
+        bool standard = pl_slice_eqz(name, "orphan") || pl_slice_eqz(name, "foregroundDeletion") ||
+                        pl_slice_eqz(name, "kubernetes");
+        if (strict && !standard && memchr(name.ptr, '/', name.len) == NULL)
+            validate_invalid(faults, pl_arena_f(faults->arena, "metadata.finalizers[%zu]", at).ptr,
+                             name,
+                             "name is neither a standard finalizer name nor is it fully qualified");
+        at++;
     }
+    struct pl_buf all = PL_BUF_INIT;
+    pl_tree_write(&all, pl_tree_dig(object, "metadata.finalizers"));
     if (orphan && foreground)
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.finalizers"),
-                     "Invalid value: [...]: finalizer orphan and foregroundDeletion cannot be both "
-                     "set");
+                     "Invalid value: %s: finalizer orphan and foregroundDeletion cannot be both "
+                     "set",
+                     pl_buf_z(&all));
+    pl_buf_deinit(&all);
 }
 
 static void check_new_finalizers(struct pl_api_faults *faults, const struct pl_tree *object,
@@ -240,5 +305,6 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     check_labels(faults, pl_tree_dig(object, "metadata.labels"));
     check_annotations(faults, pl_tree_dig(object, "metadata.annotations"));
     check_owners(faults, pl_tree_dig(object, "metadata.ownerReferences"));
-    check_finalizers(faults, object);
+    check_finalizers(faults, object,
+                     !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") != 0);
 }
