@@ -26,9 +26,6 @@ int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config);
 /* The body as an object of the request's kind; NULL and the status when it is none. */
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx);
 
-/* Why there is no kind of that version in Kubernetes, in Go's words; NULL: there is one. */
-const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
-                           struct pl_slice kind);
 /* What Go says of a body that is no object. */
 const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root);
 /* The body as an object of another kind, as some subresources take it; it may leave out what it is.

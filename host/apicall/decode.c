@@ -26,18 +26,6 @@ static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
     return doc;
 }
 
-const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
-                           struct pl_slice kind)
-{
-    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)))
-        return NULL;
-    return pl_arena_f(&ctx->arena,
-                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"pkg/runtime/scheme.go:111\"",
-                      PL_FMT(kind), PL_FMT(api_version))
-        .ptr;
-}
-
 const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root)
 {
     return pl_arena_f(&ctx->arena,

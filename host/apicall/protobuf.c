@@ -150,3 +150,15 @@ void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame)
     for (size_t i = 0; i < 4; i++)
         out->ptr[frame.start + i] = (char)(unsigned char)(len >> (24 - 8 * i));
 }
+
+const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
+                           struct pl_slice kind)
+{
+    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)))
+        return NULL;
+    return pl_arena_f(&ctx->arena,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"pkg/runtime/scheme.go:111\"",
+                      PL_FMT(kind), PL_FMT(api_version))
+        .ptr;
+}

@@ -28,3 +28,6 @@ struct pl_api_frame {
 };
 struct pl_api_frame pl_api_frame_begin(struct pl_buf *out, const char *event);
 void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame);
+/* Why there is no kind of that version in Kubernetes, in Go's words; NULL: there is one. */
+const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
+                           struct pl_slice kind);

@@ -60,6 +60,10 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
     }
     if (at >= count)
         return;
+    if (pl_slice_eqz(seg[at], "watch") && count > at + 1) { /* as clients of old watch */
+        request->is_watch_path = true;
+        at++;
+    }
     request->is_resource = true;
     request->depth = count - at;
     bool is_ns = pl_slice_eqz(seg[at], "namespaces") && request->group.len == 0;
@@ -271,7 +275,7 @@ const char *pl_api_verb(const struct pl_api_request *request)
     const char *method = request->call.method;
     bool one = request->name.len > 0;
     if (strcmp(method, "GET") == 0)
-        return one ? "get" : request->watch ? "watch" : "list";
+        return request->is_watch_path || (request->watch && !one) ? "watch" : one ? "get" : "list";
     if (strcmp(method, "POST") == 0)
         return one && request->subresource.len == 0 ? "" : "create";
     if (strcmp(method, "PUT") == 0)

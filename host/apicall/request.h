@@ -36,6 +36,7 @@ struct pl_api_request {
     struct pl_api_call call;
     bool is_resource; /* the path is /api/v1/... or /apis/G/V/... with a resource */
     struct pl_slice group, version, resource, ns, name, subresource; /* unescaped */
+    bool is_watch_path;                                              /* /api/v1/watch/... */
     size_t depth; /* of path segments after /api/v1 or /apis/G/V */
     enum pl_api_form form;
     bool is_yaml_answer;

@@ -86,9 +86,9 @@ TEST(no_timeout_is_longer_than_can_be_waited_for)
 
 TEST(bad_parameters_are_errors)
 {
-    static const char *const queries[] = {
-        "limit=x",  "timeoutSeconds=1s",          "dryRun=Some",
-        "limit=+5", "limit=99999999999999999999", "gracePeriodSeconds=-99999999999999999999"};
+    static const char *const queries[] = {"limit=x", "timeoutSeconds=1s", "limit=+5",
+                                          "limit=99999999999999999999",
+                                          "gracePeriodSeconds=-99999999999999999999"};
     for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
         struct pl_arena arena = {0};
         struct pl_api_status status = {.arena = &arena};

@@ -85,7 +85,7 @@ TEST(whatever_bytes_come_in_json_goes_out)
         {"GET", DEFAULT_CMS "?limit=%ff", NULL, NULL, 400},
         {"GET", DEFAULT_CMS "?resourceVersion=%ff", NULL, NULL, 400},
         {"GET", DEFAULT_CMS "?continue=%ff", NULL, NULL, 400},
-        {"POST", DEFAULT_CMS "?dryRun=%ff", "application/json", "{'metadata':{'name':'x'}}", 400},
+        {"POST", DEFAULT_CMS "?dryRun=%ff", "application/json", "{'metadata':{'name':'x'}}", 422},
     };
     static const char *const agents[] = {"test/1", "curl/8", "\xff/1"};
     struct api t;

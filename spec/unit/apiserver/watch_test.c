@@ -263,7 +263,7 @@ TEST(one_object_is_watched_by_its_name)
     api_open(&t);
     api_watch_open(&t, &watch,
                    DEFAULT_CMS "?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=5");
-    api_watch_open(&t, &path, DEFAULT_CMS "/a?watch=1&resourceVersion=5");
+    api_watch_open(&t, &path, "/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=5");
     api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
     api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
     CHECK_EVENTS(&watch, "ADDED a");

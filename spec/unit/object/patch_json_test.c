@@ -42,6 +42,8 @@ TEST(json_patches_do_what_the_rfc_shows)
          "{'foo':'bar','baz':'qux'}"},
         {"{'/':9,'~1':10}", "[{'op':'test','path':'/~01','value':10}]", "{'/':9,'~1':10}"},
         {"{'/':9,'~1':10}", "[{'op':'replace','path':'/~1','value':8}]", "{'/':8,'~1':10}"},
+        /* As in the API server: what is absent is added. */
+        {"{'a':1}", "[{'op':'replace','path':'/b','value':1}]", "{'a':1,'b':1}"},
         {"{'foo':['bar']}", "[{'op':'add','path':'/foo/-','value':['abc','def']}]",
          "{'foo':['bar',['abc','def']]}"},
         {"{'foo':1}", "[{'op':'add','path':'/foo','value':null}]", "{'foo':null}"},
@@ -111,8 +113,6 @@ TEST(a_patch_that_does_not_fit_is_refused_with_its_operation)
          "operation 0 (test /a/0): there is no \"0\""},
         {"{'a':1}", "[{'op':'remove','path':'/b'}]", PL_EINVAL,
          "operation 0 (remove /b): there is no \"b\""},
-        {"{'a':1}", "[{'op':'replace','path':'/b','value':1}]", PL_EINVAL,
-         "operation 0 (replace /b): there is no \"b\""},
         {"{'a':1}", "[{'op':'add','path':'/b/c','value':1}]", PL_EINVAL,
          "operation 0 (add /b/c): there is no \"b\""},
         {"{'a':1}", "[{'op':'add','path':'/a/c','value':1}]", PL_EINVAL,
