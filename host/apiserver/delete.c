@@ -290,7 +290,8 @@ static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *en
 /* Kinds whose dependents stay when nothing else is said. */
 static bool orphans(const struct pl_api_type *type)
 {
-    return is_builtin(type, "Job") || is_builtin(type, "ReplicationController");
+    return pl_api_type_is_builtin(type, "Job") ||
+           pl_api_type_is_builtin(type, "ReplicationController");
 }
 
 int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
@@ -318,7 +319,7 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
         mark(ctx, object, grace_of(ctx, object, options));
     *gone = pl_api_is_finished(object);
     if (options->dry_run) {
-        bool as_it_is = *gone && !is_builtin(ctx->type, "Pod");
+        bool as_it_is = *gone && !pl_api_type_is_builtin(ctx->type, "Pod");
         *left = as_it_is ? pl_doc_ref(entry->doc) : pl_tree_doc(object, NULL);
     } else if (*gone) {
         *left = remove_now(ctx, entry, object);

@@ -36,8 +36,7 @@ TEST(names_and_labels_have_a_form)
     }
     CHECK_INT(api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a.b-c.1','labels':{'x.y/z':''}}}"),
               201);
-    check_refused(&t, "/api/v1/namespaces", "{'metadata':{'name':'a.b'}}",
-                  "must not contain dots");
+    check_refused(&t, "/api/v1/namespaces", "{'metadata':{'name':'a.b'}}", "must not contain dots");
     CHECK_INT(api_post(&t, "/apis/rbac.authorization.k8s.io/v1/clusterroles",
                        "{'metadata':{'name':'system:x'},'rules':[]}"),
               201);
