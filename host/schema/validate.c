@@ -74,15 +74,11 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
 {
     const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
     struct pl_slice name = key;
-    if (slash != NULL && memchr(slash + 1, '/', key.len - (size_t)(slash + 1 - key.ptr)) != NULL) {
-        validate_invalid(faults, field, key, "a valid label key " PL_API_KEY_TEXT);
-        return;
-    }
     if (slash != NULL) {
         size_t at = (size_t)(slash - key.ptr);
         name = pl_slice(slash + 1, key.len - at - 1);
         if (memchr(name.ptr, '/', name.len) != NULL) {
-            validate_invalid(faults, field, key, PL_API_QUALIFIED_TEXT);
+            validate_invalid(faults, field, key, "a valid label key " PL_API_KEY_TEXT);
             return;
         }
         check_prefix(faults, field, key, pl_slice(key.ptr, at));

@@ -20,11 +20,6 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-#define PL_API_QUALIFIED_TEXT                                                                      \
-    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start "   \
-    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "  \
-    "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "     \
-    "subdomain prefix and '/' (e.g. 'example.com/MyName')"
 #define PL_API_KEY_TEXT                                                                            \
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "    \
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "         \

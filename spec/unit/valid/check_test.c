@@ -38,7 +38,7 @@ TEST(single_values_are_refused_in_kubernetes_words)
         {pl_subdomain, "\"a.b\"", NULL, ""},
         {pl_subdomain, "\"\"", NULL, ""},
         {pl_subdomain, "\"\"", "always", "Invalid value: \"\": a lowercase RFC 1123 subdomain"},
-        {pl_qualified, "\"a/b/c\"", NULL, "Invalid value: \"a/b/c\": a qualified name"},
+        {pl_qualified, "\"a/b/c\"", NULL, "Invalid value: \"a/b/c\": a valid label key"},
         {pl_qualified, "\"/b\"", NULL, "Invalid value: \"/b\": prefix part must be non-empty"},
         {pl_port, "\"http\"", NULL, ""},
         {pl_port, "\"80\"", NULL, "Invalid value: \"80\": must contain at least one letter (a-z)"},
