@@ -43,7 +43,7 @@ static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, b
 }
 
 /* What the body is, if it says so. */
-static int check_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree)
+static int check_options_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree)
 {
     struct pl_slice kind = pl_tree_text_at(tree, "kind");
     struct pl_slice version = pl_tree_text_at(tree, "apiVersion");
@@ -81,7 +81,7 @@ static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
         pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
                            pl_api_no_object(ctx, pl_doc_root(doc)));
         tree = NULL;
-    } else if (check_kind(ctx, tree) != 0) {
+    } else if (check_options_kind(ctx, tree) != 0) {
         tree = NULL;
     }
     pl_doc_unref(doc);
