@@ -17,17 +17,6 @@
     "\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\",\"goVersion\":\"none\","    \
     "\"compiler\":\"c\",\"platform\":\"linux/amd64\"}"
 
-static struct pl_tree *texts(struct pl_arena *arena, const char *list)
-{
-    struct pl_tree *array = pl_tree_array(arena);
-    while (*list != '\0') {
-        size_t len = strcspn(list, ",");
-        pl_tree_push(arena, array, pl_tree_str(arena, pl_slice(list, len)));
-        list += len + (list[len] == ',');
-    }
-    return array;
-}
-
 /* ---- one group ---- */
 
 static bool lists_group(const struct pl_tree *versions, struct pl_slice name)
@@ -171,11 +160,11 @@ static void add_resource(struct pl_arena *arena, struct pl_tree *list,
         pl_tree_set_strz(arena, entry, "version", "v1");
     }
     pl_tree_set_strz(arena, entry, "kind", scale ? "Scale" : type->kind);
-    pl_tree_setz(arena, entry, "verbs", texts(arena, verbs));
+    pl_tree_setz(arena, entry, "verbs", pl_tree_texts(arena, verbs));
     if (*sub == '\0' && *type->short_names != '\0')
-        pl_tree_setz(arena, entry, "shortNames", texts(arena, type->short_names));
+        pl_tree_setz(arena, entry, "shortNames", pl_tree_texts(arena, type->short_names));
     if (*sub == '\0' && *type->categories != '\0')
-        pl_tree_setz(arena, entry, "categories", texts(arena, type->categories));
+        pl_tree_setz(arena, entry, "categories", pl_tree_texts(arena, type->categories));
     pl_tree_push(arena, list, entry);
 }
 

@@ -78,17 +78,6 @@ struct pl_tree *pl_describe_member(const struct pl_describe *to, struct pl_slice
     return member;
 }
 
-static struct pl_tree *describe_texts(struct pl_arena *arena, const char *list)
-{
-    struct pl_tree *array = pl_tree_array(arena);
-    while (*list != '\0') {
-        size_t len = strcspn(list, ",");
-        pl_tree_push(arena, array, pl_tree_str(arena, pl_slice(list, len)));
-        list += len + (list[len] == ',');
-    }
-    return array;
-}
-
 /* The name of an opaque type, whose schema is added; NULL: the form is none. */
 static const char *describe_opaque(struct pl_describe *to, enum pl_form form)
 {
@@ -116,7 +105,7 @@ static struct pl_tree *describe_scalar(struct pl_describe *to, const struct pl_m
             struct pl_tree *schema =
                 pl_describe_scalar(to->arena, scalars[i].type, scalars[i].format);
             if (*field->values != '\0')
-                pl_tree_setz(to->arena, schema, "enum", describe_texts(to->arena, field->values));
+                pl_tree_setz(to->arena, schema, "enum", pl_tree_texts(to->arena, field->values));
             return schema;
         }
     return pl_tree_object(to->arena);
@@ -166,7 +155,7 @@ static void describe_list(struct pl_arena *arena, struct pl_tree *schema,
                                                       : "atomic";
     if (*field->list_keys != '\0')
         pl_tree_setz(arena, schema, "x-kubernetes-list-map-keys",
-                     describe_texts(arena, field->list_keys));
+                     pl_tree_texts(arena, field->list_keys));
     if (field->flags & (PL_PACKED_MAP | PL_PACKED_SET | PL_PACKED_WHOLE))
         pl_tree_set_strz(arena, schema, "x-kubernetes-list-type", type);
 }

@@ -109,6 +109,17 @@ struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree)
     return copy;
 }
 
+struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list)
+{
+    struct pl_tree *array = pl_tree_array(arena);
+    while (*list != '\0') {
+        size_t len = strcspn(list, ",");
+        pl_tree_push(arena, array, pl_tree_str(arena, pl_slice(list, len)));
+        list += len + (list[len] == ',');
+    }
+    return array;
+}
+
 struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json)
 {
     struct pl_scan_options options = {.keep_managed_fields = true};
