@@ -52,3 +52,18 @@ int pl_rand_bytes(void *out, size_t len)
     }
     return 0;
 }
+
+int pl_rand_hex(char *out, size_t digits)
+{
+    static const char hex[] = "0123456789abcdef";
+    unsigned char *bytes = (unsigned char *)out + digits / 2; /* each is read before it is hit */
+    if (pl_rand_bytes(bytes, digits / 2) != 0)
+        return PL_EIO;
+    for (size_t i = 0; i < digits / 2; i++) {
+        unsigned char byte = bytes[i];
+        out[2 * i] = hex[byte >> 4];
+        out[2 * i + 1] = hex[byte & 15];
+    }
+    out[digits] = '\0';
+    return 0;
+}

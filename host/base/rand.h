@@ -19,3 +19,5 @@ double pl_rand_unit(struct pl_rand *rand);
 void pl_rand_uuid(struct pl_rand *rand, char out[37]);
 /* Bytes from the system's source, fit for secrets. Returns 0 or PL_EIO. */
 int pl_rand_bytes(void *out, size_t len);
+/* The same as `digits` hexadecimal digits, an even number, and a NUL behind them: a token. */
+int pl_rand_hex(char *out, size_t digits);

@@ -24,12 +24,9 @@
 
 int pl_dev_access_make(struct pl_dev_access *access, const char *host, struct pl_err *err)
 {
-    unsigned char bytes[PL_DEV_TOKEN / 2];
     *access = (struct pl_dev_access){.token = ""};
-    if (pl_rand_bytes(bytes, sizeof(bytes)) != 0)
+    if (pl_rand_hex(access->token, PL_DEV_TOKEN) != 0)
         return pl_err_set(err, PL_EIO, "a token can't be made: no randomness");
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(access->token + 2 * i, 3, "%02x", bytes[i]);
     return pl_self_signed(host, &access->cert_pem, &access->key_pem, err);
 }
 

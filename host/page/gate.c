@@ -16,13 +16,10 @@
 
 int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
 {
-    unsigned char bytes[PL_PAGE_TOKEN / 2];
     *gate =
         (struct pl_page_gate){.bound = bound, .loopback = pl_page_is_loopback(pl_slice_z(bound))};
-    if (pl_rand_bytes(bytes, sizeof bytes) != 0)
+    if (pl_rand_hex(gate->token, PL_PAGE_TOKEN) != 0)
         return PL_EIO;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(gate->token + 2 * i, 3, "%02x", bytes[i]);
     snprintf(gate->cookie, sizeof gate->cookie, "perilune-%d", port);
     return 0;
 }

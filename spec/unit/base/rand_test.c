@@ -64,4 +64,25 @@ TEST(bytes_fill_what_was_asked_for)
     CHECK_INT(room[599], 0);
 }
 
+TEST(hexadecimal_digits_are_as_many_as_asked_for_and_differ)
+{
+    char one[65], other[65], none[] = "x";
+    CHECK_INT(pl_rand_hex(one, 64), 0);
+    CHECK_INT(pl_rand_hex(other, 64), 0);
+    CHECK_INT(strlen(one), 64);
+    CHECK_INT(strspn(one, "0123456789abcdef"), 64);
+    CHECK(strcmp(one, other) != 0);
+    int seen[16] = {0};
+    for (int i = 0; i < 64; i++)
+        for (int round = 0; round < 16; round++) {
+            CHECK_INT(pl_rand_hex(one, 64), 0);
+            const char *at = strchr("0123456789abcdef", one[i]);
+            seen[*at <= '9' ? *at - '0' : *at - 'a' + 10]++;
+        }
+    for (int i = 0; i < 16; i++)
+        CHECK(seen[i] > 10); /* of 1,024: 64 each */
+    CHECK_INT(pl_rand_hex(none, 0), 0);
+    CHECK_STR(none, "");
+}
+
 TEST_MAIN()
