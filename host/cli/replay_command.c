@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cli/commands.h"
 #include "format/units.h"
+#include "operate/show.h"
 #include "record/reader.h"
 #include "record/rehearse.h"
 #include "record/replay.h"
@@ -100,22 +101,9 @@ static int read_options(const struct pl_flags *flags, struct pl_replay_options *
 
 /* ---- other scripts ---- */
 
-static struct pl_slice text_of(struct pl_node node, const char *name, struct pl_scratch *scratch)
-{
-    return pl_node_str(pl_node_getz(node, name), scratch);
-}
-
-static void print_value(const char *before, struct pl_node change, const char *name)
-{
-    struct pl_scratch scratch;
-    struct pl_slice value = text_of(change, name, &scratch);
-    printf("%s%.*s", before, PL_FMT(value.ptr != NULL ? value : pl_slice_z("(none)")));
-}
-
 static void print_difference(void *arg, const char *controller, const char *key, int64_t wall_ns,
                              struct pl_node difference, const char *error)
 {
-    struct pl_scratch s[3];
     PL_UNUSED(arg);
     print_time(wall_ns);
     printf(" %s %s\n", controller, key);
@@ -123,20 +111,7 @@ static void print_difference(void *arg, const char *controller, const char *key,
         printf("  ! these scripts fail: %s\n", error);
         return;
     }
-    struct pl_slice now = text_of(difference, "candidate", &s[0]);
-    struct pl_slice then = text_of(difference, "running", &s[1]);
-    bool both = now.len > 0 && then.len > 0;
-    printf("  %s %.*s", both ? "~" : now.len > 0 ? "+" : "-", PL_FMT(now.len > 0 ? now : then));
-    if (both && !pl_slice_eq(now, then))
-        printf(" (then: %.*s)", PL_FMT(then));
-    printf(" %.*s\n", PL_FMT(text_of(difference, "what", &s[2])));
-    for (struct pl_iter it = pl_iter(pl_node_getz(difference, "changes")); pl_iter_next(&it);) {
-        struct pl_slice path = text_of(it.value, "path", &s[2]);
-        printf("      %.*s", PL_FMT(path.len > 0 ? path : pl_slice_z("content")));
-        print_value(": ", it.value, "old");
-        print_value(" -> ", it.value, "new");
-        printf("\n");
-    }
+    pl_show_difference(difference, "then");
 }
 
 static int print_rehearsed(const struct pl_rehearsed_record *done, bool exit_code)

@@ -30,38 +30,11 @@ struct shown {
 
 /* ---- text ---- */
 
-static void print_side(const char *prefix, struct pl_node change, const char *name)
-{
-    struct pl_scratch scratch;
-    struct pl_slice value = pl_show_text(change, name, &scratch);
-    if (value.ptr != NULL)
-        printf("%s%.*s", prefix, PL_FMT(value));
-    else
-        printf("%s(none)", prefix);
-}
-
 static void shadow_print_difference(struct pl_node difference)
 {
-    struct pl_scratch s[4];
-    struct pl_slice candidate = pl_show_text(difference, "candidate", &s[0]);
-    struct pl_slice running = pl_show_text(difference, "running", &s[1]);
-    struct pl_slice note = pl_show_text(difference, "note", &s[3]);
-    bool both = candidate.len > 0 && running.len > 0;
-    printf("  %s %.*s",
-           both                ? "~"
-           : candidate.len > 0 ? "+"
-                               : "-",
-           PL_FMT(candidate.len > 0 ? candidate : running));
-    if (both && !pl_slice_eq(candidate, running))
-        printf(" (running: %.*s)", PL_FMT(running));
-    printf(" %.*s\n", PL_FMT(pl_show_text(difference, "what", &s[2])));
-    for (struct pl_iter it = pl_iter(pl_node_getz(difference, "changes")); pl_iter_next(&it);) {
-        struct pl_slice path = pl_show_text(it.value, "path", &s[2]);
-        printf("      %.*s", PL_FMT(path.len > 0 ? path : pl_slice_z("content")));
-        print_side(": ", it.value, "old");
-        print_side(" -> ", it.value, "new");
-        printf("\n");
-    }
+    struct pl_scratch scratch;
+    struct pl_slice note = pl_show_text(difference, "note", &scratch);
+    pl_show_difference(difference, "running");
     if (pl_node_bool(pl_node_getz(difference, "more")))
         printf("      and more\n");
     if (note.len > 0)
