@@ -246,7 +246,7 @@ static void check_spent(struct pl_lane *lane, struct pl_exec *exec)
 void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_state *s = lane->s;
-    if (lane->tape != NULL)
+    if (PL_TAPE_WANTS(lane, resume))
         lane->tape->ops->resume(lane->tape, task);
     s->script = pl_declare_where(s, task->exec->controller);
     check_spent(lane, task->exec);
@@ -325,7 +325,7 @@ static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, str
 void pl_co_wake(struct pl_lane *lane, struct pl_co *task, lua_State *L, int count)
 {
     struct pl_lop *op = task->op;
-    if (lane->tape != NULL)
+    if (PL_TAPE_WANTS(lane, woken))
         lane->tape->ops->woken(lane->tape, task, L, count);
     lua_xmove(L, task->thread, count);
     task->op = NULL;

@@ -230,7 +230,7 @@ void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
         arguments = pl_hook_push_arguments(L, s, exec);
     else
         pl_context_push(L, s, exec);
-    if (lane->tape != NULL)
+    if (PL_TAPE_WANTS(lane, begin))
         lane->tape->ops->begin(lane->tape, exec);
     pl_co_create(lane, exec, L, arguments)->is_main = true;
 }
@@ -260,7 +260,7 @@ void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
     if (!exec->ended && !exec->canceled) {
         exec->canceled = true;
         *pl_exec_why(exec) = cancel->why;
-        if (lane->tape != NULL)
+        if (PL_TAPE_WANTS(lane, cancel))
             lane->tape->ops->cancel(lane->tape, exec, &cancel->why);
         cancel_tasks(lane, exec);
     }
@@ -274,7 +274,7 @@ void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask)
     struct pl_exec *exec = ask->exec;
     if (!exec->ended) {
         exec->stopping = true;
-        if (lane->tape != NULL)
+        if (PL_TAPE_WANTS(lane, cancel))
             lane->tape->ops->cancel(lane->tape, exec, NULL);
         PL_LIST_FOR (link, &exec->tasks) {
             struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
@@ -384,7 +384,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
     if (exec->capture != NULL)
         pl_secrets_add_all(&exec->secrets, &lane->s->secrets);
     exec->ended = true;
-    if (lane->tape != NULL)
+    if (PL_TAPE_WANTS(lane, ended))
         lane->tape->ops->ended(lane->tape, exec);
     pl_link_unlink(&exec->active);
     if (pl_list_empty(&lane->execs))

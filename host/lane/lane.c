@@ -142,7 +142,7 @@ static void load_scripts(struct pl_lane *lane, struct pl_load *load)
         failed = finish_declarations(lane, &fault);
     pl_declare_seal(lane->s);
     load->failed = failed;
-    if (failed == 0 && lane->tape != NULL)
+    if (failed == 0 && PL_TAPE_WANTS(lane, loaded))
         lane->tape->ops->loaded(lane->tape);
     if (failed)
         load->message = fault_text(&fault);
@@ -562,7 +562,7 @@ void pl_lane_free(struct pl_lane *lane)
     while (lane->io.ended && (link = pl_list_pop(&lane->execs)) != NULL)
         pl_exec_drop(PL_CONTAINER_OF(link, struct pl_exec, active));
     pl_buf_deinit(&lane->io.texts);
-    if (lane->tape != NULL)
+    if (PL_TAPE_WANTS(lane, close))
         lane->tape->ops->close(lane->tape);
     pl_free(lane->pool);
     pl_free(lane);

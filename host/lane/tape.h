@@ -16,6 +16,7 @@ struct pl_exec;
 struct pl_lanes;
 struct pl_tape;
 
+/* Each but `call` may be NULL: the tape does not want to know. */
 struct pl_tape_ops {
     /* Every script was loaded. */
     void (*loaded)(struct pl_tape *tape);
@@ -30,7 +31,7 @@ struct pl_tape_ops {
     /* Calls function, a function of the host with its arguments on the stack, or does not; returns
      * what a C function returns. */
     int (*call)(struct pl_tape *tape, lua_State *L, const char *name, lua_CFunction function);
-    void (*close)(struct pl_tape *tape); /* frees it */
+    void (*close)(struct pl_tape *tape); /* frees it; NULL: somebody else does */
 };
 
 /* The beginning of each implementation. */
@@ -40,6 +41,9 @@ struct pl_tape {
     uint64_t seed;         /* of math.random; not 0 */
     struct pl_state *s;    /* whose tape it is: the lane's to set, once it is there */
 };
+
+/* Does the lane have a tape, and does it want to know of that? */
+#define PL_TAPE_WANTS(lane, op) ((lane)->tape != NULL && (lane)->tape->ops->op != NULL)
 
 /* Who makes them, for the lanes of a generation. */
 struct pl_taping {

@@ -278,40 +278,7 @@ static void loaded(struct pl_tape *base)
         pl_player_differ(player, NULL, NULL, pl_slice_z("are loaded"));
 }
 
-static void ignore_exec(struct pl_tape *base, struct pl_exec *exec)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(exec);
-}
-
-static void ignore_cancel(struct pl_tape *base, struct pl_exec *exec, const struct pl_err *why)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(exec);
-    PL_UNUSED(why);
-}
-
-static void ignore_woken(struct pl_tape *base, struct pl_co *task, lua_State *L, int count)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(task);
-    PL_UNUSED(L);
-    PL_UNUSED(count);
-}
-
-static void ignore_resume(struct pl_tape *base, struct pl_co *task)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(task);
-}
-
-static void ignore_close(struct pl_tape *base) /* it is the driver's */
-{
-    PL_UNUSED(base);
-}
-
-static const struct pl_tape_ops ops = {loaded,        ignore_exec, ignore_cancel, ignore_woken,
-                                       ignore_resume, ignore_exec, player_call,   ignore_close};
+static const struct pl_tape_ops ops = {.loaded = loaded, .call = player_call};
 
 struct pl_tape *pl_player_open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {

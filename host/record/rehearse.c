@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "bind/bind.h"
+#include "format/units.h"
 #include "lane/co.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
@@ -24,7 +25,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define MONO_NS   (1000 * PL_SECOND)
 #define CPU_LIMIT (10 * PL_SECOND)
@@ -166,10 +166,7 @@ static int merge(struct rehearsal *rehearsal, struct pl_node request, const stru
 {
     char made_up[40], now[40];
     struct pl_scratch scratch;
-    time_t seconds = (time_t)(rehearsal->wall_ns / PL_SECOND);
-    struct tm utc;
-    gmtime_r(&seconds, &utc);
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    pl_time_text(rehearsal->wall_ns, 0, now);
     snprintf(made_up, sizeof made_up, PL_MADE_UP "%u", ++rehearsal->made_up);
     const struct pl_intent intent = {
         .verb = intent_verb(writing->verb),
@@ -425,40 +422,7 @@ static int64_t rehearsal_wall(void *arg)
 
 /* ---- the tape ---- */
 
-static void ignore_tape(struct pl_tape *base)
-{
-    PL_UNUSED(base);
-}
-
-static void ignore_exec(struct pl_tape *base, struct pl_exec *exec)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(exec);
-}
-
-static void ignore_cancel(struct pl_tape *base, struct pl_exec *exec, const struct pl_err *why)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(exec);
-    PL_UNUSED(why);
-}
-
-static void ignore_woken(struct pl_tape *base, struct pl_co *task, lua_State *L, int count)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(task);
-    PL_UNUSED(L);
-    PL_UNUSED(count);
-}
-
-static void ignore_resume(struct pl_tape *base, struct pl_co *task)
-{
-    PL_UNUSED(base);
-    PL_UNUSED(task);
-}
-
-static const struct pl_tape_ops ops = {ignore_tape,   ignore_exec, ignore_cancel, ignore_woken,
-                                       ignore_resume, ignore_exec, rehearse_call, ignore_tape};
+static const struct pl_tape_ops ops = {.call = rehearse_call};
 
 static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {
