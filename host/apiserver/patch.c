@@ -87,20 +87,16 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
     return doc;
 }
 
-struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
+static struct pl_doc *patched(struct pl_api_ctx *ctx, struct pl_node target, struct pl_node root)
 {
     struct pl_err err = {0};
-    struct pl_doc *patch = scan_patch(ctx), *result = NULL;
-    if (patch == NULL)
-        return NULL;
-    struct pl_node root = pl_doc_root(patch);
+    struct pl_doc *result = NULL;
     if (ctx->request.body_form == PL_API_JSON_PATCH)
         result = pl_patch_json(target, root, &err);
     else if (ctx->request.body_form == PL_API_STRATEGIC)
         result = pl_patch_strategic(target, root, pl_api_type_lists(ctx->type, ctx->version), &err);
     else
         result = pl_patch_merge(target, root, &err);
-    pl_doc_unref(patch);
     if (result == NULL && ctx->request.body_form == PL_API_JSON_PATCH) {
         pl_api_fail(&ctx->status, 422, "Invalid",
                     "the server rejected our request due to an error in our request");
@@ -108,6 +104,14 @@ struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
     } else if (result == NULL) {
         pl_api_bad_request(&ctx->status, "%s", err.message);
     }
+    return result;
+}
+
+struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
+{
+    struct pl_doc *patch = scan_patch(ctx);
+    struct pl_doc *result = patch != NULL ? patched(ctx, target, pl_doc_root(patch)) : NULL;
+    pl_doc_unref(patch);
     return result;
 }
 
@@ -137,18 +141,17 @@ static void sort_path(struct pl_tree *object, struct pl_slice path)
     }
 }
 
-static void sort_touched(struct pl_api_ctx *ctx, struct pl_tree *object)
+static void sort_touched(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_node patch)
 {
-    struct pl_doc *doc = scan_patch(ctx);
-    struct pl_tree *patch = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
-    if (ctx->request.body_form == PL_API_MERGE)
-        sort_merged(object, patch);
-    else if (ctx->request.body_form == PL_API_STRATEGIC)
+    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, patch);
+    if (ctx->request.body_form == PL_API_MERGE) {
+        sort_merged(object, tree);
+    } else if (ctx->request.body_form == PL_API_STRATEGIC) {
         pl_tree_sort(object);
-    else
-        PL_TREE_FOR(item, patch)
-    sort_path(object, pl_tree_text_at(item->value, "path"));
-    pl_doc_unref(doc);
+    } else {
+        PL_TREE_FOR(item, tree)
+        sort_path(object, pl_tree_text_at(item->value, "path"));
+    }
 }
 
 static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
@@ -157,14 +160,17 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     if (live == NULL)
         return -1;
     pl_typed_order(&ctx->arena, live, pl_api_body_type(ctx));
+    struct pl_doc *patch = scan_patch(ctx);
+    if (patch == NULL)
+        return -1;
     struct pl_doc *target = pl_tree_doc(live, NULL);
-    struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
+    struct pl_doc *result = patched(ctx, pl_doc_root(target), pl_doc_root(patch));
     int code = -1;
     if (result != NULL && pl_node_type(pl_doc_root(result)) != PL_OBJECT) {
         pl_api_bad_request(&ctx->status, "the patch does not leave an object");
     } else if (result != NULL) {
         struct pl_tree *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
-        sort_touched(ctx, object);
+        sort_touched(ctx, object, pl_doc_root(patch));
         code = pl_api_body_read_patched(ctx, object);
         if (code == 0)
             code = pl_api_store_change(ctx, entry, object,
@@ -172,6 +178,7 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     }
     pl_doc_unref(result);
     pl_doc_unref(target);
+    pl_doc_unref(patch);
     return code;
 }
 
