@@ -98,13 +98,8 @@ int pl_command_profile(const struct pl_command *self, int argc, char *const *arg
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (flags.path_count > 0) {
-            fprintf(stderr,
-                    "perilune profile: it takes flags alone; see perilune profile --help\n");
-            exit_code = PL_EXIT_USAGE;
-        } else if (ask_profile(&flags, &err) != 0) {
+        if (ask_profile(&flags, &err) != 0)
             exit_code = pl_admin_failed(self, &err);
-        }
     }
     pl_flags_deinit(&flags);
     return exit_code;

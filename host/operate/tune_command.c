@@ -107,12 +107,8 @@ int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (flags.path_count > 0) {
-            fprintf(stderr, "perilune tune: it takes flags alone; see perilune tune --help\n");
-            exit_code = PL_EXIT_USAGE;
-        } else if (pl_show_ask(&flags, tune_request_of(&flags), tune_print_text, &err) != 0) {
+        if (pl_show_ask(&flags, tune_request_of(&flags), tune_print_text, &err) != 0)
             exit_code = pl_admin_failed(self, &err);
-        }
     }
     pl_flags_deinit(&flags);
     return exit_code;
