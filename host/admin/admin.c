@@ -60,8 +60,8 @@ static void write_line(struct pl_admin_call *call, struct pl_slice member, struc
     if (call->client == NULL && call->ear.line == NULL)
         return;
     struct pl_buf line = PL_BUF_INIT;
-    pl_buf_add_f(&line, "{\"v\":%d,\"ok\":%s,", PL_ADMIN_VERSION,
-                 pl_slice_eqz(member, "error") ? "false" : "true");
+    bool ok = !pl_slice_eqz(member, "error");
+    pl_buf_add_f(&line, "{\"v\":%d,\"ok\":%s,", PL_ADMIN_VERSION, ok ? "true" : "false");
     if (more)
         pl_buf_add_z(&line, "\"more\":true,");
     pl_buf_add_f(&line, "\"%.*s\":", PL_FMT(member));
@@ -70,7 +70,7 @@ static void write_line(struct pl_admin_call *call, struct pl_slice member, struc
     if (call->client != NULL)
         pl_line_write(call->client, pl_buf_slice(&line));
     else
-        call->ear.line(call->ear.arg, pl_buf_slice(&line));
+        call->ear.line(call->ear.arg, pl_buf_slice(&line), ok);
     pl_buf_deinit(&line);
 }
 

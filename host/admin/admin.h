@@ -37,9 +37,9 @@ void pl_admin_destroy(struct pl_admin *admin);
 /* Receives the answer. Both functions are called on the loop's thread, inside pl_admin_run or
  * later, even if the admin is destroyed meanwhile. */
 struct pl_admin_ear {
-    void (*line)(void *arg,
-                 struct pl_slice line); /* a line as the socket sends it, without its end */
-    void (*ended)(void *arg);           /* once, after the last line */
+    /* A line as the socket sends it, without its end; ok: a result, and no error. */
+    void (*line)(void *arg, struct pl_slice line, bool ok);
+    void (*ended)(void *arg); /* once, after the last line */
     void *arg;
 };
 /* Runs a command like a line of the socket: request has "v" and "command". Takes the request. The

@@ -60,11 +60,13 @@ static void reply_result(struct pl_exchange *exchange, struct pl_slice result)
 struct asked {
     struct pl_exchange *exchange;
     struct pl_buf answer;
+    bool ok;
 };
 
-static void on_calls_line(void *arg, struct pl_slice line)
+static void on_calls_line(void *arg, struct pl_slice line, bool ok)
 {
     struct asked *asked = arg;
+    asked->ok = ok;
     pl_buf_clear(&asked->answer); /* one line is the whole answer to these questions */
     pl_buf_add_slice(&asked->answer, line);
 }
@@ -72,8 +74,7 @@ static void on_calls_line(void *arg, struct pl_slice line)
 static void on_calls_ended(void *arg)
 {
     struct asked *asked = arg;
-    bool failed = strstr(pl_buf_z(&asked->answer), "\"ok\":true") == NULL;
-    pl_page_reply(asked->exchange, failed ? 422 : 200, JSON, pl_buf_slice(&asked->answer));
+    pl_page_reply(asked->exchange, asked->ok ? 200 : 422, JSON, pl_buf_slice(&asked->answer));
     pl_buf_deinit(&asked->answer);
     pl_free(asked);
 }
