@@ -152,17 +152,26 @@ int pl_admin_failed(const struct pl_command *self, const struct pl_err *err)
     return PL_EXIT_FAILURE;
 }
 
+struct pl_doc *pl_admin_ask_host(const struct pl_flags *flags, struct pl_build *request,
+                                 struct pl_err *err)
+{
+    struct pl_admin_client client = {.fd = -1};
+    struct pl_doc *answer = NULL;
+    if (pl_admin_connect(&client, flags, err) == 0)
+        answer = pl_admin_ask(&client, request, err);
+    else
+        pl_build_destroy(request);
+    pl_admin_disconnect(&client);
+    return answer;
+}
+
 int pl_admin_ask_json(const struct pl_flags *flags, const char *command, struct pl_buf *answer,
                       struct pl_err *err)
 {
-    struct pl_admin_client client = {.fd = -1};
-    int rc = pl_admin_connect(&client, flags, err);
-    struct pl_doc *result =
-        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(command), err) : NULL;
-    if (result != NULL)
-        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
-    rc = result != NULL ? 0 : err->code;
+    struct pl_doc *result = pl_admin_ask_host(flags, pl_admin_request_begin(command), err);
+    if (result == NULL)
+        return err->code;
+    pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
     pl_doc_unref(result);
-    pl_admin_disconnect(&client);
-    return rc;
+    return 0;
 }

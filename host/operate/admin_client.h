@@ -38,6 +38,9 @@ PL_MUST_USE int pl_admin_receive(struct pl_admin_client *client, struct pl_doc *
 struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *request,
                             struct pl_err *err);
 
+/* The same of the host that the flags name, over a connection of its own. */
+struct pl_doc *pl_admin_ask_host(const struct pl_flags *flags, struct pl_build *request,
+                                 struct pl_err *err);
 /* Asks the host that the flags name one thing; appends its answer as JSON. */
 PL_MUST_USE int pl_admin_ask_json(const struct pl_flags *flags, const char *command,
                                   struct pl_buf *answer, struct pl_err *err);

@@ -74,20 +74,11 @@ static int write_profile(const struct pl_flags *flags, struct pl_node answer, st
 
 static int ask_profile(const struct pl_flags *flags, struct pl_err *err)
 {
-    struct pl_admin_client client;
     struct pl_build *request = pl_admin_request_begin("profile");
-    struct pl_doc *answer = NULL;
-    pl_build_keyz(request, "seconds");
-    pl_build_int(request, pl_flags_integer(flags, "seconds"));
-    int rc = pl_admin_connect(&client, flags, err);
-    if (rc == 0) {
-        answer = pl_admin_ask(&client, request, err);
-        rc = answer != NULL ? write_profile(flags, pl_doc_root(answer), err) : err->code;
-    } else {
-        pl_build_destroy(request);
-    }
+    pl_build_put_int(request, "seconds", pl_flags_integer(flags, "seconds"));
+    struct pl_doc *answer = pl_admin_ask_host(flags, request, err);
+    int rc = answer != NULL ? write_profile(flags, pl_doc_root(answer), err) : err->code;
     pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
     return rc;
 }
 

@@ -29,24 +29,16 @@ static void reload_print_text(struct pl_node answer)
 /* 1 when the old scripts continue. */
 static int reload_ask(const struct pl_flags *flags, bool *taken, struct pl_err *err)
 {
-    struct pl_admin_client client;
     struct pl_scratch scratch;
-    struct pl_doc *answer = NULL;
-    int rc = pl_admin_connect(&client, flags, err);
-    if (rc == 0) {
-        struct pl_build *request = pl_admin_request_begin("reload");
-        pl_build_keyz(request, "wait");
-        pl_build_bool(request, pl_flags_switch(flags, "wait"));
-        answer = pl_admin_ask(&client, request, err);
-        rc = answer != NULL ? 0 : err->code;
-    }
-    if (rc == 0) {
-        struct pl_slice result = pl_show_text(pl_doc_root(answer), "result", &scratch);
-        *taken = !pl_slice_eqz(result, "rejected") && !pl_slice_eqz(result, "rolled_back");
-        rc = pl_show(flags, pl_doc_root(answer), reload_print_text, err);
-    }
+    struct pl_build *request = pl_admin_request_begin("reload");
+    pl_build_put_bool(request, "wait", pl_flags_switch(flags, "wait"));
+    struct pl_doc *answer = pl_admin_ask_host(flags, request, err);
+    if (answer == NULL)
+        return err->code;
+    struct pl_slice result = pl_show_text(pl_doc_root(answer), "result", &scratch);
+    *taken = !pl_slice_eqz(result, "rejected") && !pl_slice_eqz(result, "rolled_back");
+    int rc = pl_show(flags, pl_doc_root(answer), reload_print_text, err);
     pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
     return rc;
 }
 

@@ -62,18 +62,8 @@ int pl_show(const struct pl_flags *flags, struct pl_node answer,
 int pl_show_ask(const struct pl_flags *flags, struct pl_build *request,
                 void (*text)(struct pl_node answer), struct pl_err *err)
 {
-    struct pl_admin_client client;
-    struct pl_doc *answer = NULL;
-    int rc = pl_admin_connect(&client, flags, err);
-    if (rc == 0) {
-        answer = pl_admin_ask(&client, request, err);
-        rc = answer != NULL ? 0 : err->code;
-    } else {
-        pl_build_destroy(request);
-    }
-    if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), text, err);
+    struct pl_doc *answer = pl_admin_ask_host(flags, request, err);
+    int rc = answer != NULL ? pl_show(flags, pl_doc_root(answer), text, err) : err->code;
     pl_doc_unref(answer);
-    pl_admin_disconnect(&client);
     return rc;
 }
