@@ -15,39 +15,36 @@
 /* The part of the tool's work to do. */
 enum part { ALL, BEFORE_CLEANUP, AFTER_CLEANUP };
 
-static int run_tool(const struct pl_command *self, const struct pl_options *options, enum part part)
+/* The scripts, loaded once for both parts. */
+struct loaded {
+    struct pl_lanes *lanes;
+    struct pl_declarations declarations;
+};
+
+static int run_tool(const struct pl_command *self, const struct pl_options *options,
+                    const struct loaded *loaded, enum part part)
 {
     static const char *const names[] = {
         [ALL] = "all", [BEFORE_CLEANUP] = "before cleanup", [AFTER_CLEANUP] = "after cleanup"};
     struct pl_tool_ask ask = {.options = options};
     struct pl_tool tool = {.module = "perilune.tool.uninstall", .ask = pl_tool_answer, .arg = &ask};
     struct pl_build *input = pl_tool_input_begin(self, &options->flags);
-    int exit_code = PL_EXIT_FAILURE;
     pl_build_put_strz(input, "part", names[part]);
-    if (pl_declared_add(options, input))
-        exit_code = pl_tool_command(self, &tool, input);
-    else
-        pl_build_destroy(input);
+    pl_declared_build(loaded->lanes, &loaded->declarations, input);
+    int exit_code = pl_tool_command(self, &tool, input);
     pl_remote_close(ask.remote);
     return exit_code;
 }
 
-static bool has_finalizers(const struct pl_options *options)
+static bool has_finalizers(const struct pl_declarations *declarations)
 {
-    struct pl_lanes_options with = options->lanes;
-    struct pl_declarations declarations = {0};
-    bool found = false;
-    with.count = 1;
-    struct pl_lanes *lanes = pl_load(options, &with, &declarations);
-    for (size_t i = 0; i < declarations.controller_count; i++) {
-        const struct pl_controller_spec *spec = &declarations.controllers[i];
+    for (size_t i = 0; i < declarations->controller_count; i++) {
+        const struct pl_controller_spec *spec = &declarations->controllers[i];
         for (size_t j = 0; j < spec->source_count; j++)
-            found = found ||
-                    (spec->sources[j].finalizers != NULL && spec->sources[j].finalizers[0] != NULL);
+            if (spec->sources[j].finalizers != NULL && spec->sources[j].finalizers[0] != NULL)
+                return true;
     }
-    pl_declarations_deinit(&declarations);
-    pl_lanes_destroy(lanes);
-    return found;
+    return false;
 }
 
 /* Runs an invisible host until every key has had its run. */
@@ -66,22 +63,37 @@ static int clean_up(const struct pl_options *options)
     return pl_host_run(&host, NULL);
 }
 
+static int uninstall_with_cleanup(const struct pl_command *self, const struct pl_options *options,
+                                  const struct loaded *loaded)
+{
+    int exit_code = run_tool(self, options, loaded, BEFORE_CLEANUP);
+    if (exit_code != PL_EXIT_OK)
+        return exit_code;
+    int cleaned = has_finalizers(&loaded->declarations) ? clean_up(options) : PL_EXIT_OK;
+    exit_code = run_tool(self, options, loaded, AFTER_CLEANUP);
+    return cleaned != PL_EXIT_OK ? cleaned : exit_code;
+}
+
 static int uninstall(const struct pl_command *self, const struct pl_options *options)
 {
-    bool cleanup = pl_flags_switch(&options->flags, "cleanup");
-    if (cleanup && !options->dry_run && !pl_flags_switch(&options->flags, "yes")) {
+    bool cleanup = pl_flags_switch(&options->flags, "cleanup") && !options->dry_run;
+    if (cleanup && !pl_flags_switch(&options->flags, "yes")) {
         fprintf(stderr, "perilune uninstall: --cleanup runs the scripts' cleanup for every object, "
                         "though none is deleted: say --yes, too, or look first with --dry-run\n");
         return PL_EXIT_USAGE;
     }
-    if (!cleanup || options->dry_run)
-        return run_tool(self, options, ALL);
-    int exit_code = run_tool(self, options, BEFORE_CLEANUP);
-    if (exit_code != PL_EXIT_OK)
-        return exit_code;
-    int cleaned = has_finalizers(options) ? clean_up(options) : PL_EXIT_OK;
-    exit_code = run_tool(self, options, AFTER_CLEANUP);
-    return cleaned != PL_EXIT_OK ? cleaned : exit_code;
+    struct pl_lanes_options with = options->lanes;
+    struct loaded loaded = {.lanes = NULL};
+    int exit_code = PL_EXIT_FAILURE;
+    with.count = 1;
+    with.describe = true;
+    loaded.lanes = pl_load(options, &with, &loaded.declarations);
+    if (loaded.lanes != NULL)
+        exit_code = cleanup ? uninstall_with_cleanup(self, options, &loaded)
+                            : run_tool(self, options, &loaded, ALL);
+    pl_declarations_deinit(&loaded.declarations);
+    pl_lanes_destroy(loaded.lanes);
+    return exit_code;
 }
 
 int pl_command_uninstall(const struct pl_command *self, int argc, char *const *argv)
