@@ -125,8 +125,7 @@ void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...)
     va_end(args);
     struct pl_build *b = pl_build_create(NULL);
     pl_build_text(b, pl_slice_z(text));
-    struct pl_doc *message = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *message = pl_build_close(b);
     write_line(call, pl_slice_z("error"), pl_doc_root(message), false);
     pl_doc_unref(message);
     admin_finish(call);

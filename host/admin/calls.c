@@ -24,7 +24,6 @@ void pl_admin_calls(void *arg, struct pl_admin_call *call)
     pl_build_object(b);
     pl_admin_build_calls(call, b);
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }

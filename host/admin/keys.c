@@ -57,7 +57,6 @@ void pl_admin_keys(void *arg, struct pl_admin_call *call)
                               pl_slice_z(prefix != NULL ? prefix : ""));
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }

@@ -34,8 +34,7 @@ static void finish_profile(struct pl_profiler *profiler)
     pl_build_int(b, PL_PROFILE_MS);
     pl_build_put_text(b, "stacks", pl_buf_slice(&stacks));
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_buf_deinit(&stacks);
     pl_admin_reply(call, result);
 }

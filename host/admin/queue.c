@@ -66,8 +66,7 @@ static void queue_list(struct pl_admin_call *call, struct pl_controller *only)
             build_queue(&listing, pl_manager_at(host->manager, i));
     pl_build_end(listing.b);
     pl_build_end(listing.b);
-    struct pl_doc *result = pl_build_finish(listing.b);
-    pl_build_destroy(listing.b);
+    struct pl_doc *result = pl_build_close(listing.b);
     pl_admin_reply(call, result);
 }
 
@@ -79,8 +78,7 @@ static void reply_bool(struct pl_admin_call *call, const char *key, bool value)
     pl_build_object(b);
     pl_build_put_bool(b, key, value);
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }
 

@@ -22,8 +22,7 @@ static void reload_reply(struct pl_admin_call *call, const struct pl_reload *rel
     if (message != NULL)
         pl_build_put_text(b, "message", pl_slice_z(message));
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     pl_admin_reply(call, doc);
 }
 

@@ -79,8 +79,7 @@ static void repl_reply(struct pl_admin_call *call, int64_t id, struct pl_slice t
     pl_build_put_bool(b, "failed", failed);
     pl_build_put_bool(b, "ended", ended);
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }
 

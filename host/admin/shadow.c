@@ -23,9 +23,7 @@ static struct pl_doc *last_line(void)
     pl_build_keyz(b, "type");
     pl_build_strz(b, "end");
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static void on_shadow_ended(void *arg, const struct pl_err *err)

@@ -308,7 +308,6 @@ void pl_admin_status(void *arg, struct pl_admin_call *call)
     PL_UNUSED(arg);
     struct pl_build *b = pl_build_create(NULL);
     status_build_status(b, call);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }

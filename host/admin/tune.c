@@ -100,8 +100,7 @@ static void tune_answer(const struct pl_tuner *tuner, struct pl_admin_call *call
         tune_build_controller(b, pl_manager_at(manager, i));
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *result = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }
 

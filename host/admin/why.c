@@ -221,8 +221,7 @@ void pl_admin_why(void *arg, struct pl_admin_call *call)
     }
     pl_build_end(why.b);
     pl_build_end(why.b);
-    struct pl_doc *result = pl_build_finish(why.b);
-    pl_build_destroy(why.b);
+    struct pl_doc *result = pl_build_close(why.b);
     if (known) {
         pl_admin_reply(call, result);
         return;

@@ -52,11 +52,8 @@ static char *table_text(lua_State *L, struct pl_state *s, int index)
         pl_hide_text(build, pl_slice_z(err.message), &s->secrets);
     else
         pl_hide_build(build, pl_doc_root(doc), &s->secrets, pl_lazy_is_secret(L, s, index));
-    struct pl_doc *masked = pl_build_finish(build);
-    pl_write(&out, pl_doc_root(masked), PL_WRITE_SORTED);
-    pl_doc_unref(masked);
+    pl_build_write(&out, build, PL_WRITE_SORTED);
     pl_doc_unref(doc);
-    pl_build_destroy(build);
     if (out.len > VALUE_MAX) {
         size_t len = out.len;
         pl_buf_clear(&out);

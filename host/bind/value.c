@@ -170,8 +170,7 @@ static struct pl_doc *value_find(struct pl_slice text, struct pl_doc *doc, struc
         rc = pl_jsonpath_each(path, pl_doc_root(doc), add_found, b, err);
         pl_build_end(b);
     }
-    struct pl_doc *found = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *found = pl_build_close(b);
     pl_jsonpath_destroy(path);
     if (rc == 0)
         return found;

@@ -71,8 +71,7 @@ static int last_time(lua_State *L)
         luaL_argcheck(L, at >= -1e15 && at <= 1e15, 2, "no time");
         struct pl_build *b = pl_build_create(NULL);
         pl_build_int(b, (int64_t)at);
-        struct pl_doc *doc = pl_build_finish(b);
-        pl_build_destroy(b);
+        struct pl_doc *doc = pl_build_close(b);
         /* If memos are full, the older time stays: then a missed run may be reported twice. */
         PL_IGNORE(pl_memos_put(memos, task, "last time", doc, NULL));
         pl_doc_unref(doc);

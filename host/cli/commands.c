@@ -77,7 +77,5 @@ struct pl_doc *pl_commands_describe(void)
         pl_build_end(b);
     }
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }

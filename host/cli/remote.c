@@ -109,10 +109,7 @@ static void on_remote_answer(void *arg, const struct pl_answer *answer)
     }
     struct pl_build *b = pl_build_create(NULL);
     build_answer(b, answer);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    pl_write(remote->answer, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
+    pl_build_write(remote->answer, b, PL_WRITE_COMPACT);
     remote->rc = 0;
 }
 

@@ -76,11 +76,8 @@ static int test_run(const struct pl_command *self, const struct pl_flags *flags)
         pl_log_parse_level(wanted, &level);
     struct pl_build *b = pl_tool_input_begin(self, flags);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
     struct pl_buf text = PL_BUF_INIT;
-    pl_write(&text, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
+    pl_build_write(&text, b, PL_WRITE_COMPACT);
     int exit_code = pl_specs_run(pl_buf_slice(&text), level);
     pl_buf_deinit(&text);
     return exit_code;

@@ -27,10 +27,7 @@ int pl_tool_command(const struct pl_command *self, struct pl_tool *tool, struct 
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_build_end(input);
-    struct pl_doc *doc = pl_build_finish(input);
-    pl_build_destroy(input);
-    pl_write(&text, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
+    pl_build_write(&text, input, PL_WRITE_COMPACT);
     tool->command = self->name;
     tool->version = pl_version();
     tool->input = pl_buf_slice(&text);

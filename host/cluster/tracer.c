@@ -195,9 +195,7 @@ static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node sp
     pl_build_node(b, spans);
     for (int i = 0; i < 5; i++) /* the scope's object and array, the resource's, and the whole */
         pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static void on_send(struct pl_timer *timer)

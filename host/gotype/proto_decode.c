@@ -213,10 +213,9 @@ static struct pl_tree *double_of(struct decoding *d, uint64_t bits)
         return proto_decode_fail(d, "a number is not finite");
     struct pl_build *b = pl_build_create(NULL);
     pl_build_double(b, number);
-    struct pl_doc *doc = pl_build_finish(b);
+    struct pl_doc *doc = pl_build_close(b);
     struct pl_tree *out = pl_tree_from_node(d->arena, pl_doc_root(doc));
     pl_doc_unref(doc);
-    pl_build_destroy(b);
     return out;
 }
 

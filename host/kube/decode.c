@@ -73,8 +73,7 @@ static struct pl_doc *with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
         pl_build_node(b, it.value);
     }
     pl_build_end(b);
-    struct pl_doc *named = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *named = pl_build_close(b);
     pl_doc_unref(doc);
     return named;
 }

@@ -67,10 +67,7 @@ void pl_exec_info(const struct pl_kubeconfig *config, struct pl_buf *out)
         add_cluster(b, config);
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_write(out, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
-    pl_build_destroy(b);
+    pl_build_write(out, b, PL_WRITE_COMPACT);
 }
 
 /* ---- the answer ---- */

@@ -245,8 +245,7 @@ static struct pl_doc *in_version(struct pl_doc *doc, const char *version)
     static const char *const path[] = {"apiVersion"};
     struct pl_build *b = pl_build_create(NULL);
     pl_build_strz(b, version);
-    struct pl_doc *text = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *text = pl_build_close(b);
     struct pl_doc *with = pl_doc_with(pl_doc_root(doc), path, 1, pl_doc_root(text));
     pl_doc_unref(text);
     return with;

@@ -132,8 +132,7 @@ static struct pl_doc *lease_with(struct pl_node object, const char *ns, const ch
     pl_build_end(b);
     put_spec(b, record);
     pl_build_end(b);
-    struct pl_doc *patch = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *patch = pl_build_close(b);
     if (pl_node_is_missing(object))
         return patch;
     struct pl_doc *doc = pl_patch_merge(object, pl_doc_root(patch), NULL);

@@ -460,8 +460,7 @@ static struct pl_doc *document(struct pl_shard_leases *l, const char *name, stru
     put_metadata(b, l, name, lease);
     put_spec(b, l, base, lease);
     pl_build_end(b);
-    struct pl_doc *patch = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *patch = pl_build_close(b);
     if (before == NULL)
         return patch;
     struct pl_doc *doc = pl_patch_merge(base, pl_doc_root(patch), NULL);

@@ -236,8 +236,7 @@ int pl_number_from_text(lua_State *L)
         return luaL_error(L, "%s is no number", len > 60 ? "this" : bytes);
     struct pl_build *build = pl_build_create(NULL);
     pl_build_number(build, text);
-    struct pl_doc *doc = pl_build_finish(build);
-    pl_build_destroy(build);
+    struct pl_doc *doc = pl_build_close(build);
     pl_number_push(L, s, pl_doc_root(doc));
     pl_doc_unref(doc);
     return 1;

@@ -58,9 +58,7 @@ struct pl_doc *pl_patch_merge(struct pl_node target, struct pl_node patch, struc
     }
     struct pl_build *b = pl_build_create(NULL);
     patch_merge(b, target, patch);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 /* ---- one member ---- */
@@ -100,7 +98,5 @@ struct pl_doc *pl_doc_with(struct pl_node base, const char *const *keys, size_t 
 {
     struct pl_build *b = pl_build_create(NULL);
     build_with(b, base, keys, count, value);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }

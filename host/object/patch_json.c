@@ -200,9 +200,7 @@ static struct pl_doc *patch_json_finish(const struct entry *entry, struct pl_err
     }
     struct pl_build *b = pl_build_create(NULL);
     write_entry(b, entry);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 /* ---- pointers ---- */

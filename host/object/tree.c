@@ -445,9 +445,7 @@ struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool)
 {
     struct pl_build *build = pl_build_create(pool);
     build_tree(build, tree);
-    struct pl_doc *doc = pl_build_finish(build);
-    pl_build_destroy(build);
-    return doc;
+    return pl_build_close(build);
 }
 
 void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree)

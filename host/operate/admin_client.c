@@ -63,11 +63,8 @@ int pl_admin_send(struct pl_admin_client *client, struct pl_build *request, stru
 {
     struct pl_buf line = PL_BUF_INIT;
     pl_build_end(request);
-    struct pl_doc *doc = pl_build_finish(request);
-    pl_build_destroy(request);
-    pl_write(&line, pl_doc_root(doc), PL_WRITE_COMPACT);
+    pl_build_write(&line, request, PL_WRITE_COMPACT);
     pl_buf_add_char(&line, '\n');
-    pl_doc_unref(doc);
     size_t sent = 0;
     while (sent < line.len) {
         ssize_t n = send(client->fd, line.ptr + sent, line.len - sent, MSG_NOSIGNAL);

@@ -88,8 +88,7 @@ static void calls_ask(struct pl_page_calls *calls, struct pl_exchange *exchange,
     pl_build_put_int(b, "v", PL_ADMIN_VERSION);
     pl_build_put_strz(b, "command", command);
     pl_build_end(b);
-    struct pl_doc *request = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *request = pl_build_close(b);
     const struct pl_admin_ear ear = {on_calls_line, on_calls_ended, asked};
     pl_admin_run(calls->o.admin, request, &ear);
 }

@@ -235,9 +235,7 @@ static struct pl_doc *build_page(struct pl_owners *tree)
     }
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *page = pl_build_finish(b);
-    pl_build_destroy(b);
-    return page;
+    return pl_build_close(b);
 }
 
 static void owners_finish(struct pl_owners *tree, struct pl_doc *result)

@@ -20,8 +20,7 @@ static void record_keep(struct pl_ring *ring, struct pl_node item)
 static void keep_built(struct pl_ring *ring, struct pl_build *b)
 {
     pl_build_end(b);
-    struct pl_doc *item = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *item = pl_build_close(b);
     record_keep(ring, pl_doc_root(item));
     pl_doc_unref(item);
 }

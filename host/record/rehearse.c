@@ -450,8 +450,7 @@ static void differs(void *arg, const struct pl_effect *running, const struct pl_
     struct pl_build *b = pl_build_create(NULL);
     static const struct pl_secrets none;
     pl_difference_build(b, running, candidate, &none);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     rehearse_tell(arg, pl_doc_root(doc), NULL);
     pl_doc_unref(doc);
 }

@@ -79,10 +79,7 @@ void pl_scripts_write(const struct pl_lanes *lanes, struct pl_buf *out)
         pl_build_node(b, pl_doc_root(lanes->options.config));
     }
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_write(out, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
-    pl_build_destroy(b);
+    pl_build_write(out, b, PL_WRITE_COMPACT);
 }
 
 /* ---- reading ---- */

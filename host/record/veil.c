@@ -278,11 +278,8 @@ void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out
     if (says(pl_buf_slice(&text), "Secret") || says(pl_buf_slice(&text), "stringData")) {
         struct pl_build *b = pl_build_create(NULL);
         build(veil, b, root, false);
-        struct pl_doc *doc = pl_build_finish(b);
-        pl_build_destroy(b);
         pl_buf_clear(&text);
-        pl_write(&text, pl_doc_root(doc), PL_WRITE_SORTED);
-        pl_doc_unref(doc);
+        pl_build_write(&text, b, PL_WRITE_SORTED);
     }
     replace_known(veil, pl_buf_slice(&text), out);
     pl_buf_deinit(&text);

@@ -62,8 +62,7 @@ static void say_line(struct pl_shadow *shadow, struct pl_doc *line)
 static void shadow_say(struct pl_shadow *shadow, struct pl_build *b)
 {
     pl_build_end(b);
-    struct pl_doc *line = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *line = pl_build_close(b);
     say_line(shadow, line);
     pl_doc_unref(line);
 }

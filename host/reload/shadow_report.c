@@ -98,8 +98,7 @@ static void shadow_report_differs(void *arg, const struct pl_effect *running,
     }
     struct pl_build *b = pl_build_create(NULL);
     pl_difference_build(b, running, candidate, &adding->hidden);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     report->bytes += pl_doc_bytes(doc);
     subject->differences =
         pl_reallocarray(subject->differences, subject->count + 1, sizeof *subject->differences);
@@ -185,9 +184,7 @@ static struct pl_doc *line_of(const struct subject *subject)
         pl_build_node(b, pl_doc_root(subject->differences[i].doc));
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static int shadow_report_by_name(const void *a, const void *b)

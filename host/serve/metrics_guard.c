@@ -103,8 +103,7 @@ static void conclude(struct check *check, int status)
 static void metrics_guard_ask(struct check *check, const char *path, struct pl_build *b,
                               pl_answer_fn on_answer)
 {
-    struct pl_doc *body = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *body = pl_build_close(b);
     const struct pl_call call = {.verb = PL_VERB_CREATE,
                                  .raw_path = pl_slice_z(path),
                                  .body = body,

@@ -380,9 +380,7 @@ static struct pl_doc *metadata_alone(const struct pl_informer *informer, struct 
     pl_build_keyz(b, "metadata");
     pl_build_node(b, pl_node_getz(object, "metadata"));
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_doc *object)

@@ -178,6 +178,13 @@ struct pl_doc *pl_build_finish(struct pl_build *b)
     return shared;
 }
 
+struct pl_doc *pl_build_close(struct pl_build *b)
+{
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}
+
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
 {
     if (pl_node_is_missing(node))

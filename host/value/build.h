@@ -58,6 +58,8 @@ void pl_build_node(struct pl_build *b, struct pl_node node);
 
 /* Returns the document of the one complete value, and empties the builder for the next one. */
 struct pl_doc *pl_build_finish(struct pl_build *b);
+/* The same, and frees the builder: for one that makes a single document. */
+struct pl_doc *pl_build_close(struct pl_build *b);
 
 /* An independent document that holds a copy of the node; PL_MISSING gives NULL. */
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool);

@@ -155,3 +155,10 @@ void pl_write(struct pl_buf *out, struct pl_node node, unsigned flags)
     struct writer w = {out, flags, 0};
     write_node(&w, node);
 }
+
+void pl_build_write(struct pl_buf *out, struct pl_build *b, unsigned flags)
+{
+    struct pl_doc *doc = pl_build_close(b);
+    pl_write(out, pl_doc_root(doc), flags);
+    pl_doc_unref(doc);
+}

@@ -217,9 +217,7 @@ static void registration_begin(struct pl_build *b, const char *api_version, cons
 static struct pl_doc *registration_finish(struct pl_build *b)
 {
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 /* Takes the document. */
@@ -232,12 +230,11 @@ static struct pl_doc *with_mark(struct pl_doc *doc)
     pl_write(&text, pl_doc_root(doc), PL_WRITE_SORTED);
     snprintf(mark, sizeof mark, "%016llx", (unsigned long long)pl_hash(text.ptr, text.len, 0));
     pl_build_strz(b, mark);
-    struct pl_doc *value = pl_build_finish(b);
+    struct pl_doc *value = pl_build_close(b);
     struct pl_doc *marked =
         pl_doc_with(pl_doc_root(doc), path, PL_ARRAY_LEN(path), pl_doc_root(value));
     pl_doc_unref(value);
     pl_doc_unref(doc);
-    pl_build_destroy(b);
     pl_buf_deinit(&text);
     return marked;
 }
@@ -373,8 +370,7 @@ void pl_registration_accept(struct pl_registration_memory *memory, struct pl_nod
     struct pl_node part = pl_registration_part(object);
     struct pl_build *b = pl_build_create(NULL);
     pl_build_node(b, part); /* null if there is none */
-    memory->accepted = pl_build_finish(b);
-    pl_build_destroy(b);
+    memory->accepted = pl_build_close(b);
     mark_of(object, memory->mark);
 }
 

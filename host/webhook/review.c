@@ -133,9 +133,7 @@ static struct pl_doc *make_request(struct pl_node request)
     put_node(b, "dry_run", request, "dryRun");
     put_node(b, "options", request, "options");
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static struct pl_doc *object_of(struct pl_node request, const char *key)
@@ -387,10 +385,7 @@ static void answer_admission(const struct pl_review *review, struct pl_buf *out)
     put_node(b, "auditAnnotations", said, "audit");
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_write(out, pl_doc_root(doc), PL_WRITE_COMPACT);
-    pl_doc_unref(doc);
-    pl_build_destroy(b);
+    pl_build_write(out, b, PL_WRITE_COMPACT);
 }
 
 static void begin_conversion(const struct pl_review *review, struct pl_buf *out)

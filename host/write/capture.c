@@ -183,8 +183,7 @@ void pl_capture_note(struct pl_capture *capture, const char *verb, const char *n
     if (sent.len > 0 && pl_is_utf8(sent)) {
         struct pl_build *b = pl_build_create(NULL);
         pl_build_str(b, sent);
-        effect.sent = pl_build_finish(b);
-        pl_build_destroy(b);
+        effect.sent = pl_build_close(b);
     }
     pl_capture_add(capture, &effect);
 }

@@ -26,8 +26,7 @@ static struct pl_doc *text_doc(const char *text, struct pl_slice more)
     pl_buf_add_slice(&all, more);
     pl_buf_add_z(&all, text);
     pl_build_str(b, pl_buf_slice(&all));
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     pl_buf_deinit(&all);
     return doc;
 }
@@ -219,7 +218,5 @@ struct pl_doc *pl_intent_bare(struct pl_node object)
             pl_build_node(b, it.value);
     }
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }

@@ -154,10 +154,7 @@ static void write_hidden(struct pl_buf *text, struct pl_node value, const struct
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_hide_build(b, value, hidden, false);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    pl_write(text, pl_doc_root(doc), PL_WRITE_SORTED);
-    pl_doc_unref(doc);
+    pl_build_write(text, b, PL_WRITE_SORTED);
 }
 
 struct sides {
@@ -201,9 +198,7 @@ static struct pl_doc *empty_object(void)
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 /* Chooses the documents to show: before and after if only one run did it; both results if both did,

@@ -57,9 +57,7 @@ static struct pl_doc *string_doc(struct pl_slice text)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_str(b, text);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static void set_metadata(struct pl_gate_op *op, const char *field, struct pl_slice text)
@@ -119,9 +117,7 @@ static struct pl_doc *gate_body_part_of(const struct pl_doc *patch, size_t first
     for (size_t i = first; i < end; i++)
         pl_build_node(b, pl_node_at(pl_doc_root(patch), i));
     pl_build_end(b);
-    struct pl_doc *part = pl_build_finish(b);
-    pl_build_destroy(b);
-    return part;
+    return pl_build_close(b);
 }
 
 /* True when all operations fit. The script's operations are numbered as in the script. */

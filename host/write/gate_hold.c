@@ -72,9 +72,8 @@ static struct pl_doc *bare(const struct pl_gate_op *op, struct pl_node object)
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
     pl_build_end(b);
-    struct pl_doc *empty = pl_build_finish(b);
+    struct pl_doc *empty = pl_build_close(b);
     struct pl_doc *doc = pl_doc_with(pl_doc_root(empty), keys, 1, status);
-    pl_build_destroy(b);
     if (doc == NULL)
         return empty;
     pl_doc_unref(empty);
@@ -159,9 +158,8 @@ static struct pl_doc *renewed(struct pl_gate_op *op, struct pl_doc *doc)
     struct pl_build *b = pl_build_create(NULL);
     snprintf(version, sizeof version, PL_MADE_UP "%llu", (unsigned long long)++op->gate->made_up);
     pl_build_strz(b, version);
-    struct pl_doc *value = pl_build_finish(b);
+    struct pl_doc *value = pl_build_close(b);
     struct pl_doc *result = pl_doc_with(pl_doc_root(doc), keys, 2, pl_doc_root(value));
-    pl_build_destroy(b);
     pl_doc_unref(value);
     pl_doc_unref(doc);
     return result;

@@ -42,9 +42,8 @@ static void set_dry_run(struct pl_gate_op *op)
     pl_build_array(b);
     pl_build_strz(b, "All");
     pl_build_end(b);
-    struct pl_doc *all = pl_build_finish(b);
+    struct pl_doc *all = pl_build_close(b);
     struct pl_doc *body = pl_doc_with(pl_doc_root(op->w.body), keys, 1, pl_doc_root(all));
-    pl_build_destroy(b);
     pl_doc_unref(all);
     pl_doc_unref(op->w.body);
     op->w.body = body;

@@ -81,17 +81,14 @@ static struct pl_doc *build_refs(struct pl_node refs, const struct owner *owner)
             pl_build_node(b, it.value);
     build_ref(b, owner);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static struct pl_doc *with_string(struct pl_doc *doc, const char *field, struct pl_slice text)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_str(b, text);
-    struct pl_doc *value = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *value = pl_build_close(b);
     const char *keys[] = {"metadata", field};
     struct pl_doc *changed = pl_doc_with(pl_doc_root(doc), keys, 2, pl_doc_root(value));
     pl_doc_unref(value);

@@ -26,9 +26,7 @@ static struct pl_doc *annotation_patch(bool paused)
     pl_build_end(b);
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 struct pl_gate_op *pl_pause_object(struct pl_gate *gate, const struct pl_pause *pause,

@@ -114,9 +114,7 @@ struct pl_doc *pl_event_body(const struct pl_event_series *series)
     recorder_body_put(b, "resourceVersion", texts[PL_EVENT_RV]);
     pl_build_end(b);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 struct pl_doc *pl_event_patch(const struct pl_event_series *series)
@@ -125,7 +123,5 @@ struct pl_doc *pl_event_patch(const struct pl_event_series *series)
     pl_build_object(b);
     put_series(b, series);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }

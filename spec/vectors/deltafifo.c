@@ -226,9 +226,7 @@ static struct pl_doc *popped(struct deltas *self)
 {
     struct pl_build *b = pl_build_create(NULL);
     pop(self, false, b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static int compare_keys(const void *a, const void *b)

@@ -152,8 +152,7 @@ static void store(struct elector *self, struct pl_doc *doc)
     char rv[24];
     snprintf(rv, sizeof rv, "%lld", (long long)++self->rv);
     pl_build_strz(b, rv);
-    struct pl_doc *text = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *text = pl_build_close(b);
     static const char *const path[] = {"metadata", "resourceVersion"};
     pl_doc_unref(self->stored);
     self->stored = pl_doc_with(pl_doc_root(doc), path, 2, pl_doc_root(text));

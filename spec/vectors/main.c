@@ -82,9 +82,7 @@ static struct pl_doc *answer(struct pl_node scenario)
     else
         put_member_str(out, "skip", pl_slice_z(skip));
     pl_build_end(out);
-    struct pl_doc *doc = pl_build_finish(out);
-    pl_build_destroy(out);
-    return doc;
+    return pl_build_close(out);
 }
 
 static bool answer_line(struct pl_slice line)

@@ -111,9 +111,7 @@ static struct pl_doc *edited(struct pl_doc *doc, const char *path, edit_fn edit)
 {
     struct pl_build *b = pl_build_create(NULL);
     copy_edited(b, pl_doc_root(doc), path, edit);
-    struct pl_doc *fresh = pl_build_finish(b);
-    pl_build_destroy(b);
-    return fresh;
+    return pl_build_close(b);
 }
 
 struct pl_doc *transform_doc(const char *transform, struct pl_doc *doc)

@@ -26,8 +26,7 @@ static void merge_functions(struct keyed_store *self, struct pl_node more)
     }
     pl_build_end(b);
     pl_doc_unref(self->functions);
-    self->functions = pl_build_finish(b);
-    pl_build_destroy(b);
+    self->functions = pl_build_close(b);
 }
 
 static void *store_create(struct clock *clock, struct pl_node options, const char **skip)

@@ -176,8 +176,7 @@ static void queue_settle(void *arg)
             return;
         struct pl_build *out = pl_build_create(NULL);
         put_taken(self, rc, &item, out);
-        waiter->got = pl_build_finish(out);
-        pl_build_destroy(out);
+        waiter->got = pl_build_close(out);
     }
     if (self->drain_asked && pl_workqueue_is_drained(self->q, self->clock->now_ns))
         self->drain_ended = true;

@@ -74,8 +74,7 @@ static struct pl_doc *big(size_t len)
     pl_build_keyz(b, "text");
     pl_build_strz(b, text);
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     pl_free(text);
     return doc;
 }

@@ -11,8 +11,7 @@ static void check(const char *text, const struct pl_secrets *secrets, bool all, 
     struct pl_build *b = pl_build_create(NULL);
     struct pl_buf out = PL_BUF_INIT;
     pl_hide_build(b, pl_doc_root(doc), secrets, all);
-    struct pl_doc *hidden = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *hidden = pl_build_close(b);
     pl_write(&out, pl_doc_root(hidden), PL_WRITE_COMPACT);
     CHECK_STR(pl_buf_z(&out), want);
     pl_buf_deinit(&out);

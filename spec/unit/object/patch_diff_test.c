@@ -103,9 +103,7 @@ static struct pl_doc *random_doc(void)
 {
     struct pl_build *b = pl_build_create(NULL);
     build_value(b, 0);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 TEST(every_patch_applies)

@@ -153,8 +153,7 @@ static struct pl_doc *repeated(const char *operation, int n)
     for (int i = 0; i < n; i++)
         pl_build_node(b, pl_doc_root(one));
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
+    struct pl_doc *doc = pl_build_close(b);
     pl_doc_unref(one);
     return doc;
 }

@@ -111,9 +111,7 @@ static struct pl_doc *random_object(struct pl_rand *rand)
         random_value(rand, b, 3);
     }
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static void build_merge_patch(struct pl_build *b, struct pl_node from, struct pl_node to)

@@ -7,9 +7,7 @@ static struct pl_doc *number(int n)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_int(b, n);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 TEST(documents_come_back_in_the_order_of_adding)

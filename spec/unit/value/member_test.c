@@ -16,9 +16,7 @@ static struct pl_doc *numbered(int count, bool backwards)
         pl_build_int(b, n);
     }
     pl_build_end(b);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    return doc;
+    return pl_build_close(b);
 }
 
 static void check_all(struct pl_doc *names, struct pl_doc *looked_in)

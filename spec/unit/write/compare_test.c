@@ -26,11 +26,8 @@ static void differs(void *arg, const struct pl_effect *running, const struct pl_
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_difference_build(b, running, candidate, NULL);
-    struct pl_doc *doc = pl_build_finish(b);
-    pl_build_destroy(b);
-    pl_write(arg, pl_doc_root(doc), PL_WRITE_COMPACT);
+    pl_build_write(arg, b, PL_WRITE_COMPACT);
     pl_buf_add_char(arg, '\n');
-    pl_doc_unref(doc);
 }
 
 static void agrees(void *arg, const struct pl_effect *running, const struct pl_effect *candidate)
