@@ -194,18 +194,26 @@ static int absolute(lua_State *L, int index)
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
-/* The shelf at the top; NULL: it is not a shelf. */
-static struct pl_shelf *check_shelf(lua_State *L, const struct pl_state *s)
+/* The shelf at the top; NULL: it is not a shelf. Most reads follow one of the same shelf, and
+ * asking for its metatable again took as long as the rest of the read. */
+static struct pl_shelf *check_shelf(lua_State *L, struct pl_state *s)
 {
+    void *shelf = lua_touserdata(L, -1);
+    if (shelf == NULL || shelf == s->shelf_read)
+        return shelf;
     if (lua_type(L, -1) != LUA_TUSERDATA || !lua_getmetatable(L, -1))
         return NULL;
     bool is_shelf = lua_topointer(L, -1) == s->shelf_meta;
     lua_pop(L, 1);
-    return is_shelf ? lua_touserdata(L, -1) : NULL;
+    if (!is_shelf)
+        return NULL;
+    if (((struct pl_shelf *)shelf)->doc_count > 0) /* the collector has not had it yet */
+        s->shelf_read = shelf;
+    return shelf;
 }
 
 /* For a table with the metatable of levels. Pushes its shelf. */
-static struct pl_level *open_level(lua_State *L, const struct pl_state *s, int index)
+static struct pl_level *open_level(lua_State *L, struct pl_state *s, int index)
 {
     lua_pushlightuserdata(L, (void *)&shelf_key);
     lua_rawget(L, index);

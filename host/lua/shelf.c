@@ -16,6 +16,8 @@ static int shelf_gc(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_shelf *shelf = lua_touserdata(L, 1);
+    if (s->shelf_read == shelf)
+        s->shelf_read = NULL; /* its address may soon be something else's */
     s->pinned -= shelf->bytes;
     shelf->bytes = 0;
     while (shelf->doc_count > 0)

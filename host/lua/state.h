@@ -98,6 +98,7 @@ struct pl_state {
     struct pl_refs refs;
     /* Addresses of metatables. */
     const void *lazy_meta, *array_meta, *number_meta, *box_meta, *shelf_meta, *unread_meta;
+    const void *shelf_read; /* the last userdata that proved to be a shelf; NULL: none that lives */
     struct pl_limits limits;
     size_t memory_limit;
     struct pl_secrets secrets;    /* values of Secrets that runs have read */

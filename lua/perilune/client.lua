@@ -103,14 +103,12 @@ local subresource_get_options = { query = query.text }
 -- ---- the methods ----
 
 local methods = {}
-local weak = { __mode = "k" }
-local is_live = setmetatable({}, weak) -- client -> does it read from the server?
-local headers_of = setmetatable({}, weak) -- client -> who is spoken for, or nil
-local cluster_of = setmetatable({}, weak) -- client -> the name of its cluster, or nil
-local only_live = { live = true }
+-- client -> where its requests go: {live =, headers =, cluster =}; `reads`: the same as the options
+-- of a read that has no others, nil for the cache of the own cluster.
+local senders = setmetatable({}, { __mode = "k" })
 
 local function require_self(self, method)
-  if is_live[self] == nil then
+  if senders[self] == nil then
     fail("call it with a colon: client:%s(...)", method)
   end
 end
@@ -139,22 +137,18 @@ local function new_target(what, object)
   return kind, ref.parse(what, object)
 end
 
--- Of reads without other options.
-local function read_options(self)
-  local headers, cluster = headers_of[self], cluster_of[self]
-  if headers or cluster then
-    return { live = is_live[self], headers = headers, cluster = cluster }
-  end
-  return is_live[self] and only_live or nil
+-- Adds where a client's requests go to the options of one.
+local function send_by(self, options)
+  local sender = senders[self]
+  options.live, options.headers, options.cluster = sender.live, sender.headers, sender.cluster
+  return options
 end
 
 local function write(self, options, fields)
   for name, value in pairs(options) do
     fields[name] = value
   end
-  fields.live = is_live[self]
-  fields.headers, fields.cluster = headers_of[self], cluster_of[self]
-  return host.write(fields)
+  return host.write(send_by(self, fields))
 end
 if host.leaving then
   write = require("perilune.leaving").writing(write)
@@ -166,11 +160,9 @@ function methods.get(self, kind, object_ref, options, ...)
   local what = check.verb_text(check.kind("get", kind), "get")
   local ns, name = ref.parse(what, object_ref)
   if options == nil then
-    return host.get(kind, ns, name, read_options(self))
+    return host.get(kind, ns, name, senders[self].reads)
   end
-  local o = check.options(what, options, get_options)
-  o.live, o.headers, o.cluster = is_live[self], headers_of[self], cluster_of[self]
-  return host.get(kind, ns, name, o)
+  return host.get(kind, ns, name, send_by(self, check.options(what, options, get_options)))
 end
 
 if host.leaving then
@@ -180,12 +172,11 @@ end
 local function list_arguments(self, method, kind, options)
   local what = check.verb_text(check.kind(method, kind), method)
   local o = check.options(what, options, list_options)
-  if o.index and is_live[self] then
+  if o.index and senders[self].live then
     fail("%s: index works on the cache; perilune.live has none", what)
   end
   o.owner_uid, o.owner = o.owner, nil
-  o.live, o.headers, o.cluster = is_live[self], headers_of[self], cluster_of[self]
-  return kind, o
+  return kind, send_by(self, o)
 end
 
 function methods.list(self, kind, options, ...)
@@ -377,7 +368,7 @@ function methods.create_or_update(self, object, change, options, ...)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end
-  local current = host.get(kind, ns, name, read_options(self))
+  local current = host.get(kind, ns, name, senders[self].reads)
   for attempt = 1, attempts do
     local ok, stored, how
     if current then
@@ -395,8 +386,9 @@ function methods.create_or_update(self, object, change, options, ...)
       error(stored, 0)
     end
     -- The function runs again, on what is there now; never the old bytes.
-    current = host.get(kind, ns, name, { live = true, headers = headers_of[self],
-      cluster = cluster_of[self] })
+    local sender = senders[self]
+    current = host.get(kind, ns, name, { live = true, headers = sender.headers,
+      cluster = sender.cluster })
   end
 end
 
@@ -414,12 +406,12 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
   local ends = host.now() + check.positive_duration(what .. ": timeout", timeout)
   while true do
-    local object = host.get(kind, ns, name, read_options(self))
+    local object = host.get(kind, ns, name, senders[self].reads)
     if is_met(object) then
       return object
     end
     local left = ends - host.now()
-    if left <= 0 or not host.key_changed(kind, ns, name, left, cluster_of[self]) then
+    if left <= 0 or not host.key_changed(kind, ns, name, left, senders[self].cluster) then
       error(errors.new({ type = "timeout", verb = "wait", kind = kind, key = ref.key(ns, name),
         message = format("not met within %s", tostring(timeout)) }), 0)
     end
@@ -428,43 +420,40 @@ end
 
 -- ---- pods, paths, and others: loaded when they are called for ----
 
--- For whom, and where to.
-local function sender(self)
-  return { headers = headers_of[self], cluster = cluster_of[self] }
-end
-
 function methods.logs(self, pod_ref, options, ...)
   require_self(self, "logs")
   check.no_more("logs", ...)
-  return require("perilune.pod").logs(sender(self), pod_ref, options)
+  return require("perilune.pod").logs(senders[self], pod_ref, options)
 end
 
 function methods.exec(self, pod_ref, options, ...)
   require_self(self, "exec")
   check.no_more("exec", ...)
-  return require("perilune.pod").exec(sender(self), pod_ref, options)
+  return require("perilune.pod").exec(senders[self], pod_ref, options)
 end
 
 function methods.evict(self, pod_ref, options, ...)
   require_self(self, "evict")
   check.no_more("evict", ...)
-  return require("perilune.pod").evict(sender(self), pod_ref, options)
+  return require("perilune.pod").evict(senders[self], pod_ref, options)
 end
 
 function methods.raw(self, method, path, options, ...)
   require_self(self, "raw")
   check.no_more("raw", ...)
-  if not is_live[self] then
+  if not senders[self].live then
     fail("raw always asks the server: perilune.live:raw(...)")
   end
-  return require("perilune.raw").call(sender(self), method, path, options)
+  return require("perilune.raw").call(senders[self], method, path, options)
 end
 
 -- ---- the clients ----
 
 local function new(name, live, headers, cluster)
   local client = check.frozen(name, methods)
-  is_live[client], headers_of[client], cluster_of[client] = live, headers, cluster
+  local reads = { live = live, headers = headers, cluster = cluster }
+  senders[client] = { live = live or false, headers = headers, cluster = cluster,
+    reads = next(reads) and reads or nil }
   return client
 end
 M.new = new
@@ -472,14 +461,14 @@ M.new = new
 function methods.as(self, who, ...)
   require_self(self, "as")
   check.no_more("as", ...)
-  if headers_of[self] then
+  if senders[self].headers then
     fail("client:as: this client speaks for somebody already")
   end
   return new("the client of client:as", true, require("perilune.impersonate").headers(who),
-    cluster_of[self])
+    senders[self].cluster)
 end
 
-M.client = new("perilune.client", false)
+M.client = new("perilune.client")
 M.live = new("perilune.live", true)
 
 return M

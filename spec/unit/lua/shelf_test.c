@@ -40,6 +40,21 @@ TEST(documents_go_with_the_last_object_of_their_shelf)
     pl_state_destroy(s);
 }
 
+/* What is at its address later has to prove anew that it is a shelf. */
+TEST(a_shelf_that_was_read_is_forgotten_with_it)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of("{\"inner\":{\"a\":{\"b\":{\"c\":1}}}}");
+    push(s, doc, 1);
+    lua_getfield(s->L, -1, "inner");
+    CHECK(s->shelf_read != NULL);
+    lua_pop(s->L, 2);
+    pl_state_collect(s);
+    CHECK(s->shelf_read == NULL);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
 TEST(a_large_document_shares_with_none_that_comes_later)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
