@@ -299,7 +299,8 @@ static struct pl_doc *make_doc(lua_State *L, struct pl_state *s, int index, size
     struct pl_build *build = pl_build_create(NULL);
     struct pl_doc *doc = NULL;
     if (lval_build_value(L, s, index, build, most, err) == 0)
-        doc = pl_build_close(build);
+        doc = pl_build_finish(build);
+    pl_build_destroy(build);
     return doc;
 }
 

@@ -243,6 +243,7 @@ struct pl_doc *pl_patch_strategic(struct pl_node target, struct pl_node patch,
     struct pl_smp s = {.b = pl_build_create(NULL), .err = err};
     struct pl_doc *doc = NULL;
     if (pl_smp_object(&s, target, patch, schema) == 0)
-        doc = pl_build_close(s.b);
+        doc = pl_build_finish(s.b);
+    pl_build_destroy(s.b);
     return doc;
 }
