@@ -249,12 +249,16 @@ static int url_escape(lua_State *L)
     return bytes_finish(L, 0, &out, NULL);
 }
 
-/* url_unescape(text, plus is a space) -> text */
+/* url_unescape(text, plus is a space) -> text | nil, message */
 static int url_unescape(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_url_unescape(pl_lua_check_text(L, 1), lua_toboolean(L, 2), &out);
-    return bytes_finish(L, 0, &out, NULL);
+    struct pl_err err;
+    struct pl_slice text = pl_lua_check_text(L, 1);
+    int rc = pl_url_check_escapes(text, &err);
+    if (rc == 0)
+        pl_url_unescape(text, lua_toboolean(L, 2), &out);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 const luaL_Reg pl_bind_bytes[] = {

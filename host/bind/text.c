@@ -93,10 +93,16 @@ static int push_seconds(lua_State *L, int64_t ns)
     return 1;
 }
 
+/* duration(text) -> seconds | nil, whether it is one that is too long */
 static int duration(lua_State *L)
 {
     int64_t ns;
-    return pl_duration_parse_long(pl_lua_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+    int rc = pl_duration_parse_long(pl_lua_check_text(L, 1), &ns);
+    if (rc == 0)
+        return push_seconds(L, ns);
+    lua_pushnil(L);
+    lua_pushboolean(L, rc == PL_ELIMIT);
+    return 2;
 }
 
 static int time_parse(lua_State *L)

@@ -187,7 +187,7 @@ static int jsonpath(lua_State *L)
     luaL_checkstring(L, 1);
     bool finds = lua_gettop(L) > 1;
     lua_settop(L, 2);
-    struct pl_doc *doc = finds ? pl_lval_check_doc(L, s, 2, "jsonpath", 0) : NULL;
+    struct pl_doc *doc = finds ? check_doc(L, s, 2, "jsonpath") : NULL;
     struct pl_doc *found = value_find(pl_lua_slice(L, 1), doc, &err);
     if (found == NULL) {
         lua_pushnil(L);

@@ -5,6 +5,7 @@
 #include "crypto/x509_pem.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -114,6 +115,8 @@ static GENERAL_NAME *address_name(struct pl_slice value)
         return NULL;
     memcpy(text, value.ptr, value.len);
     text[value.len] = '\0';
+    if (strlen(text) != value.len)
+        return NULL;
     int len = inet_pton(AF_INET, text, bytes) == 1 ? 4 : inet_pton(AF_INET6, text, bytes) * 16;
     if (len != 4 && len != 16)
         return NULL;
@@ -132,11 +135,21 @@ static bool is_ascii(struct pl_slice value)
     return value.len > 0 && value.len <= 2048;
 }
 
+/* Also of internationalised names in their ASCII form, of names with "_", and of "*.example.com".
+ */
+static bool is_dns(struct pl_slice value)
+{
+    for (size_t i = 0; i < value.len; i++)
+        if (!isalnum((unsigned char)value.ptr[i]) && strchr("-._*", value.ptr[i]) == NULL)
+            return false;
+    return value.len <= 253;
+}
+
 static GENERAL_NAME *other_name(const struct pl_x509_field *field)
 {
     if (is_named(field, "ip"))
         return address_name(field->value);
-    if (!is_ascii(field->value))
+    if (!is_ascii(field->value) || (is_named(field, "dns") && !is_dns(field->value)))
         return NULL;
     return text_name(is_named(field, "dns")   ? GEN_DNS
                      : is_named(field, "uri") ? GEN_URI
@@ -150,6 +163,24 @@ static bool is_other_name(const struct pl_x509_field *field)
            is_named(field, "email");
 }
 
+/* By the names that scripts use. */
+static int refuse_name(const struct pl_x509_field *field, bool has_room, struct pl_err *err)
+{
+    static const char *const forms[][3] = {
+        {"dns", "dns", "a DNS name such as web.default.svc"},
+        {"ip", "ips", "an IP address such as 10.0.0.1"},
+        {"uri", "uris", "a URI such as spiffe://example.com/web"},
+        {"email", "emails", "an address such as a@example.com"},
+    };
+    size_t i = 0;
+    while (!is_named(field, forms[i][0])) /* every other name is one of them */
+        i++;
+    if (!has_room)
+        return pl_err_set(err, PL_EINVAL, "%s: more than %d names", forms[i][1], NAMES_MAX);
+    return pl_err_set(err, PL_EINVAL, "%s: \"%.*s\" is not %s", forms[i][1],
+                      x509_make_shown(field->value), field->value.ptr, forms[i][2]);
+}
+
 /* NULL and 0 when there are none. */
 static int other_names(struct pl_x509_fields fields, GENERAL_NAMES **out, struct pl_err *err)
 {
@@ -161,8 +192,7 @@ static int other_names(struct pl_x509_fields fields, GENERAL_NAMES **out, struct
             continue;
         GENERAL_NAME *name = sk_GENERAL_NAME_num(names) < NAMES_MAX ? other_name(field) : NULL;
         if (name == NULL)
-            rc = pl_err_set(err, PL_EINVAL, "%s: \"%.*s\" is none (or over %d names)", field->name,
-                            x509_make_shown(field->value), field->value.ptr, NAMES_MAX);
+            rc = refuse_name(field, sk_GENERAL_NAME_num(names) < NAMES_MAX, err);
         else
             sk_GENERAL_NAME_push(names, name);
     }

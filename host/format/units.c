@@ -64,23 +64,24 @@ static int64_t duration_unit(struct pl_slice *in, size_t known)
     return 0;
 }
 
-/* whole * unit + fraction * unit. Digits of the fraction below the unit's resolution are cut. */
-static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
+/* whole * unit + fraction * unit. Digits of the fraction below the unit's resolution are cut. 0,
+ * PL_EINVAL or PL_ELIMIT; with the latter the term was taken off the front, too. */
+static int duration_term(struct pl_slice *in, size_t known, int64_t *ns)
 {
     struct pl_slice whole = take_digits(in), fraction = {NULL, 0};
     if (units_take(in, '.'))
         fraction = take_digits(in);
     if (whole.len + fraction.len == 0)
-        return false;
+        return PL_EINVAL;
     int64_t unit = duration_unit(in, known), value = 0;
     if (unit == 0)
-        return false;
+        return PL_EINVAL;
     for (size_t i = 0; i < whole.len; i++)
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, whole.ptr[i] - '0', &value))
-            return false;
+            return PL_ELIMIT;
     if (__builtin_mul_overflow(value, unit, &value))
-        return false;
+        return PL_ELIMIT;
     double part = 0, scale = (double)unit;
     for (size_t i = 0; i < fraction.len && i < 18; i++) {
         scale /= 10;
@@ -88,36 +89,40 @@ static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
     }
     /* 0.1 and similar numbers have no exact binary form; half of the smallest digit corrects that.
      */
-    return !__builtin_add_overflow(value, (int64_t)(part + 1e-6), ns);
+    return __builtin_add_overflow(value, (int64_t)(part + 1e-6), ns) ? PL_ELIMIT : 0;
 }
 
-static bool parse_duration(struct pl_slice text, size_t known, int64_t *ns)
+static int parse_duration(struct pl_slice text, size_t known, int64_t *ns)
 {
     bool negative = units_take(&text, '-');
     if (!negative)
         units_take(&text, '+');
     if (pl_slice_eqz(text, "0")) {
         *ns = 0;
-        return true;
+        return 0;
     }
     int64_t sum = 0;
+    int over = 0; /* a later term may still be none */
     if (text.len == 0)
-        return false;
+        return PL_EINVAL;
     while (text.len != 0) {
         int64_t term;
-        if (!duration_term(&text, known, &term) || __builtin_add_overflow(sum, term, &sum))
-            return false;
+        int rc = duration_term(&text, known, &term);
+        if (rc == PL_EINVAL)
+            return rc;
+        if (rc != 0 || over != 0 || __builtin_add_overflow(sum, term, &sum))
+            over = PL_ELIMIT;
     }
     *ns = negative ? -sum : sum;
-    return true;
+    return over;
 }
 
 bool pl_duration_parse(struct pl_slice text, int64_t *ns)
 {
-    return parse_duration(text, PL_ARRAY_LEN(duration_units) - OUR_UNITS, ns);
+    return parse_duration(text, PL_ARRAY_LEN(duration_units) - OUR_UNITS, ns) == 0;
 }
 
-bool pl_duration_parse_long(struct pl_slice text, int64_t *ns)
+int pl_duration_parse_long(struct pl_slice text, int64_t *ns)
 {
     return parse_duration(text, PL_ARRAY_LEN(duration_units), ns);
 }

@@ -1,6 +1,7 @@
 /* Units of Kubernetes documents and of Go-style flags. */
 #pragma once
 
+#include "base/err.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -8,8 +9,9 @@
 
 /* "1h30m", "250ms", "1.5s", "-2s", "0"; units ns us ms s m h. Nanoseconds. */
 bool pl_duration_parse(struct pl_slice text, int64_t *ns);
-/* The same, also with days of 24 hours and weeks: "1w2d12h". */
-bool pl_duration_parse_long(struct pl_slice text, int64_t *ns);
+/* The same, also with days of 24 hours and weeks: "1w2d12h". 0, PL_EINVAL for what is no duration,
+ * PL_ELIMIT for one of more than 292 years, which int64 cannot hold. */
+PL_MUST_USE int pl_duration_parse_long(struct pl_slice text, int64_t *ns);
 /* Go's shortest form: "1h30m0s", "250ms". */
 void pl_duration_text(int64_t ns, char out[32]);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */

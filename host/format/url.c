@@ -5,11 +5,23 @@
 #include "format/ip.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_hex(char c)
 {
     return isxdigit((unsigned char)c) != 0;
+}
+
+int pl_url_check_escapes(struct pl_slice text, struct pl_err *err)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '%' &&
+            (text.len - i < 3 || !is_hex(text.ptr[i + 1]) || !is_hex(text.ptr[i + 2])))
+            return pl_err_set(err, PL_EINVAL,
+                              "byte %zu: %% must be followed by two hexadecimal digits", i + 1);
+    }
+    return 0;
 }
 
 /* Checks that every byte may occur in a URL, and that "%" has two digits. */
@@ -21,14 +33,8 @@ static bool check_bytes(struct pl_slice text, struct pl_err *err)
             pl_err_set(err, PL_EINVAL, "byte %zu (0x%02x) must be escaped", i + 1, c);
             return false;
         }
-        if (c == '%' &&
-            (text.len - i < 3 || !is_hex(text.ptr[i + 1]) || !is_hex(text.ptr[i + 2]))) {
-            pl_err_set(err, PL_EINVAL, "byte %zu: %% must be followed by two hexadecimal digits",
-                       i + 1);
-            return false;
-        }
     }
-    return true;
+    return pl_url_check_escapes(text, err) == 0;
 }
 
 static bool is_scheme(struct pl_slice text)
@@ -82,6 +88,21 @@ static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err
     return behind.len > 0 ? read_port(pl_slice(behind.ptr + 1, behind.len - 1), url, err) : 0;
 }
 
+/* What may stand in a host, escaped or not: letters, digits, "-._~!$&'()*+,;=" and bytes over 0x7f.
+ * An escaped "/" or "@" is another host for who decodes first. */
+static int check_host_escapes(struct pl_slice host, struct pl_err *err)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        if (host.ptr[i] != '%')
+            continue;
+        char digits[3] = {host.ptr[i + 1], host.ptr[i + 2], '\0'};
+        long c = strtol(digits, NULL, 16);
+        if (c < 0x80 && !isalnum((int)c) && (c == 0 || strchr("-._~!$&'()*+,;=", (int)c) == NULL))
+            return pl_err_set(err, PL_EINVAL, "the host must not have \"%%%s\" in it", digits);
+    }
+    return 0;
+}
+
 static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_err *err)
 {
     const char *at = memchr(text.ptr, '@', text.len);
@@ -97,6 +118,8 @@ static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_er
         if (strchr("@[]", text.ptr[i]) != NULL)
             return pl_err_set(err, PL_EINVAL, "the host must not have \"%c\" in it", text.ptr[i]);
     url->host = text;
+    if (check_host_escapes(text, err) != 0)
+        return PL_EINVAL;
     if (text.len == 0 && (port.ptr != NULL || at != NULL))
         return pl_err_set(err, PL_EINVAL, "there is no host");
     return read_port(port, url, err);

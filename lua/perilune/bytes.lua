@@ -48,10 +48,12 @@ end
 
 -- Of a string, or of any other value's JSON with sorted keys.
 function M.hash(value, options, ...)
-  if options == nil then
+  check.no_more("hash", ...)
+  if value == nil then
+    fail("hash needs a value; the digest of nothing is that of perilune.null or \"\"")
+  elseif options == nil then
     return host.sha256(text_of(value))
   end
-  check.no_more("hash", ...)
   local o = check.options("hash", options, option_checks)
   return encoded("hash", o, host.digest(o.algorithm or "sha256", text_of(value)))
 end

@@ -109,9 +109,12 @@ end
 
 -- A number of seconds or Go-style text; seconds, of any size and sign.
 function M.seconds(what, value)
-  local seconds = value
+  local seconds, too_long = value, false
   if type(value) == "string" then
-    seconds = host.duration(value)
+    seconds, too_long = host.duration(value)
+  end
+  if too_long then
+    fail("%s is out of range: a text says at most 292 years, not %s", what, describe(value))
   end
   if type(seconds) ~= "number" or seconds ~= seconds or math.abs(seconds) == math.huge then
     fail('%s must be seconds or text such as "1m30s", not %s', what, describe(value))
@@ -330,6 +333,15 @@ end
 function M.no_more(what, ...)
   if select("#", ...) > 0 then
     fail("%s got more arguments than it takes", what)
+  end
+end
+
+-- Of a call that knows the host's own cluster alone. options: {cluster =} is refused, anything
+-- else is not looked at; instead: what to do, or nil.
+function M.no_cluster(what, options, instead)
+  if type(options) == "table" and rawget(options, "cluster") ~= nil then
+    fail("%s takes no cluster: it knows the host's own alone%s", what,
+      instead and "; " .. instead or "")
   end
 end
 

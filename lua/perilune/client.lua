@@ -174,6 +174,9 @@ local function list_arguments(self, method, kind, options)
   local o = check.options(what, options, list_options)
   if o.index and senders[self].live then
     fail("%s: index works on the cache; perilune.live has none", what)
+  elseif o.index and senders[self].cluster then
+    fail("%s: indexes are of the host's own cluster alone, not of %q", what,
+      senders[self].cluster)
   end
   o.owner_uid, o.owner = o.owner, nil
   return kind, send_by(self, o)

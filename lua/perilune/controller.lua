@@ -225,6 +225,7 @@ function Controller.WatchesKinds(self, selects, map, options, ...)
   local what = format("controller %q: WatchesKinds", self.name)
   check.func(what .. ": the first argument", selects)
   check_map(self, "WatchesKinds", map)
+  family.check_cluster(what, options)
   local o = check.options(what, options, family.options(watches_options))
   local narrow, source = family.split(o)
   note_source(self, source, "watches", "*")
@@ -398,19 +399,6 @@ function M.note_index(kind, name)
   indexes[#indexes + 1] = { kind = kind, name = name, file = file or "?", line = line or 0 }
 end
 
-local function is_cached(kind)
-  for _, list in ipairs({ begun, tasks }) do
-    for _, self in ipairs(list) do
-      for _, source in ipairs(self.sources) do
-        if source.kind == kind then
-          return true
-        end
-      end
-    end
-  end
-  return false
-end
-
 local function place(one, self)
   return places[one] or { file = self.file, line = self.line }
 end
@@ -474,11 +462,8 @@ function M.finish()
       error(format("%s:%d: controller %q has no Reconcile", self.file, self.line, self.name), 0)
     end
   end
-  for _, index in ipairs(indexes) do
-    if #begun + #tasks > 0 and not is_cached(index.kind) then
-      error(format("%s:%d: index %q: no controller caches %s; declare it with :Reads(%q)",
-        index.file, index.line, index.name, index.kind, index.kind), 0)
-    end
+  if #begun + #tasks > 0 then
+    require("perilune.index").check(indexes, { begun, tasks })
   end
   channel.finish()
 end

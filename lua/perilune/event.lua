@@ -27,6 +27,7 @@ local function check_reason(reason)
 end
 
 return function(object, kind, reason, message, ...)
+  check.no_cluster("event", (...))
   check.no_more("event", ...)
   local object_kind = ref.kind_of("event: the object", object)
   local metadata = object.metadata -- once: what is checked is what is sent

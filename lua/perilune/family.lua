@@ -14,7 +14,7 @@ local M = {}
 local EVERY = 30 -- seconds from one look to the next
 local KINDS_MAX = 1000
 
--- Those of `source`, which a source of one kind takes, and what selects kinds.
+-- Those of `source`, which a source of one kind takes, but for its cluster, and what selects kinds.
 function M.options(source)
   local out = { every = check.positive_duration }
   for _, options in ipairs({ source, kinds.options_of }) do
@@ -22,7 +22,13 @@ function M.options(source)
       out[name] = checker
     end
   end
+  out.cluster = nil
   return out
+end
+
+function M.check_cluster(what, options)
+  check.no_cluster(what, options, "the kinds of another one are watched by their names: "
+    .. ":Watches(kind, map, {cluster = ...})")
 end
 
 -- What selects kinds, and the source's own options.

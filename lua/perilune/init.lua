@@ -19,6 +19,19 @@ local webhook = require("perilune.webhook")
 
 local fail, frozen = check.fail, check.frozen
 
+-- f with at most so many arguments, and at least one.
+local function bounded(what, most, f)
+  return function(...)
+    local count = select("#", ...)
+    if count > most then
+      check.no_more(what, ...)
+    elseif count == 0 then
+      fail("%s needs a value", what)
+    end
+    return f(...)
+  end
+end
+
 local perilune = {
   controller = controller.new,
   client = clients.client,
@@ -28,10 +41,11 @@ local perilune = {
   metrics = frozen("perilune.metrics", metrics),
 
   null = host.null,
-  array = function(list)
+  array = function(list, ...)
+    check.no_more("array", ...)
     return host.array(list ~= nil and check.table("array", list) or nil)
   end,
-  number = host.number,
+  number = bounded("number", 1, host.number),
   version = host.version,
   hash = bytes.hash,
   hmac = bytes.hmac,
@@ -53,9 +67,9 @@ local perilune = {
   is_controlled_by = owner.is_controlled_by,
   controller_of = owner.controller_of,
 
-  deepcopy = host.deepcopy,
-  equal = host.equal,
-  merge = host.merge,
+  deepcopy = bounded("deepcopy", 1, host.deepcopy),
+  equal = bounded("equal", 2, host.equal),
+  merge = bounded("merge", 2, host.merge),
   manifest = manifest.manifest,
   manifests = manifest.manifests,
 
@@ -99,7 +113,8 @@ local perilune = {
 
 -- ---- documents ----
 
-function perilune.key(object)
+function perilune.key(object, ...)
+  check.no_more("key", ...)
   return ref.key(ref.parse("key", object))
 end
 
@@ -119,18 +134,21 @@ end
 
 -- ---- bytes ----
 
-function perilune.random(count)
+function perilune.random(count, ...)
+  check.no_more("random", ...)
   return host.random(check.integer(0)("random", count))
 end
 
 perilune.base64 = frozen("perilune.base64", {
-  encode = function(text)
+  encode = function(text, ...)
+    check.no_more("base64.encode", ...)
     if type(text) ~= "string" then
       fail("base64.encode needs a string, not %s", check.describe(text))
     end
     return host.base64_encode(text)
   end,
-  decode = function(text)
+  decode = function(text, ...)
+    check.no_more("base64.decode", ...)
     local decoded = type(text) == "string" and host.base64_decode(text)
     if not decoded then
       fail("base64.decode: this is no base64: %s", check.describe(text))
@@ -142,7 +160,8 @@ perilune.base64 = frozen("perilune.base64", {
 -- ---- units ----
 
 local function parser(what, parse, wanted)
-  return function(text)
+  return function(text, ...)
+    check.no_more(what, ...)
     local value = type(text) == "string" and parse(text)
     if not value then
       fail("%s: %s is not %s", what, check.describe(text), wanted)
@@ -153,7 +172,8 @@ end
 
 local parse_quantity = parser("quantity", host.quantity, 'a quantity such as "500m" or "2Gi"')
 
-function perilune.quantity(value)
+function perilune.quantity(value, ...)
+  check.no_more("quantity", ...)
   local number = type(value) ~= "string" and tonumber(value)
   if number then
     return number -- quantities such as cpu: 2 arrive as numbers
@@ -161,7 +181,8 @@ function perilune.quantity(value)
   return parse_quantity(value)
 end
 
-function perilune.duration(value)
+function perilune.duration(value, ...)
+  check.no_more("duration", ...)
   return check.seconds("duration", value)
 end
 
@@ -172,7 +193,10 @@ local time_unit = check.one_of("seconds", "milliseconds", "microseconds")
 perilune.time = frozen("perilune.time", {
   parse = parser("time.parse", host.time_parse,
     'a time of RFC 3339 such as "2026-01-31T12:00:00Z"'),
-  now = host.now,
+  now = function(...)
+    check.no_more("time.now", ...)
+    return host.now()
+  end,
   format = function(seconds, unit, ...)
     check.no_more("time.format", ...)
     check.number()("time.format: the seconds since 1970", seconds)
@@ -182,14 +206,16 @@ perilune.time = frozen("perilune.time", {
 })
 
 -- A selector, or nil and a message, for selectors that users supply.
-function perilune.selector(value)
+function perilune.selector(value, ...)
+  check.no_more("selector", ...)
   return host.selector(value)
 end
 
 -- ---- encodings ----
 
 local function decoder(what, decode)
-  return function(text)
+  return function(text, ...)
+    check.no_more(what, ...)
     if type(text) ~= "string" then
       fail("%s needs a string, not %s", what, check.describe(text))
     end
@@ -199,27 +225,28 @@ end
 
 perilune.json = frozen("perilune.json", {
   decode = decoder("json.decode", host.json_decode),
-  encode = host.json_encode,
+  encode = bounded("json.encode", 1, host.json_encode),
 })
 
 local decode_documents = decoder("yaml.decode", host.yaml_decode)
 
 perilune.yaml = frozen("perilune.yaml", {
   decode_all = decoder("yaml.decode_all", host.yaml_decode),
-  decode = function(text)
-    local documents = decode_documents(text)
+  decode = function(...)
+    local documents = decode_documents(...)
     if #documents ~= 1 then
       fail("yaml.decode: the text has %d documents, not one; decode_all takes any number",
         #documents)
     end
     return documents[1]
   end,
-  encode = host.yaml_encode,
+  encode = bounded("yaml.encode", 1, host.yaml_encode),
 })
 
 -- ---- indexes and queues ----
 
 function perilune.index(kind, name, values, ...)
+  check.no_cluster("perilune.index", (...))
   check.no_more("perilune.index", ...)
   if host.phase() ~= "load" then
     fail("perilune.index can only be called while the script is loaded")

@@ -112,7 +112,12 @@ end
 -- ---- what is wanted ----
 
 local function texts(what, value)
-  return type(value) == "string" and { value } or check.array_of(check.text)(what, value)
+  if type(value) == "string" then
+    return { value }
+  elseif type(value) ~= "table" then
+    check.fail("%s must be a string or an array of strings, not %s", what, check.describe(value))
+  end
+  return check.array_of(check.text)(what, value)
 end
 
 M.options_of = { group = texts, verb = texts, namespaced = check.boolean }
@@ -142,6 +147,7 @@ end
 
 function M.kinds(options, ...)
   check.no_more("perilune.kinds", ...)
+  check.no_cluster("perilune.kinds", options)
   local o = check.options("perilune.kinds", options, M.options_of)
   local all, missing = M.all()
   local out = {}

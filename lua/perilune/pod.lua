@@ -185,6 +185,7 @@ end
 
 local MOST_INPUT = 8388608
 local MOST_ARGUMENTS = 1000
+local MOST_COMMAND = 131072 -- bytes: it travels in the URL; Linux takes no longer word either
 local MOST_SECONDS = 86400
 
 local function demand(is_so, what, message)
@@ -204,6 +205,14 @@ local function command(what, value)
   local words = check.array_of(check.text)(what, value)
   demand(#words > 0 and words[1] ~= "", what, "needs the name of a program")
   demand(#words <= MOST_ARGUMENTS, what, ("must have at most %d words"):format(MOST_ARGUMENTS))
+  local bytes = 0
+  for i, word in ipairs(words) do
+    bytes = bytes + #word
+    demand(not word:find("\0", 1, true), ("%s[%d]"):format(what, i),
+      "has a NUL byte, at which a program would take it to end")
+  end
+  demand(bytes <= MOST_COMMAND, what, ("has %d bytes; it may have %d: what is longer goes into "
+    .. "stdin"):format(bytes, MOST_COMMAND))
   return words
 end
 

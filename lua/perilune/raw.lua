@@ -13,11 +13,15 @@ local VERBS = { GET = "get", POST = "create", PUT = "update", PATCH = "patch", D
 
 -- ---- paths ----
 
+local PATH_MAX = 32768 -- bytes, with the query: servers and proxies limit the head of a request
+
 local PLAIN = "^[%w%-._~!$&'()*+,;=:@/%%]+$"
 
 function M.path(what, path)
   check.string(what, path)
-  if path:sub(1, 1) ~= "/" then
+  if #path > PATH_MAX then
+    fail("%s has %d bytes; with the query it may have %d", what, #path, PATH_MAX)
+  elseif path:sub(1, 1) ~= "/" then
     fail('%s must begin with "/", as in "/apis/apps/v1", not %s', what, check.describe(path))
   elseif path:find("?", 1, true) then
     fail("%s: parameters go into the option query, not into %s", what, check.describe(path))
@@ -86,7 +90,7 @@ function M.call(by, method, path, options)
   end
   method = method:upper()
   M.path("raw: the path", path)
-  local what = format("raw %s %s", method, path)
+  local what = format("raw %s %s", method, #path <= 200 and path or path:sub(1, 197) .. "...")
   local o = check.options(what, options, options_of)
   if method == "GET" and o.body then
     fail("%s: GET takes no body", what)
@@ -94,6 +98,9 @@ function M.call(by, method, path, options)
     fail("%s needs a body", what)
   end
   local query = o.query and o.query ~= "" and "?" .. o.query or ""
+  if #path + #query > PATH_MAX then
+    fail("raw %s: path and query have %d bytes; they may have %d", method, #path + #query, PATH_MAX)
+  end
   local all = (o.headers or "") .. (by.headers or "")
   return (host.write({ verb = VERBS[method], raw_path = path .. query, body = o.body,
     dry_run = o.dry_run, headers = all ~= "" and all or nil, cluster = by.cluster,

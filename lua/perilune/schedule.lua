@@ -6,6 +6,7 @@ local zones = require("perilune.zone")
 local fail, format, floor = check.fail, string.format, math.floor
 local M = {}
 
+local TEXT_MAX = 1024 -- bytes: every minute of an hour, one by one, are 170
 local DAYS_MAX = 366 * 9 -- as far as February 29 may be
 local SMALL_CHANGE = 3 * 3600 -- of the local time; larger ones are another time altogether
 
@@ -93,6 +94,8 @@ local function read(what, text)
   if type(text) ~= "string" then
     fail("%s: the schedule must be a string such as \"*/5 * * * *\", not %s", what,
       check.describe(text))
+  elseif #text > TEXT_MAX then
+    fail("%s: the schedule has %d bytes; it may have %d", what, #text, TEXT_MAX)
   elseif text:find("^@every") then
     fail("%s: @every is perilune.every's", what)
   elseif text:find("^C?R?O?N?_?TZ=") then

@@ -63,6 +63,16 @@ end
 
 local escape_path = escape_others("/!$&'()*+,;=:@")
 
+-- A name or an address. Whatever else has a meaning in a URL would make it another host.
+local function check_host(what, text)
+  local wrong = text:match("[%z\1-\32\127%%\"#/<>?@%[\\%]^`{|}]")
+  if wrong then
+    fail("%s must be a name or an address, not %s: it has %q in it", what, check.describe(text),
+      wrong)
+  end
+  return text
+end
+
 local function authority(parts)
   local out = { "//" }
   if parts.user then
@@ -84,6 +94,7 @@ end
 function M.build(parts, ...)
   check.no_more("url.build", ...)
   local o = check.options("url.build", check.table("url.build", parts), part_checks)
+  check_host("url.build: host", o.host or "")
   if not o.scheme then
     fail("url.build needs a scheme such as \"https\"")
   elseif not o.host and (o.user or o.password or o.port) then
@@ -114,9 +125,11 @@ function M.escape(text, ...)
   return host.url_escape(check.text("url.escape: the text", text))
 end
 
+-- "%" stands for nothing but the two hexadecimal digits behind it (RFC 3986, 2.1).
 function M.unescape(text, ...)
   check.no_more("url.unescape", ...)
-  return host.url_unescape(check.text("url.unescape: the text", text), false)
+  return check.must("url.unescape", host.url_unescape(check.text("url.unescape: the text", text),
+    false))
 end
 
 return M

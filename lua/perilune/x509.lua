@@ -17,6 +17,8 @@ local subject_names = { CN = true, O = true, OU = true, C = true, ST = true, L =
 local function texts(what, value)
   if type(value) == "string" then
     return { check.string(what, value) }
+  elseif type(value) ~= "table" then
+    fail("%s must be a string or an array of strings, not %s", what, check.describe(value))
   end
   return check.array_of(check.string)(what, value)
 end

@@ -18,6 +18,16 @@ describe("perilune.hash", function()
     assert.equal(perilune.hash("abc"), perilune.hash("abc", {}))
   end)
 
+  it("needs a value, and takes no more than options", function()
+    assert.truthy(spec.message_of(perilune.hash):find("hash needs a value", 1, true))
+    assert.truthy(spec.message_of(perilune.hash, nil):find("hash needs a value", 1, true))
+    assert.truthy(spec.message_of(perilune.hash, "a", nil, 1):find("more arguments"))
+    spec.assert_positioned("bytes_spec", function()
+      local text = perilune.hash()
+      return text
+    end)
+  end)
+
   it("wants the weak ones to be named so", function()
     assert.equal('hash: algorithm: md5 is broken; who needs it for an old protocol says "weak_md5"',
       spec.message_of(perilune.hash, "abc", { algorithm = "md5" }))

@@ -242,6 +242,8 @@ describe("perilune.index", function()
     refuses("perilune.index: the path: ", index, "v1/Pod", "node", "spec..x")
     refuses("perilune.index needs a path or a function(object), not a table", index, "v1/Pod", "node", {})
     refuses("more arguments", index, "v1/Pod", "node", noop, 1)
+    refuses("perilune.index takes no cluster: it knows the host's own alone", index, "v1/Pod", "node", noop,
+      { cluster = "edge" })
     host.set_phase("run")
     refuses("only be called while the script is loaded", index, "v1/Pod", "node", noop)
   end)

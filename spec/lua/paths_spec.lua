@@ -29,9 +29,33 @@ describe("perilune.jsonpath", function()
     assert.truthy(spec.message_of(perilune.jsonpath, ""):find("must not be empty"))
     assert.truthy(spec.message_of(perilune.jsonpath, ".a", 1):find("more arguments"))
     assert.truthy(spec.message_of(perilune.jsonpath(".a").first, pod):find("with a colon"))
-    assert.has_error(function()
-      perilune.jsonpath(".a"):all({ a = print })
-    end)
+    assert.truthy(spec.message_of(perilune.jsonpath(".a").all):find("with a colon"))
+  end)
+
+  it("says at which line a value cannot be looked in", function()
+    local path, cycle = perilune.jsonpath(".a"), {}
+    cycle.b = cycle
+    for value, why in pairs({ [cycle] = "b: a table that contains itself", [{ a = print }] = "a: a function" }) do
+      for _, method in ipairs({ "all", "first" }) do
+        assert.truthy(spec.message_of(path[method], path, value):find("jsonpath: " .. why, 1, true))
+        spec.assert_positioned("paths_spec", function()
+          local found = path[method](path, value)
+          return found
+        end)
+      end
+    end
+  end)
+
+  it("wants a value, which may be nil", function()
+    local path = perilune.jsonpath(".a")
+    assert.truthy(spec.message_of(path.all, path):find("jsonpath:all needs a value to look in", 1, true))
+    assert.truthy(spec.message_of(path.first, path):find("jsonpath:first needs a value to look in", 1, true))
+    assert.truthy(spec.message_of(path.first, path, {}, 1):find("more arguments"))
+    assert.same({}, path:all(nil))
+    assert.is_nil(path:first(nil))
+  end)
+
+  it("is an error at its own line", function()
     spec.assert_positioned("paths_spec", function()
       local path = perilune.jsonpath("..")
       return path

@@ -52,6 +52,11 @@ describe("perilune.live:raw", function()
     }) do
       refuses(why, raw, "GET", path)
     end
+    refuses("raw: the path has 1000001 bytes; with the query it may have 32768", raw, "GET", "/" .. ("x"):rep(1e6))
+    refuses("raw GET: path and query have 40004 bytes; they may have 32768", raw, "GET", "/x",
+      { query = { a = ("b"):rep(39999) } })
+    local message = spec.message_of(raw, "PUT", "/" .. ("x"):rep(30000))
+    assert.is_true(#message < 300)
     refuses("must not be empty", raw, "GET", "")
     refuses("must be a string, not nil", raw, "GET")
   end)
@@ -297,6 +302,10 @@ describe("exec", function()
       many[i] = "x"
     end
     refuses("exec: command must have at most 1000 words", exec, "a/b", { command = many })
+    refuses("exec: command has 3000002 bytes; it may have 131072: what is longer goes into stdin", exec, "a/b",
+      { command = { "sh", ("x"):rep(3e6) } })
+    refuses("exec: command has 131073 bytes", exec, "a/b", { command = { "x", ("y"):rep(131072) } })
+    refuses("exec: command[2] has a NUL byte", exec, "a/b", { command = { "ls", "a\0b" } })
     refuses("exec: container must not be empty", exec, "a/b", { command = ls, container = "" })
     refuses("exec: stdin must be a string, not the boolean true", exec, "a/b", { command = ls, stdin = true })
     refuses("exec: stdin must be at most 8388608 bytes, not 8388609", exec, "a/b",
@@ -387,7 +396,9 @@ describe("perilune.kinds", function()
   it("refuses what makes no sense", function()
     answers = aggregated()
     refuses('unknown option "groups"; did you mean "group"?', perilune.kinds, { groups = "apps" })
-    refuses("verb must be an array", perilune.kinds, { verb = 1 })
+    refuses("verb must be a string or an array of strings, not the number 1", perilune.kinds, { verb = 1 })
+    refuses("group must be a string or an array of strings, not the number 42", perilune.kinds, { group = 42 })
+    refuses("perilune.kinds takes no cluster: it knows the host's own alone", perilune.kinds, { cluster = "edge" })
     refuses("namespaced must be a boolean", perilune.kinds, { namespaced = "yes" })
     refuses("perilune.kinds got more arguments", perilune.kinds, {}, 1)
   end)
@@ -453,6 +464,9 @@ describe("kinds that are followed", function()
     refuses('unknown option "groups"; did you mean "group"?', new("e").WatchesKinds, new("f"), yes, "self",
       { groups = "apps" })
     refuses("every must be", new("g").WatchesKinds, new("h"), yes, "self", { every = 0 })
+    refuses("WatchesKinds takes no cluster: it knows the host's own alone; the kinds of another one are watched "
+      .. "by their names: :Watches(kind, map, {cluster = ...})", new("i").WatchesKinds, new("j"), yes, "self",
+      { cluster = "edge" })
     local long = new(("x"):rep(60)):WatchesKinds(yes, "self")
     refuses("longer than 63 letters", long.Reconcile, long, yes)
   end)
@@ -545,5 +559,21 @@ describe("perilune.cluster", function()
     local controller = spec.fresh("perilune.controller")
     local c = controller.new("c")
     refuses('there is no cluster "edgy"; did you mean "edge"?', c.For, c, "v1/Pod", { cluster = "edgy" })
+  end)
+
+  it("has no indexes", function()
+    local cluster = spec.fresh("perilune.cluster")
+    package.loaded["perilune.cluster"] = cluster
+    local edge = cluster.new("edge", { kubeconfig = "f" })
+    local controller = spec.fresh("perilune.controller")
+    controller.new("c"):For("v1/Pod", { cluster = "edge" }):Reconcile(function() end)
+    controller.note_index("v1/Pod", "node")
+    refuses('index "node": v1/Pod is cached of the cluster "edge" alone, and perilune.index knows',
+      controller.finish)
+    controller.new("own"):For("v1/Pod"):Reconcile(function() end)
+    controller.finish()
+    refuses('list v1/Pod: indexes are of the host\'s own cluster alone, not of "edge"', function()
+      edge.client:list("v1/Pod", { index = { name = "node", value = "n1" } })
+    end)
   end)
 end)

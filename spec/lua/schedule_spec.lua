@@ -119,6 +119,9 @@ describe("perilune.schedule", function()
     { "no time", function() schedule("* * * * *"):next() end, "the time must be a number" },
     { "a time in milliseconds", function() schedule("* * * * *"):next(1.7e12) end, "seconds since 1970" },
     { "a dot", function() schedule("* * * * *").next(5) end, "with a colon: schedule:next" },
+    { "two hundred kilobytes", function() schedule(("1,"):rep(1e5) .. "1 * * * *") end,
+      "the schedule has 200009 bytes; it may have 1024" },
+    { "two megabytes", function() schedule(("*"):rep(2e6)) end, "the schedule has 2000000 bytes" },
     { "more arguments", function() schedule("* * * * *", nil, 1) end, "more arguments" },
   }
   for _, case in ipairs(mistakes) do

@@ -41,6 +41,15 @@ describe("perilune.duration", function()
   it("quotes what is none", function()
     assert.truthy(spec.message_of(perilune.duration, "1x"):find('"1x"', 1, true))
   end)
+
+  it("tells what is too long from what is none", function()
+    for _, text in ipairs({ "9999999d", "-99999999w", "99999999999999999999s" }) do
+      local message = spec.message_of(perilune.duration, text)
+      assert.truthy(message:find("duration is out of range: a text says at most 292 years", 1, true), message)
+      assert.truthy(message:find(text, 1, true), message)
+    end
+    assert.truthy(spec.message_of(perilune.duration, "9999999y"):find("must be seconds or text"))
+  end)
 end)
 
 describe("perilune.time", function()
@@ -82,6 +91,34 @@ describe("perilune.time", function()
     assert.truthy(spec.message_of(perilune.time.format, "1"):find('must be a number, not the string "1"'))
     assert.truthy(spec.message_of(perilune.time.format, 0 / 0):find("must be a number", 1, true))
     assert.truthy(spec.message_of(perilune.time.format, 1e12):find("outside", 1, true))
+  end)
+end)
+
+describe("calls that take one value", function()
+  it("take no more", function()
+    local calls = {
+      quantity = { perilune.quantity, "1" }, duration = { perilune.duration, "1s" },
+      ["time.parse"] = { perilune.time.parse, "2026-01-31T12:00:00Z" }, ["time.now"] = { perilune.time.now },
+      selector = { perilune.selector, "a=b" }, key = { perilune.key, "a/b" }, random = { perilune.random, 1 },
+      ["base64.encode"] = { perilune.base64.encode, "a" }, ["base64.decode"] = { perilune.base64.decode, "YQ==" },
+      ["json.encode"] = { perilune.json.encode, {} }, ["json.decode"] = { perilune.json.decode, "{}" },
+      ["yaml.encode"] = { perilune.yaml.encode, {} }, ["yaml.decode"] = { perilune.yaml.decode, "a: 1" },
+      ["yaml.decode_all"] = { perilune.yaml.decode_all, "a: 1" }, deepcopy = { perilune.deepcopy, {} },
+      array = { perilune.array, {} }, number = { perilune.number, "1" },
+    }
+    for name, call in pairs(calls) do
+      assert.is_true((pcall(unpack(call))))
+      call[#call + 1] = "more"
+      local message = spec.message_of(unpack(call))
+      assert.equal(name .. " got more arguments than it takes", message)
+      spec.assert_positioned("units_spec", function()
+        local value = call[1](unpack(call, 2))
+        return value
+      end)
+    end
+    assert.truthy(spec.message_of(perilune.equal, 1, 2, 3):find("equal got more arguments", 1, true))
+    assert.truthy(spec.message_of(perilune.merge, {}, {}, {}):find("merge got more arguments", 1, true))
+    assert.truthy(spec.message_of(perilune.json.encode):find("json.encode needs a value", 1, true))
   end)
 end)
 

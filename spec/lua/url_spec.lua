@@ -35,8 +35,17 @@ describe("url.build", function()
       path = "a b/ä%41", query = { q = "&=" }, fragment = "x y" }))
   end)
 
+  it("takes a name or an address for a host, and nothing else", function()
+    for _, wrong in ipairs({ "evil/@x", "a b", "a\0b", "a%20b", "a\nb", "u@h", "h?q", "h#f", "[::1]", "a\\b" }) do
+      local message = spec.message_of(url.build, { scheme = "https", host = wrong })
+      assert.truthy(message:find("url.build: host must be a name or an address, not", 1, true), message)
+      assert.is_nil((url.parse("https://" .. url.escape(wrong))))
+    end
+    assert.equal("https://xn--bcher-kva.example", url.build({ scheme = "https", host = "xn--bcher-kva.example" }))
+    assert.equal("https://b%C3%BCcher", url.build(url.parse("https://b%c3%bccher")))
+  end)
+
   it("lets no part say more than it is", function()
-    assert.equal("https://evil%2F%40x/", url.build({ scheme = "https", host = "evil/@x", path = "/" }))
     assert.equal("https://h/%3Fa%23b", url.build({ scheme = "https", host = "h", path = "/?a#b" }))
   end)
 
@@ -67,6 +76,14 @@ describe("url.escape", function()
     assert.equal(text, url.unescape(url.escape(text)))
     assert.equal("a%20%2F%2B-._~", url.escape("a /+-._~"))
     assert.truthy(spec.message_of(url.escape, 5):find("must be a string"))
+  end)
+
+  it("is not undone where it is none", function()
+    for text, byte in pairs({ ["%zz"] = 1, ["a%2"] = 2, ["ab%"] = 3, ["%41%4g"] = 4, ["%%41"] = 1 }) do
+      assert.equal(("url.unescape: byte %d: %% must be followed by two hexadecimal digits"):format(byte),
+        spec.message_of(url.unescape, text))
+    end
+    assert.equal(2000000, #url.unescape(("x"):rep(2000000)))
   end)
 end)
 

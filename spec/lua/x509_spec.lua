@@ -50,11 +50,23 @@ describe("x509.self_signed", function()
   end)
 
   it("refuses what makes no certificate", function()
+    local many = {}
+    for i = 1, 1001 do
+      many[i] = "a" .. i
+    end
     local wrong = {
       ["unknown option"] = { dnss = "a" },
       ["unknown name"] = { subject = { cn = "x" } },
       ["must be a string"] = { dns = { 5 } },
-      ["ip: \"10.0.0\""] = { ips = "10.0.0" },
+      ['ips: "10.0.0" is not an IP address'] = { ips = "10.0.0" },
+      ["is not an IP address"] = { ips = "10.0.0.1\0x" },
+      ['dns: "a b" is not a DNS name'] = { dns = "a b" },
+      ['dns: "http://a" is not a DNS name'] = { dns = { "http://a" } },
+      ['uris: "a b" is not a URI'] = { uris = "a b" },
+      ['emails: "a b" is not an address'] = { emails = { "a b" } },
+      ["dns: more than 1000 names"] = { dns = many },
+      ["ips must be a string or an array of strings, not the number 5"] = { ips = 5 },
+      ['unknown option "ip"; did you mean "ips"?'] = { ip = "10.0.0.1" },
       ["longer than zero"] = { duration = "-1h" },
       ["must be one of"] = { usages = "servers" },
       ["subject: C can't be"] = { subject = { C = "Germany" } },

@@ -171,14 +171,20 @@ TEST(names_are_put_in_as_they_are)
     struct pl_err err;
     REQUIRE(pl_x509_make_key("ecdsa-p256", &key, &err) == 0);
     REQUIRE(pl_x509_make_request(text(&key),
-                                 FIELDS(field("dns", "a,DNS:b"), field("subject.O", "x/CN=y, Z=1")),
+                                 FIELDS(field("uri", "a,DNS:b"), field("subject.O", "x/CN=y, Z=1")),
                                  &out, &err) == 0);
     REQUIRE(pl_x509_read(text(&out), &read, &err) == 0);
-    CHECK(has(&read, "dns", "a,DNS:b") && has(&read, "subject.O", "x/CN=y, Z=1"));
+    CHECK(has(&read, "uri", "a,DNS:b") && has(&read, "subject.O", "x/CN=y, Z=1"));
     CHECK(!has(&read, "dns", "b"));
     CHECK_INT(pl_x509_make_request(text(&key), FIELDS(field("ip", "10.0.0")), &out, &err),
               PL_EINVAL);
-    CHECK_INT(pl_x509_make_request(text(&key), FIELDS(field("dns", "a b")), &out, &err), PL_EINVAL);
+    static const char *const wrong[][2] = {
+        {"dns", "a b"}, {"dns", "a,DNS:b"}, {"dns", "http://a"}, {"ip", "10.0.0"}, {"uri", "a b"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(wrong); i++)
+        CHECK_INT(
+            pl_x509_make_request(text(&key), FIELDS(field(wrong[i][0], wrong[i][1])), &out, &err),
+            PL_EINVAL);
     CHECK_INT(pl_x509_make_request(text(&key), FIELDS(field("subject.C", "Germany")), &out, &err),
               PL_EINVAL);
     pl_buf_deinit(&key);

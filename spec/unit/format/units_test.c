@@ -36,13 +36,16 @@ TEST(durations_are_read_as_go_reads_them)
 TEST(long_durations_have_days_and_weeks_too)
 {
     int64_t ns;
-    CHECK(pl_duration_parse_long(pl_slice_z("1w2d3h"), &ns));
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("1w2d3h"), &ns), 0);
     CHECK_INT(ns, (9 * 24 + 3) * 3600 * PL_SECOND);
-    CHECK(pl_duration_parse_long(pl_slice_z("1.5d"), &ns));
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("1.5d"), &ns), 0);
     CHECK_INT(ns, 36 * 3600 * PL_SECOND);
     CHECK(!pl_duration_parse(pl_slice_z("1d"), &ns));
-    CHECK(!pl_duration_parse_long(pl_slice_z("99999999w"), &ns));
-    CHECK(!pl_duration_parse_long(pl_slice_z("1y"), &ns));
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("99999999w"), &ns), PL_ELIMIT);
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("99999999999999999999s1h"), &ns), PL_ELIMIT);
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("9999999d9999999d"), &ns), PL_ELIMIT);
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("99999999w1y"), &ns), PL_EINVAL);
+    CHECK_INT(pl_duration_parse_long(pl_slice_z("1y"), &ns), PL_EINVAL);
 }
 
 TEST(durations_without_unit_number_or_room_are_none)

@@ -26,6 +26,7 @@ TEST(urls_are_taken_apart)
         {"file:///etc/hosts", "file", NULL, NULL, "", -1, "/etc/hosts", NULL, NULL},
         {"http://h:/x", "http", NULL, NULL, "h", -1, "/x", NULL, NULL},
         {"http://h/a?b?c#d?e", "http", NULL, NULL, "h", -1, "/a", "b?c", "d?e"},
+        {"http://a%41%c3%a4%2d", "http", NULL, NULL, "a%41%c3%a4%2d", -1, "", NULL, NULL},
         {"http://h/%2F", "http", NULL, NULL, "h", -1, "/%2F", NULL, NULL},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
@@ -65,6 +66,11 @@ TEST(what_others_read_in_another_way_is_refused)
         "http://[fd00::/8]",
         "http://a]b",
         "http://user@",
+        "http://a%20b",
+        "http://good%2Fbad",
+        "http://good%40bad",
+        "http://a%00b",
+        "http://a%3a80",
         "http://:80",
         "http://h/\n",
         "http://h\xc3\xa4",
