@@ -15,6 +15,8 @@
 
 #define PL_API_MAX_OBJECT ((size_t)3 << 19) /* 1.5 MiB, etcd's limit */
 
+#define PL_API_MADE_PLACES 256
+
 struct pl_api_ctx;
 struct pl_api_job;
 struct pl_api_gc;
@@ -24,15 +26,17 @@ struct pl_api_disk;
 struct pl_api {
     struct pl_timers *timers; /* borrowed */
     struct pl_rand rand;
-    struct pl_pool *pool;             /* owned */
-    struct pl_api_registry *registry; /* owned */
-    struct pl_api_storage *storage;   /* owned */
-    struct pl_api_gc *gc;             /* owned */
-    struct pl_api_debug *debug;       /* owned */
-    struct pl_api_disk *disk;         /* owned; NULL: memory only */
-    char *token;                      /* owned; NULL: no authentication */
-    uint8_t token_key[32];            /* signs the tokens of service accounts */
-    char *host;                       /* owned; NULL: whoever calls is answered */
+    uint64_t made_seed;                /* of names and uids; 0: they are drawn from rand */
+    uint32_t made[PL_API_MADE_PLACES]; /* how many objects were made of those that fall there */
+    struct pl_pool *pool;              /* owned */
+    struct pl_api_registry *registry;  /* owned */
+    struct pl_api_storage *storage;    /* owned */
+    struct pl_api_gc *gc;              /* owned */
+    struct pl_api_debug *debug;        /* owned */
+    struct pl_api_disk *disk;          /* owned; NULL: memory only */
+    char *token;                       /* owned; NULL: no authentication */
+    uint8_t token_key[32];             /* signs the tokens of service accounts */
+    char *host;                        /* owned; NULL: whoever calls is answered */
     /* Told of each object that was stored; -1 with the status filled fails the request. */
     int (*stored)(struct pl_api_ctx *ctx, struct pl_doc *doc);
     /* pl_api_run, for requests that begin again when their answer has come. */

@@ -57,6 +57,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
     api->host = pl_strdup_or_null(options->host);
     api->bookmark_ns = options->bookmark_ns > 0 ? options->bookmark_ns : DEFAULT_BOOKMARK;
+    api->made_seed = options->rand_seed;
     if (options->rand_seed != 0)
         pl_rand_seed(&api->rand, options->rand_seed);
     else

@@ -10,6 +10,7 @@
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
+#include "base/hash.h"
 #include "gotype/typed.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
@@ -62,12 +63,33 @@ static void generate_name(struct pl_api_ctx *ctx, struct pl_tree *meta)
     pl_tree_setz(&ctx->arena, meta, "name", pl_tree_str(&ctx->arena, name));
 }
 
+/* A server with a seed makes up names and uids from it, from the object and from how many like it
+ * were made before: other requests, reads or writes, shift none of it. What waits for a webhook
+ * runs again with the seed that it had. */
+static void seed_made(struct pl_api_ctx *ctx, const struct pl_tree *meta)
+{
+    struct pl_api *api = ctx->api;
+    if (api->made_seed == 0)
+        return;
+    if (ctx->job == NULL) {
+        struct pl_slice name = pl_tree_text_at(meta, "name");
+        if (name.len == 0)
+            name = pl_tree_text_at(meta, "generateName");
+        struct pl_slice text = pl_arena_f(&ctx->arena, "%s %.*s/%.*s", ctx->type->plural,
+                                          PL_FMT(ctx->request.ns), PL_FMT(name));
+        uint64_t place = pl_hash(text.ptr, text.len, api->made_seed);
+        ctx->seed = place + ++api->made[place % PL_API_MADE_PLACES];
+    }
+    pl_rand_seed(&ctx->rand, ctx->seed);
+}
+
 /* What the server alone says about a new object. */
 static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     char uid[37];
+    seed_made(ctx, meta);
     generate_name(ctx, meta);
     pl_rand_uuid(&ctx->rand, uid);
     pl_tree_set_strz(arena, meta, "uid", uid);

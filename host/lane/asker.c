@@ -70,13 +70,8 @@ static void set_line(struct pl_asker *out, const struct pl_lop *op)
              ar.currentline);
 }
 
-bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
-                    struct pl_asker *out)
+static bool asker_tell(const struct pl_lanes *lanes, const struct pl_lop *op, struct pl_asker *out)
 {
-    PL_REQUIRE(lanes->options.stepped != NULL);
-    const struct pl_lop *op = asker_find(lanes, asked, true);
-    if (op == NULL) /* a write reads the existing object first */
-        op = asker_find(lanes, asked, false);
     if (op == NULL)
         return false;
     out->controller = lanes->controllers[op->exec->controller].name;
@@ -85,4 +80,27 @@ bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
     out->kind = op->kind != NULL ? op->kind : "";
     set_line(out, op);
     return true;
+}
+
+bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
+                    struct pl_asker *out)
+{
+    PL_REQUIRE(lanes->options.stepped != NULL);
+    const struct pl_lop *op = asker_find(lanes, asked, true);
+    if (op == NULL) /* a write reads the existing object first */
+        op = asker_find(lanes, asked, false);
+    return asker_tell(lanes, op, out);
+}
+
+bool pl_lanes_http_asker(const struct pl_lanes *lanes, const char *method, const char *url,
+                         struct pl_asker *out)
+{
+    PL_REQUIRE(lanes->options.stepped != NULL);
+    PL_LIST_FOR (link, &lanes->lanes[0]->io.ops) {
+        const struct pl_lop *op = PL_CONTAINER_OF(link, struct pl_lop, io.link);
+        if (op->type == PL_LOP_HTTP && !op->io.done && op->exec != NULL &&
+            pl_slice_eqz(op->in.http.method, method) && pl_slice_eqz(op->in.http.url, url))
+            return asker_tell(lanes, op, out);
+    }
+    return false;
 }

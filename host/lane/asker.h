@@ -1,6 +1,6 @@
-/* Finds the run that waits for a request of the API. The transport knows requests only by method
- * and path. Only with stepped lanes (options.stepped) can it ask for the run, as the lanes'
- * coroutines are then suspended on the same thread. */
+/* Finds the run that waits for a request, of the API or to others. The transport knows requests
+ * only by method and path. Only with stepped lanes (options.stepped) can it ask for the run, as the
+ * lanes' coroutines are then suspended on the same thread. */
 #pragma once
 
 #include "base/slice.h"
@@ -19,6 +19,10 @@ struct pl_asker {
     char line[128];               /* "main.lua:44"; "" if no script's line waits */
 };
 
+/* The run that waits for an answer of an external server, to this method and URL; the oldest of
+ * several. False: none does. */
+bool pl_lanes_http_asker(const struct pl_lanes *lanes, const char *method, const char *url,
+                         struct pl_asker *out);
 /* False: no run waits for it, so it is a request of the host itself. */
 bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
                     struct pl_asker *out);

@@ -1,4 +1,5 @@
-/* A request is copied when it starts, and answered as a whole in a separate step. */
+/* A request is copied when it starts, and answered as a whole in a separate step. In between are
+ * the points where a chooser can disturb it: before it is sent, and when it has been done. */
 #include "world/outside.h"
 
 #include "base/alloc.h"
@@ -7,6 +8,9 @@
 #include "world/headers.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#define FIRST_ID ((uint64_t)1 << 40) /* requests of the API have others */
 
 struct outside_call {
     struct pl_link link;
@@ -18,12 +22,15 @@ struct outside_call {
     struct pl_http_header *headers; /* owned, as their texts */
     size_t header_count;
     struct pl_buf body;
+    uint64_t id;
     bool canceled;
 };
 
 struct pl_outside {
     struct pl_loop *loop;
     struct pl_outside_options o;
+    struct pl_outside_client client;
+    uint64_t started;
     struct pl_list calls;
 };
 
@@ -67,23 +74,128 @@ static void outside_give(struct outside_call *call, const struct pl_outside_answ
     outside_finish(call, NULL);
 }
 
+/* ---- disturbances ---- */
+
+/* A plan's words have no spaces, and its parts no commas. */
+static void add_escaped(struct pl_buf *out, const char *url)
+{
+    for (; *url != '\0'; url++) {
+        if (*url == ' ' || *url == ',')
+            pl_buf_add_f(out, "%%%02X", (unsigned)*url);
+        else
+            pl_buf_add_char(out, *url);
+    }
+}
+
+static bool outside_writes(const struct outside_call *call)
+{
+    return strcmp(call->method, "GET") != 0 && strcmp(call->method, "HEAD") != 0;
+}
+
+/* Asks the chooser; status 0: before it is sent. */
+static struct pl_disturbance outside_choose(struct outside_call *call, int status)
+{
+    const struct pl_outside_client *client = &call->outside->client;
+    struct pl_disturbance what = {PL_ACT_GO, 0, NULL, 0, 0};
+    struct pl_asker asker = {.controller = "", .key = "", .run = "", .kind = ""};
+    struct pl_buf url = PL_BUF_INIT;
+    if (client->chooser == NULL)
+        return what;
+    if (client->who != NULL)
+        client->who(client->arg, call->method, call->url, &asker);
+    add_escaped(&url, call->url);
+    const struct pl_point point = {.kind = status == 0 ? PL_POINT_REQUEST : PL_POINT_APPLIED,
+                                   .host = client->host,
+                                   .controller = asker.controller,
+                                   .key = asker.key,
+                                   .run_id = asker.run,
+                                   .line = asker.line,
+                                   .api_kind = call->method,
+                                   .call_id = call->id,
+                                   .verb = "http",
+                                   .object = pl_buf_z(&url),
+                                   .body = pl_buf_slice(&call->body),
+                                   .writes = outside_writes(call),
+                                   .status = status};
+    client->chooser->at(client->chooser->arg, &point, &what);
+    pl_buf_deinit(&url);
+    return what;
+}
+
+static void outside_fail(struct outside_call *call, int code, const char *reason,
+                         const char *message)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, code, "%s", message);
+    snprintf(err.reason, sizeof err.reason, "%s", reason);
+    outside_finish(call, &err);
+}
+
+static void outside_lose(struct outside_call *call, const char *how)
+{
+    if (how != NULL && strcmp(how, "timeout") == 0)
+        outside_fail(call, PL_ETIMEOUT, "Timeout", "no answer in time");
+    else
+        outside_fail(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
+}
+
+/* It does not reach the server. */
+static void outside_refuse(struct outside_call *call, int status)
+{
+    const struct pl_outside_answer answer = {.status = status};
+    if (status == 0)
+        outside_fail(call, PL_ENETWORK, "ConnectionRefused", "the connection was refused");
+    else
+        outside_give(call, &answer);
+}
+
+static void outside_ask(struct outside_call *call, struct pl_outside_answer *answer)
+{
+    const struct pl_outside_request request = {call->method, call->url, call->headers,
+                                               call->header_count, pl_buf_slice(&call->body)};
+    if (call->outside->o.answer != NULL)
+        call->outside->o.answer(call->outside->o.arg, &request, answer);
+}
+
+static void outside_crash(struct outside_call *call)
+{
+    call->outside->client.crash(call->outside->client.arg);
+}
+
 static void outside_go_on(struct pl_task *task)
 {
     struct outside_call *call = PL_CONTAINER_OF(task, struct outside_call, task);
     struct pl_outside_answer answer = {.status = 0};
-    const struct pl_outside_request request = {call->method, call->url, call->headers,
-                                               call->header_count, pl_buf_slice(&call->body)};
     if (call->canceled) {
         cancel_now(call);
         return;
     }
-    if (call->outside->o.answer != NULL)
-        call->outside->o.answer(call->outside->o.arg, &request, &answer);
-    outside_give(call, &answer);
+    struct pl_disturbance what = outside_choose(call, 0);
+    bool lost = what.act == PL_ACT_LOSE;
+    bool reset = lost && (what.reason == NULL || strcmp(what.reason, "timeout") != 0);
+    if (what.act == PL_ACT_CRASH) {
+        outside_crash(call);
+        return;
+    }
+    if (what.act == PL_ACT_REFUSE) {
+        outside_refuse(call, what.status);
+        return;
+    }
+    outside_ask(call, &answer);
+    what = outside_choose(call, answer.status != 0 ? answer.status : 503);
+    if (what.act == PL_ACT_CRASH)
+        outside_crash(call);
+    else if (lost)
+        outside_lose(call, reset ? "reset" : "timeout");
+    else
+        outside_give(call, &answer);
     pl_headers_free(answer.headers, answer.header_count);
     pl_free(answer.body);
     pl_free(answer.message);
 }
+
+/* ---- the transport ---- */
 
 static struct pl_http_call *outside_start(void *self, const struct pl_http_request *request,
                                           const struct pl_http_ops *ops, void *arg)
@@ -91,6 +203,7 @@ static struct pl_http_call *outside_start(void *self, const struct pl_http_reque
     struct pl_outside *outside = self;
     struct outside_call *call = PL_NEW(struct outside_call);
     call->outside = outside;
+    call->id = FIRST_ID + ++outside->started;
     call->ops = ops;
     call->arg = arg;
     call->method = pl_strdup(request->method);
@@ -120,11 +233,13 @@ struct pl_transport pl_outside_transport(struct pl_outside *outside)
     return (struct pl_transport){&ops, outside};
 }
 
-struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options)
+struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options,
+                                     const struct pl_outside_client *client)
 {
     struct pl_outside *outside = PL_NEW(struct pl_outside);
     outside->loop = loop;
     outside->o = *options;
+    outside->client = *client;
     pl_list_init(&outside->calls);
     return outside;
 }
@@ -132,6 +247,7 @@ struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outsi
 void pl_outside_cut(struct pl_outside *outside)
 {
     outside->o.answer = NULL;
+    outside->client.chooser = NULL;
 }
 
 void pl_outside_destroy(struct pl_outside *outside)

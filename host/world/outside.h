@@ -1,9 +1,11 @@
-/* External servers for perilune.http in a world: the specification answers, without a network. One
- * thread. */
+/* External servers for perilune.http in a world: the specification answers, without a network. A
+ * chooser may disturb a request before it reaches them, and before its answer comes. One thread. */
 #pragma once
 
+#include "lane/asker.h"
 #include "net/http.h"
 #include "net/loop.h"
+#include "world/point.h"
 
 struct pl_outside;
 
@@ -30,8 +32,18 @@ struct pl_outside_options {
     void *arg;
 };
 
-struct pl_outside *pl_outside_create(struct pl_loop *loop,
-                                     const struct pl_outside_options *options);
+/* The host that sends the requests. Its texts and functions live as long as the servers. */
+struct pl_outside_client {
+    const char *host;
+    const struct pl_chooser *chooser; /* NULL: undisturbed */
+    /* The run that waits for the answer; may be NULL. */
+    bool (*who)(void *arg, const char *method, const char *url, struct pl_asker *out);
+    void (*crash)(void *arg); /* the host has to end now */
+    void *arg;
+};
+
+struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options,
+                                     const struct pl_outside_client *client);
 /* Ends all requests; each on_done is called before it returns. */
 void pl_outside_destroy(struct pl_outside *outside);
 /* From now on every request fails. */

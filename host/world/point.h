@@ -6,7 +6,7 @@
  * must depend only on the point, so that the same world behaves the same again.
  *
  *   REQUEST   a request is about to leave the host; nothing has been done yet
- *   APPLIED   the server has done it; the host does not know it yet
+ *   APPLIED   the server, or an external one, has done it; the host does not know it yet
  *   ANSWERED  the host is about to get the answer
  *   EVENT     the host is about to get an event of a watch
  *   WAIT      a run is about to wait for something other than a request of the API
@@ -38,16 +38,18 @@ struct pl_point {
     const char *key;         /* "default/blog" */
     const char *run_id;      /* the same for all requests of one run */
     const char *line;        /* "main.lua:44": the script's line that waits */
-    const char *api_kind;    /* "apps/v1/Deployment", as in the script */
+    const char *api_kind;    /* "apps/v1/Deployment", as in the script; "http": the method */
     const char *name;        /* REQUEST: of a created object; "" if the server chooses it */
     const char *version;     /* EVENT: of its object */
     const char *message;     /* RAN: the error; "" for success */
     bool by_script;          /* RAN: the error is the script's own */
     struct pl_slice body;    /* REQUEST; APPLIED: the answer */
     uint64_t call_id;        /* the same at all points of one request of a host */
-    const char *verb;        /* "create", "list", "watch"...; WAIT: "sleep", "http", "sync"...;
-                                EVENT: "ADDED", "MODIFIED", "DELETED", "BOOKMARK" */
-    const char *object;      /* "apps/v1/deployments default/blog", as paths of the API have it */
+    const char *verb;        /* "create", "list", "watch"...; "http": to an external server; WAIT:
+                                "sleep", "sync"...; EVENT: "ADDED", "MODIFIED", "DELETED",
+                                "BOOKMARK" */
+    const char *object;      /* "apps/v1/deployments default/blog", as paths of the API have it;
+                                "http": the URL, in which spaces and commas are escaped */
     const char *subresource; /* "status" */
     bool writes;             /* the verb changes something, and it is no dry run */
     bool versioned;          /* it carries a resourceVersion, so that a conflict is possible */

@@ -85,6 +85,26 @@ static bool who(void *arg, const struct pl_sought *asked, struct pl_asker *out)
     return false;
 }
 
+static bool who_http(void *arg, const char *method, const char *url, struct pl_asker *out)
+{
+    const struct pl_replica *replica = arg;
+    const struct pl_generation *both[] = {replica->before, replica->current};
+    for (size_t i = 0; i < PL_ARRAY_LEN(both); i++)
+        if (both[i] != NULL && pl_lanes_http_asker(pl_generation_lanes(both[i]), method, url, out))
+            return true;
+    return false;
+}
+
+static void open_outside(struct pl_replica *replica)
+{
+    const struct pl_outside_client client = {.host = replica->name,
+                                             .chooser = replica->o.chooser,
+                                             .who = who_http,
+                                             .crash = on_crash,
+                                             .arg = replica};
+    replica->outside = pl_outside_create(replica->loop, &replica->o.outside, &client);
+}
+
 static void open_wire(struct pl_replica *replica)
 {
     const struct pl_wire_options wire = {.loop = replica->loop,
@@ -144,7 +164,7 @@ static void open_host(struct pl_replica *replica)
     replica->memos = pl_memos_create();
     replica->barred = pl_barred_create();
     open_wire(replica);
-    replica->outside = pl_outside_create(replica->loop, &replica->o.outside);
+    open_outside(replica);
 }
 
 static struct pl_lanes_options lanes_options(struct pl_replica *replica)

@@ -114,6 +114,10 @@ static void wire_give(struct wire_call *call)
     if (!call->responded) {
         if (!pl_wire_passes(call, PL_POINT_APPLIED))
             return;
+        if (call->lost && call->lost_in_time) {
+            pl_wire_end_with(call, PL_ETIMEOUT, "Timeout", "no answer in time");
+            return;
+        }
         if (call->lost) {
             pl_wire_lose(call);
             return;

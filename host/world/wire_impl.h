@@ -26,6 +26,7 @@ struct wire_call {
     struct pl_timer later, deadline, silence;
     bool sent, canceled, host_done, server_done;
     bool lost;                 /* the answer is dropped */
+    bool lost_in_time;         /* and nobody notices before the time is up */
     bool asked[PL_POINT_PICK]; /* the chooser was asked at that point of this call */
     /* the server's answer */
     bool responded, is_stream, ended;

@@ -138,6 +138,7 @@ bool pl_wire_passes(struct wire_call *call, enum pl_point_kind kind)
         return false;
     case PL_ACT_LOSE:
         call->lost = true;
+        call->lost_in_time = what.reason != NULL && strcmp(what.reason, "timeout") == 0;
         return true;
     case PL_ACT_LATER:
         pl_timer_start(pl_wire_timers(call), &call->later, what.delay_ns, on_later);

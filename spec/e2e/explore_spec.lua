@@ -19,6 +19,8 @@ local EXPECTED = {
   tls_off = { "replaced", "v1/Secret", "default/a", "metadata.uid" },
   claim_left = { "state", "v1/PersistentVolumeClaim", "default/rack-a", "" },
   namesake = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
+  outside_twice = { "leak", "external", "buckets", "bucket-2.of" },
+  outside_stuck = { "leak", "example.com/v1/Cluster", "default/a", "" },
   unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
 }
 

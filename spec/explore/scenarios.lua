@@ -32,7 +32,41 @@ local function changed(spec, ...)
   end
 end
 
+-- Buckets outside of the cluster: POST makes another one, PUT the one of that name.
+local function with_buckets(f)
+  return function(world)
+    local buckets = world:external("buckets")
+    world:http("https://buckets.example.com/buckets*", function(request)
+      local name = request.url:match("/buckets/(.+)$")
+      if request.method == "DELETE" and not buckets[name] then
+        return { status = 404 }
+      elseif request.method == "DELETE" then
+        buckets[name] = nil
+        return { status = 204 }
+      end
+      local n = 1
+      while not name and buckets["bucket-" .. n] do
+        n = n + 1
+      end
+      name = name or "bucket-" .. n
+      buckets[name] = { of = request.json.of }
+      return { status = request.method == "POST" and 201 or 200, json = { id = name } }
+    end)
+    f(world)
+  end
+end
+
+local function gone(spec)
+  return function(world)
+    made(spec)(world)
+    world:delete(KIND, KEY)
+    world:settle()
+  end
+end
+
 return {
+  outside_twice = with_buckets(made({ size = 1 })),
+  outside_stuck = with_buckets(gone({ size = 1 })),
   first_of_two = made({ size = 1 }),
   by_status = made({ size = 1 }),
   made_already = made({ size = 1 }),

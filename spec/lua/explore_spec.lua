@@ -14,7 +14,8 @@ describe("a plan", function()
       "refuse 500 website default/blog patch Deployment default/other @2.3",
       "lose timeout w a get Pod @1, stale Pod 1.2 @3, lag Website @2, unobserved Pod @2",
       "early @3 after 1, restart @2, order website default/b @1.4, touch w default/a update Website/status @1",
-      "reload after janitor - delete Pod default/x @1", "stale Pod 1.0 @1",
+      "reload after janitor - delete Pod default/x @1",
+      "lose reset dns default/a http POST https://api.example.com/records?x=1%2C2 @1.2", "stale Pod 1.0 @1",
     }) do
       assert.equal(text, plans.print(assert(plans.parse(text))))
     end
@@ -35,6 +36,47 @@ describe("a plan", function()
       assert.is_nil(plan)
       assert.truthy(message:find(part, 1, true), message)
     end
+  end)
+end)
+
+describe("an error of a run", function()
+  local mistake = require("perilune.explore.mistake")
+
+  local function is(message, source, frame)
+    return mistake.is("main.lua:17: " .. message, ("main.lua:17:\n    %s\nstack traceback:\n\t%s"):format(source,
+      frame or "main.lua:17: in function 'reconcile'"))
+  end
+
+  it("is a mistake when the language, a limit or a check of an argument says it", function()
+    assert.is_true(is("attempt to index local 'x' (a nil value)", "x.y = 1"))
+    assert.is_true(is("attempt to concatenate a nil value", 'error("no " .. x.y)'))
+    assert.is_true(is('get: "x" is no kind', 'client:get("x")'))
+    assert.is_true(is("script CPU limit exceeded (10 s without waiting)", "while true do end"))
+    assert.is_true(mistake.is("bad argument #1 to 'format'", ""))
+  end)
+
+  it("is none when the script raises it, there or for whoever called", function()
+    assert.is_false(is("not yet", 'if not x then error("not yet") end'))
+    assert.is_false(is("attempt to be early", 'error("attempt to be early")'))
+    assert.is_false(is("not 201", 'assert(ok, "not 201")'))
+    assert.is_false(is("not yet", "need(x)", "main.lua:3: in function 'need'"))
+    assert.is_false(mistake.is("not yet", ""))
+  end)
+end)
+
+describe("a request to others", function()
+  it("is open to what a network does, and to a crash where it may change something", function()
+    local options = require("perilune.explore.options")
+    local function words(request)
+      local out = {}
+      for i, o in ipairs(options.of_request(request)) do
+        out[i] = o[1] .. " " .. o[2]
+      end
+      return table.concat(out, ", ")
+    end
+    assert.equal("refuse 500, refuse connection, lose timeout", words{ verb = "http", reads = true })
+    assert.equal("crash after, refuse 500, lose timeout, crash unanswered, refuse connection, lose reset, "
+      .. "reload after", words{ verb = "http" })
   end)
 end)
 

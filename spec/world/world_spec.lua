@@ -199,6 +199,25 @@ end)
     assert.is_true(not ok and errors.is_conflict(e))
   end)
 
+  it("makes up the same names whatever was read before", function()
+    local function name_of(reads)
+      local world = test.world{ seed = 5 }
+      for _ = 1, reads do
+        world:list(CONFIG)
+      end
+      world:create(config("other"))
+      local object = config(nil)
+      object.metadata.generateName = "made-"
+      local first, second = world:create(object), world:create(object)
+      return first.metadata.name .. " " .. second.metadata.uid
+    end
+    assert.equal(name_of(0), name_of(3))
+    local world = test.world{ seed = 5 }
+    local object = config(nil)
+    object.metadata.generateName = "made-"
+    assert.are_not.equal(world:create(object).metadata.name, world:create(object).metadata.name)
+  end)
+
   it("takes YAML text and several objects at once", function()
     local world = test.world{}
     local one, two = world:apply[[

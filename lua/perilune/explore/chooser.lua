@@ -44,14 +44,15 @@ function chooser:use(d)
   end
 end
 
--- Something is about to be sent: `place` as in a plan, `facts` {line, options = {{what, how}, ...}}.
+-- Something is about to be sent: `place` as in a plan, `facts` {line, reads, options = {{what, how}, ...}}.
 -- The plan's disturbance for it, or nil.
 function chooser:effect(place, facts)
   local name = plans.name(place)
   local n = (self.seen[name] or 0) + 1
   self.seen[name] = n
   local point = { what = "effect", place = place, step = self.step, n = n, line = facts.line,
-    options = facts.options, run = facts.run }
+    options = facts.options, run = facts.run,
+    reads = facts.reads or place.verb == "get" or place.verb == "list" }
   self.points[#self.points + 1] = point
   local d = self.by_key[plans.key(place, self.step, n)]
   if d then

@@ -193,7 +193,8 @@ function exec:restart_here(o)
         local api = e.api:gsub("/status$", "")
         local field
         for _, c in ipairs(changed) do
-          field = field or (c.kind == api and c.key == (e.object or c.key) and c)
+          field = field or (e.verb == "http" and c.kind == "external" and c)
+            or (c.kind == api and c.key == (e.object or c.key) and c)
         end
         if field then
           self.rewrites[#self.rewrites + 1] = { id = field.place, kind = field.kind, key = field.key,

@@ -27,8 +27,10 @@ local function owner_gone(is, canon)
 end
 
 local function class_of(d, canon)
-  if d.extra and d.field == "" and (d.item.external or owner_gone(d.item, canon)) then
+  if d.extra and d.field == "" and (d.item.external or d.item.deleting or owner_gone(d.item, canon)) then
     return "leak"
+  elseif d.extra and d.field:find("^metadata%.finalizers%[") then
+    return "leak" -- a finalizer for nothing
   elseif d.item and d.item.external and d.extra then
     return "leak"
   elseif d.field:find("^metadata%.deletionTimestamp") and d.want == "absent" then

@@ -19,11 +19,11 @@ local function append(list, more)
 end
 
 -- The disturbances of a request, each {what, how}: of `request` count verb ("create", "update",
--- "patch", "delete", "get", "list", "http"), conditional (it carries a resourceVersion), generated
+-- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion), generated
 -- (the server picks the name), first (of its run).
 function M.of_request(request)
   local out = {}
-  local reads = request.verb == "get" or request.verb == "list"
+  local reads = request.reads or request.verb == "get" or request.verb == "list"
   if not reads then
     append(out, each("crash", "after"))
     if request.first then
@@ -43,7 +43,11 @@ function M.of_request(request)
     append(out, each("crash", "unanswered"))
   end
   append(out, each("refuse", "connection"))
-  if request.verb ~= "http" then
+  if request.verb == "http" then
+    if reads then
+      append(out, each("lose", "timeout"))
+    end
+  else
     append(out, each("refuse", "503", "429"))
     if request.verb == "create" then
       append(out, each("refuse", "403"))
@@ -136,7 +140,7 @@ end
 local function of_steps(execution, from_step, add)
   local effects, early = {}, {}
   for _, p in ipairs(execution.points) do
-    if p.what == "effect" and p.place.verb ~= "get" then
+    if p.what == "effect" and not p.reads then
       effects[p.step] = (effects[p.step] or 0) + 1
     elseif p.what == "step" then
       early[p.step] = p.text and p.text:find("^patch ") ~= nil or false

@@ -3,6 +3,7 @@
 -- and the world does it. Adds its methods to an executor's class.
 
 local host = require("perilune.host")
+local mistake = require("perilune.explore.mistake")
 local options = require("perilune.explore.options")
 local states = require("perilune.explore.state")
 
@@ -21,6 +22,10 @@ local function split(object)
 end
 
 function exec:place_of(point)
+  if point.verb == "http" then
+    return { controller = point.controller, key = point.key ~= "" and point.key or "-", verb = "http",
+      kind = point.api_kind, object = point.object }, point.api_kind
+  end
   local resource, key = split(point.object)
   local kind = self.o.kind_of(self.world, resource)
   if point.verb == "create" and point.subresource == "" then
@@ -87,7 +92,8 @@ function exec:request(point)
   local place, kind = self:place_of(point)
   local run, n = point.controller .. " " .. point.key .. " " .. point.run_id, self:run_of(point)
   local facts = { line = point.line ~= "" and point.line or nil, run = n,
-    options = options.of_request({ verb = point.verb, conditional = point.versioned,
+    reads = not point.writes,
+    options = options.of_request({ verb = point.verb, reads = not point.writes, conditional = point.versioned,
       generated = place.object == nil, first = point.writes and not self.wrote[run] }) }
   local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
     verb = point.verb, api = point.subresource ~= "" and kind .. "/" .. point.subresource or kind,
@@ -166,9 +172,9 @@ function exec:own_request(point)
   end
 end
 
--- A run has ended: mistakes of the script are findings, whatever the API says is none.
+-- A run has ended: mistakes of the script are findings, what the API or the script says is none.
 function exec:ran(point)
-  if point.script then
+  if point.script and mistake.is(point.message, point.line) then
     local text = point.message
     local line = text:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
     self.errors[#self.errors + 1] = { controller = point.controller, key = point.key, line = line,

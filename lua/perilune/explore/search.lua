@@ -327,7 +327,7 @@ end
 local function count_effects(reference)
   local n = 0
   for _, p in ipairs(reference.points) do
-    if p.what == "effect" and p.place.verb ~= "get" and p.place.verb ~= "list" then
+    if p.what == "effect" and not p.reads then
       n = n + 1
     end
   end

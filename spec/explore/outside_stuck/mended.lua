@@ -1,0 +1,21 @@
+-- 404 is what was wanted. And nothing is made for what is gone, whatever a cache says.
+local perilune = require("perilune")
+local BUCKETS = "https://buckets.example.com/buckets/"
+
+local function ask(method, name)
+  local answer = perilune.http.request({ method = method, url = BUCKETS .. name, json = { of = name } })
+  if answer.status >= 300 and not (method == "DELETE" and answer.status == 404) then error(method .. " of the bucket is answered " .. answer.status) end
+end
+
+perilune.controller("cluster")
+  :For("example.com/v1/Cluster")
+  :Reconcile(function(request)
+    local cluster = perilune.client:get("example.com/v1/Cluster", request)
+    if not cluster then return end
+    return perilune.finalizer.handle(cluster, "example.com/bucket", {
+      apply = function()
+        if perilune.live:get("example.com/v1/Cluster", request) then ask("PUT", request.name) end
+      end,
+      cleanup = function() ask("DELETE", request.name) end,
+    })
+  end)
