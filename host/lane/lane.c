@@ -243,6 +243,7 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .clock = lane->tape != NULL ? &lane->tape->clock : options->clock,
             .rand_seed = options->rand_seed,
             .math_seed = lane->tape != NULL ? lane->tape->seed : 0,
+            .lines = options->lines,
         },
         err);
 }

@@ -12,6 +12,7 @@
 
 struct pl_barred;
 struct pl_lanes;
+struct pl_line_watch;
 struct pl_memos;
 struct pl_origin;
 struct pl_state_hooks;
@@ -65,6 +66,8 @@ struct pl_lanes_options {
     struct pl_transport http;     /* of perilune.http; ops NULL: a new client */
     /* Who sees what the lanes do (lane/tape.h); borrowed for life; NULL: nobody. */
     const struct pl_taping *taping;
+    const struct pl_line_watch
+        *lines;               /* sees the scripts' lines; borrowed for life; NULL: nobody */
     struct pl_origin *origin; /* what is known of the scripts' files already; a reference is taken;
                                * NULL: nothing */
 };

@@ -21,6 +21,7 @@
 #define BIG_BLOCK   ((size_t)1 << 20) /* only strings, buffers and tables are this big */
 
 static void on_hook(lua_State *L, lua_Debug *ar);
+static void on_line(lua_State *L, lua_Debug *ar);
 
 /* A signal that comes while the hook is being changed must not change it too. */
 static void set_hook(struct pl_limits *limits, bool armed)
@@ -28,7 +29,10 @@ static void set_hook(struct pl_limits *limits, bool armed)
     sig_atomic_t before = limits->armable;
     limits->armable = 0;
     limits->armed = armed;
-    lua_sethook(limits->L, armed ? on_hook : NULL, armed ? LUA_MASKCOUNT : 0, armed ? 1 : 0);
+    if (!armed && limits->lines != NULL)
+        lua_sethook(limits->L, on_line, LUA_MASKLINE, 0);
+    else
+        lua_sethook(limits->L, armed ? on_hook : NULL, armed ? LUA_MASKCOUNT : 0, armed ? 1 : 0);
     limits->armable = before;
 }
 
@@ -254,6 +258,21 @@ static void on_hook(lua_State *L, lua_Debug *ar)
         suspend(limits, L);
     else
         raise_limit(limits, L);
+}
+
+static void on_line(lua_State *L, lua_Debug *ar)
+{
+    const struct pl_line_watch *lines = limits_of(L)->lines;
+    lua_getinfo(L, "Sl", ar);
+    if (ar->currentline > 0 && strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) != 0)
+        lines->at(lines->arg, L, pl_lerr_chunk(ar), ar->currentline);
+}
+
+void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines)
+{
+    limits->lines = lines;
+    if (lines != NULL)
+        set_hook(limits, false);
 }
 
 void pl_limits_check(struct pl_limits *limits, lua_State *L)

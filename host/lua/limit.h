@@ -31,6 +31,13 @@
 
 enum pl_excess { PL_EXCESS_NONE, PL_EXCESS_CPU, PL_EXCESS_MEMORY };
 
+/* Sees each line of scripts before it runs, but for Perilune's own. On the state's thread, in a
+ * hook: it may look at the stack, and must leave it as it is. */
+struct pl_line_watch {
+    void (*at)(void *arg, lua_State *L, const char *path, int line);
+    void *arg;
+};
+
 struct pl_limits {
     lua_State *L;
     lua_Alloc alloc; /* LuaJIT's own */
@@ -56,6 +63,7 @@ struct pl_limits {
                                    "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
+    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
 
     struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
     struct pl_link link;         /* used by the watchdog */
@@ -72,6 +80,8 @@ struct pl_limits {
 /* Wraps the state's allocator. Call it after opening the libraries: LuaJIT does not survive a
  * failing allocation while it starts. The hard limit is four times the soft one. */
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
+/* lines: borrowed until the state is closed. */
+void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines);
 /* Call it before the state is closed: LuaJIT returns its memory to the system only with its own
  * allocator. Limits do not apply from now on. */
 void pl_limits_deinit(struct pl_limits *limits);

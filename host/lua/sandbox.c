@@ -431,6 +431,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->limits.who = script_of;
     s->limits.who_arg = s;
     pl_limits_init(&s->limits, s->L, s->memory_limit);
+    pl_limits_watch_lines(&s->limits, options->lines);
     if (options->dog != NULL)
         pl_limits_watch(&s->limits, options->dog);
     if (args.failed) {

@@ -21,8 +21,9 @@ struct pl_sandbox_options {
     struct pl_origin *origin; /* a reference is taken; NULL: scripts read directly from the disk */
     /* The clock for scripts; borrowed for life; NULL: the system's. */
     const struct pl_clock *clock;
-    uint64_t rand_seed; /* seed of scripts' random numbers; 0: from the system */
-    uint64_t math_seed; /* seed of math.random alone; 0: as above */
+    uint64_t rand_seed;                /* seed of scripts' random numbers; 0: from the system */
+    uint64_t math_seed;                /* seed of math.random alone; 0: as above */
+    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
 };
 
 /* The calling thread runs it. NULL and err when lua-cjson cannot be loaded. */

@@ -10,6 +10,7 @@
 #include "value/doc.h"
 #include "value/scan.h"
 #include "world/choose.h"
+#include "world/lines.h"
 #include "world/recorded.h"
 #include "world/world.h"
 
@@ -29,6 +30,7 @@ struct bound {
     int callbacks[CALLBACKS];
     char *failure; /* owned: the first error that a callback raised; NULL: none */
     struct pl_recorded recorded;
+    struct pl_lines lines;
 };
 
 /* ---- calling back ---- */
@@ -232,6 +234,7 @@ static int open_world(lua_State *L)
 {
     struct bound *bound = lua_newuserdata(L, sizeof *bound);
     *bound = (struct bound){.L = L};
+    pl_lines_init(&bound->lines);
     for (int i = 0; i < CALLBACKS; i++)
         bound->callbacks[i] = LUA_NOREF;
     luaL_getmetatable(L, meta);
@@ -250,6 +253,8 @@ static int open_world(lua_State *L)
     }
     if (options.seed == 0)
         options.seed = 1;
+    if (lua_toboolean(L, 4))
+        options.lines = &bound->lines.watch;
     bound->world = pl_world_create(&options);
     return 1;
 }
@@ -264,6 +269,7 @@ static int close_world(lua_State *L)
         pl_world_destroy(world);
     pl_choose_deinit(&bound->choose);
     pl_recorded_deinit(&bound->recorded);
+    pl_lines_deinit(&bound->lines);
     for (int i = 0; i < CALLBACKS; i++) {
         luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[i]);
         bound->callbacks[i] = LUA_NOREF;
@@ -402,6 +408,14 @@ static int version(lua_State *L)
 static int take_seen(lua_State *L)
 {
     pl_recorded_push_seen(&binding_check(L)->recorded, L);
+    return 1;
+}
+
+/* lines(world) -> path -> the numbers of the lines that ran, of a world that was opened to see
+ * them. */
+static int seen_lines(lua_State *L)
+{
+    pl_lines_push(&binding_check(L)->lines, L);
     return 1;
 }
 
@@ -569,6 +583,7 @@ static const luaL_Reg functions[] = {
     {"version", version},
     {"seen", take_seen},
     {"runs", take_runs},
+    {"lines", seen_lines},
     {"on_http", set_on_http},
     {"on_stored", set_on_stored},
     {"alarm", set_alarm},

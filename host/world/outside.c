@@ -77,7 +77,7 @@ static void outside_give(struct outside_call *call, const struct pl_outside_answ
 /* ---- disturbances ---- */
 
 /* A plan's words have no spaces, and its parts no commas. */
-static void add_escaped(struct pl_buf *out, const char *url)
+static void outside_escape(struct pl_buf *out, const char *url)
 {
     for (; *url != '\0'; url++) {
         if (*url == ' ' || *url == ',')
@@ -103,7 +103,7 @@ static struct pl_disturbance outside_choose(struct outside_call *call, int statu
         return what;
     if (client->who != NULL)
         client->who(client->arg, call->method, call->url, &asker);
-    add_escaped(&url, call->url);
+    outside_escape(&url, call->url);
     const struct pl_point point = {.kind = status == 0 ? PL_POINT_REQUEST : PL_POINT_APPLIED,
                                    .host = client->host,
                                    .controller = asker.controller,

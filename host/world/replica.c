@@ -184,6 +184,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .rand_seed = replica->o.seed,
         .dog = replica->o.dog,
         .http = pl_outside_transport(replica->outside),
+        .lines = replica->o.lines,
     };
 }
 

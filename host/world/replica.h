@@ -24,6 +24,7 @@ struct pl_replica_options {
     int64_t cpu_limit_ns;              /* 0: 10 s */
     int64_t grace_ns;                  /* 0: 25 s */
     const struct pl_chooser *chooser;  /* borrowed for life; NULL: undisturbed */
+    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
     struct pl_outside_options outside; /* the external servers for perilune.http */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);

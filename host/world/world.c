@@ -309,6 +309,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     with.dog = world->o.dog;
     with.seed = world->o.seed + ++world->started;
     with.chooser = world->o.chooser;
+    with.lines = world->o.lines;
     with.seen = on_world_seen;
     with.outside = world->o.outside;
     with.ran = on_world_ran;

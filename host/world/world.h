@@ -23,6 +23,7 @@ struct pl_world_options {
     /* A run has ended. May be NULL. */
     void (*ran)(void *arg, const char *host, const struct pl_ran *ran);
     void *arg;
+    const struct pl_line_watch *lines; /* of the scripts; borrowed for life; NULL: nobody looks */
     struct pl_outside_options outside; /* the external servers for perilune.http */
 };
 

@@ -435,7 +435,7 @@ local function begin(self, o)
   end
 end
 
--- more: the folder of the spec and a chooser, for whoever explores.
+-- more: for whoever explores: the folder of the spec, a chooser, and whether lines are seen.
 function M.open(what, o, more)
   more = more or {}
   o = check.options(what, o, world_options)
@@ -447,7 +447,7 @@ function M.open(what, o, more)
   world.renew()
   faults.prepare(self)
   self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed,
-    faults.chooser(self, more.choose))
+    faults.chooser(self, more.choose), more.lines)
   M.worlds[#M.worlds + 1] = self
   record.begin(self)
   faults.begin(self)

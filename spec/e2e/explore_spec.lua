@@ -198,6 +198,15 @@ end)
     client:apply{ apiVersion = "v1", kind = "ConfigMap", data = { x = tostring({}) },
       metadata = { namespace = "default", name = "copy" } }]]
 
+  it("names the lines that were never reached", function()
+    write_scenario("  if map.data.b then\n    client:delete(map)\n  end")
+    local code, out = e2e.run("test", folder, "--explore", "--executions", "6")
+    assert.equal(0, code, out)
+    assert(out:find("; never reached: main.lua:7\n", 1, true), out)
+    local _, _, summaries = explore(folder, "--executions", "6")
+    assert.same({ "main.lua:7" }, summaries[1].unreached)
+  end)
+
   it("ends with 3 when two undisturbed runs differ, and when a plan's do", function()
     write_scenario(OTHERWISE)
     local code, out, err = e2e.run("test", folder, "--explore", "--executions", "20")

@@ -43,8 +43,9 @@ describe("an error of a run", function()
   local mistake = require("perilune.explore.mistake")
 
   local function is(message, source, frame)
-    return mistake.is("main.lua:17: " .. message, ("main.lua:17:\n    %s\nstack traceback:\n\t%s"):format(source,
-      frame or "main.lua:17: in function 'reconcile'"))
+    local form = "main.lua:17:\n    %s\nstack traceback:\n\t%s"
+    return mistake.is("main.lua:17: " .. message,
+      form:format(source, frame or "main.lua:17: in function 'reconcile'"))
   end
 
   it("is a mistake when the language, a limit or a check of an argument says it", function()
@@ -61,6 +62,21 @@ describe("an error of a run", function()
     assert.is_false(is("not 201", 'assert(ok, "not 201")'))
     assert.is_false(is("not yet", "need(x)", "main.lua:3: in function 'need'"))
     assert.is_false(mistake.is("not yet", ""))
+  end)
+end)
+
+describe("the lines of a script that have code", function()
+  it("are those of all functions, without what only closes something", function()
+    local lines = require("perilune.explore.code").of(table.concat({
+      "local a = 1", "-- nothing", "local function f(x)", "  if x then", "    return {", "      1, x,", "    }", "  else",
+      "    a = 2", "  end", "end", "return f" }, "\n"))
+    local numbers = {}
+    for line in pairs(lines) do
+      numbers[#numbers + 1] = line
+    end
+    table.sort(numbers)
+    assert.same({ 1, 4, 5, 6, 9, 12 }, numbers)
+    assert.is_nil(require("perilune.explore.code").of("local x = = 1"))
   end)
 end)
 

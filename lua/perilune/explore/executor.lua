@@ -428,6 +428,7 @@ function M.new(o)
     self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()
     self:scenario()
+    self.lines = self.world:explore_lines()
     local result = self:result()
     self.world:close()
     return result

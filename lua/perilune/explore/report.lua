@@ -233,7 +233,7 @@ function M.unreached(code, lines)
     return a.line < b.line
   end)
   for i, at in ipairs(out) do
-    out[i] = format("%s:%d", at.file, at.line)
+    out[i] = format("%s:%d", at.file:match("[^/]+$"), at.line)
   end
   return out
 end
@@ -292,7 +292,7 @@ function M.json_summary(result, o)
     singles = result.singles, pairs = result.pairs, random = result.random, findings = #result.groups,
     effects = result.effects or 0, effects_crashed = result.effects_crashed,
     stale_positions = result.stale.positions, left_out = result.left_out,
-    unreached = M.unreached(result.code, result.lines), seed = o.seed })
+    unreached = host.array(M.unreached(result.code, result.lines)), seed = o.seed })
 end
 
 -- Where two runs of the same plan differ: for exit code 3.

@@ -3,6 +3,7 @@
 -- be explored), 3 the same plan and seed did not give the same trace twice.
 
 local allow = require("perilune.explore.allow")
+local codes = require("perilune.explore.code")
 local executor = require("perilune.explore.executor")
 local keep = require("perilune.explore.keep")
 local plans = require("perilune.explore.plan")
@@ -50,7 +51,7 @@ local function options_of(scenario, input, worlds)
     open = function(how, at) return worlds.open(scenario, how, at) end })
   return { execute = executes, seed = flags.seed or 1, budget = flags.budget or BUDGET,
     executions = (flags.executions or 0) > 0 and flags.executions or nil,
-    clock = worlds.clock, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }
+    clock = worlds.clock, code = codes.of_files, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }
 end
 
 local function show_group(group, context)

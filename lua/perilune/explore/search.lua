@@ -3,7 +3,8 @@
 -- second time (the same plan and seed must give the same trace), and grouped: one report a bug.
 --
 -- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), budget
--- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress.
+-- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress,
+-- code(lines): of the files that ran, all lines that have code.
 
 local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
@@ -355,6 +356,9 @@ function M.explore(o)
     self.effects = count_effects(self.reference)
   end
   self.seconds = o.clock() - self.began
+  if o.code then
+    self.code = o.code(self.lines)
+  end
   return self
 end
 

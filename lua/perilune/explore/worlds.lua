@@ -122,6 +122,18 @@ function Extended:explore_expire(resource)
   native.expire(self.handle, resource)
 end
 
+-- path -> line -> true: what ran of the scripts.
+function Extended:explore_lines()
+  local out = {}
+  for path, numbers in pairs(native.lines(self.handle)) do
+    out[path] = {}
+    for _, number in ipairs(numbers) do
+      out[path][number] = true
+    end
+  end
+  return out
+end
+
 -- The resource of a kind's short name, of those that were seen; nil: none.
 function Extended:explore_resource(kind)
   for _, resource in ipairs(self.resources) do
@@ -201,7 +213,7 @@ function M.open(scenario, how, at)
     options.time = host.time_format(host.time_parse(options.time or "2026-01-01T00:00:00Z") + LATER)
   end
   options.start = false
-  world = state.open("test.explore", options, { folder = scenario.folder, choose = function(point)
+  world = state.open("test.explore", options, { folder = scenario.folder, lines = true, choose = function(point)
     if ready then
       if point.kind == "request" and (point.writes or point.verb == "list") then
         remember(world, point.object:match("^%S+"))

@@ -4,7 +4,8 @@ local BUCKETS = "https://buckets.example.com/buckets/"
 
 local function ask(method, name)
   local answer = perilune.http.request({ method = method, url = BUCKETS .. name, json = { of = name } })
-  if answer.status >= 300 and not (method == "DELETE" and answer.status == 404) then error(method .. " of the bucket is answered " .. answer.status) end
+  if method == "DELETE" and answer.status == 404 then return end
+  if answer.status >= 300 then error(method .. " of the bucket is answered " .. answer.status) end
 end
 
 perilune.controller("cluster")
