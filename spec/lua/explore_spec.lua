@@ -68,7 +68,8 @@ end)
 describe("the lines of a script that have code", function()
   it("are those of all functions, without what only closes something", function()
     local lines = require("perilune.explore.code").of(table.concat({
-      "local a = 1", "-- nothing", "local function f(x)", "  if x then", "    return {", "      1, x,", "    }", "  else",
+      "local a = 1", "-- nothing",
+      "local function f(x)", "  if x then", "    return {", "      1, x,", "    }", "  else",
       "    a = 2", "  end", "end", "return f" }, "\n"))
     local numbers = {}
     for line in pairs(lines) do
