@@ -28,6 +28,8 @@ enum pl_api_match { PL_API_MATCHES_NOT, PL_API_MATCHES, PL_API_MATCH_FAILED };
 enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webhook,
                                      const struct pl_api_admission *admission, size_t *version,
                                      struct pl_buf *why);
+/* ---- admit_request.c ---- */
+
 /* The review's request, without uid, object and oldObject. */
 struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
                                      const struct pl_api_admission *admission, size_t version);

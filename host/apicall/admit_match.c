@@ -3,8 +3,8 @@
  * when it names another version of the kind: the object is sent in that one. */
 #include "apicall/admit.h"
 
+#include "apicall/evaluate.h"
 #include "object/selector.h"
-#include "valid/webhook_config.h"
 
 #include <string.h>
 
@@ -147,58 +147,44 @@ static bool match_object(struct pl_api_ctx *ctx, struct pl_node selector,
 
 /* ---- match conditions ---- */
 
-static struct pl_cel admit_match_value_of(struct pl_arena *arena, const struct pl_tree *tree)
+/* One error as it is, several as a list, none twice. */
+static void say_errors(struct pl_buf *why, const struct pl_tree *errors)
 {
-    return tree != NULL ? pl_cel_from_tree(arena, tree, NULL) : pl_cel_null();
-}
-
-static enum pl_api_match admit_match_evaluate(struct pl_api_ctx *ctx, struct pl_slice text,
-                                              const struct pl_cel *values, struct pl_buf *why)
-{
-    size_t count;
-    const struct pl_cel_var *vars = pl_webhook_condition_vars(&count);
-    struct pl_cel_program *program = pl_cel_compile(text, vars, count, why);
-    if (program == NULL)
-        return PL_API_MATCH_FAILED;
-    uint64_t cost = 0;
-    struct pl_cel result = pl_cel_evaluate(program, &ctx->arena, values, PL_CEL_CALL_LIMIT, &cost);
-    pl_cel_program_destroy(program);
-    if (result.kind == PL_CEL_BOOL)
-        return result.b ? PL_API_MATCHES : PL_API_MATCHES_NOT;
-    if (pl_cel_is_error(result))
-        pl_buf_add_slice(why, result.s);
-    else
-        pl_buf_add_z(why, "it is no bool");
-    return PL_API_MATCH_FAILED;
+    const char *before = errors->count > 1 ? "[" : "";
+    PL_TREE_FOR(item, errors)
+    {
+        pl_buf_add_z(why, before);
+        pl_buf_add_slice(why, pl_tree_text(item->value));
+        before = ", ";
+    }
+    pl_buf_add_z(why, errors->count > 1 ? "]" : "");
 }
 
 static enum pl_api_match match_conditions(struct pl_api_ctx *ctx, struct pl_node conditions,
                                           const struct pl_api_admission *admission, size_t version,
                                           struct pl_buf *why)
 {
-    enum pl_api_match all = PL_API_MATCHES;
     if (pl_node_len(conditions) == 0)
-        return all;
-    const struct pl_cel values[] = {
-        admit_match_value_of(&ctx->arena, admission->object),
-        admit_match_value_of(&ctx->arena, admission->old),
-        admit_match_value_of(&ctx->arena, pl_api_admit_request(ctx, admission, version))};
+        return PL_API_MATCHES;
+    struct pl_api_evaluation evaluation;
+    struct pl_tree *errors = pl_tree_array(&ctx->arena);
+    bool matches = true;
+    pl_api_evaluation_init(&evaluation, ctx, admission, version, PL_API_CONDITIONS_BUDGET);
     struct pl_iter it = pl_iter(conditions);
-    while (pl_iter_next(&it)) {
-        struct pl_scratch a, b;
-        struct pl_buf text = PL_BUF_INIT;
-        enum pl_api_match one = admit_match_evaluate(
-            ctx, pl_node_str(pl_node_getz(it.value, "expression"), &a), values, &text);
-        if (one == PL_API_MATCH_FAILED)
-            pl_buf_add_f(why, "match condition %.*s: %s",
-                         PL_FMT(pl_node_str(pl_node_getz(it.value, "name"), &b)), pl_buf_z(&text));
-        pl_buf_deinit(&text);
-        if (one == PL_API_MATCHES_NOT) /* one that does not match outweighs any error */
-            return one;
-        if (one == PL_API_MATCH_FAILED)
-            all = one;
+    while (!evaluation.is_over && pl_iter_next(&it)) {
+        struct pl_scratch scratch;
+        struct pl_slice text = pl_node_str(pl_node_getz(it.value, "expression"), &scratch);
+        struct pl_cel result = pl_api_evaluate(&evaluation, text);
+        if (evaluation.is_over)
+            errors = pl_tree_array(&ctx->arena);
+        if (pl_cel_is_error(result) && !pl_tree_has_text(errors, result.s))
+            pl_tree_push(&ctx->arena, errors, pl_tree_str(&ctx->arena, result.s));
+        matches = matches && (result.kind != PL_CEL_BOOL || result.b);
     }
-    return all;
+    if (!matches && !evaluation.is_over) /* one that does not match outweighs any error */
+        return PL_API_MATCHES_NOT;
+    say_errors(why, errors);
+    return errors->count > 0 ? PL_API_MATCH_FAILED : PL_API_MATCHES;
 }
 
 enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webhook,
@@ -216,70 +202,4 @@ enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webh
     return matches ? match_conditions(ctx, pl_node_getz(webhook, "matchConditions"), admission,
                                       *version, why)
                    : PL_API_MATCHES_NOT;
-}
-
-/* ---- the request, as reviews and conditions have it ---- */
-
-static struct pl_tree *kind_tree(struct pl_api_ctx *ctx, size_t version, bool resource)
-{
-    const struct pl_api_version *v = &ctx->type->versions[version];
-    struct pl_tree *tree = pl_tree_object(&ctx->arena);
-    pl_tree_set_strz(&ctx->arena, tree, "group", v->group);
-    pl_tree_set_strz(&ctx->arena, tree, "version", v->name);
-    pl_tree_set_strz(&ctx->arena, tree, resource ? "resource" : "kind",
-                     resource ? ctx->type->plural : ctx->type->kind);
-    return tree;
-}
-
-static struct pl_tree *options_tree(struct pl_api_ctx *ctx, const char *operation)
-{
-    struct pl_tree *options = pl_tree_object(&ctx->arena);
-    const char *kind = strcmp(operation, "CREATE") == 0   ? "CreateOptions"
-                       : strcmp(operation, "UPDATE") == 0 ? "UpdateOptions"
-                                                          : "DeleteOptions";
-    pl_tree_set_strz(&ctx->arena, options, "kind", kind);
-    pl_tree_set_strz(&ctx->arena, options, "apiVersion", "meta.k8s.io/v1");
-    if (ctx->request.field_manager.len > 0)
-        pl_tree_setz(&ctx->arena, options, "fieldManager",
-                     pl_tree_str(&ctx->arena, ctx->request.field_manager));
-    if (ctx->request.dry_run) {
-        struct pl_tree *all = pl_tree_array(&ctx->arena);
-        pl_tree_push(&ctx->arena, all, pl_tree_strz(&ctx->arena, "All"));
-        pl_tree_setz(&ctx->arena, options, "dryRun", all);
-    }
-    return options;
-}
-
-struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
-                                     const struct pl_api_admission *admission, size_t version)
-{
-    struct pl_arena *arena = &ctx->arena;
-    struct pl_tree *request = pl_tree_object(arena);
-    const struct pl_tree *named = admission->object != NULL ? admission->object : admission->old;
-    struct pl_slice name = ctx->request.name;
-    if (name.len == 0 && pl_tree_text_at(named, "metadata.generateName").len == 0)
-        name = pl_tree_text_at(named, "metadata.name");
-    struct pl_tree *scale = admission->is_scale
-                                ? pl_tree_literal(arena, "{\"group\":\"autoscaling\","
-                                                         "\"version\":\"v1\",\"kind\":\"Scale\"}")
-                                : NULL;
-    pl_tree_setz(arena, request, "kind", scale != NULL ? scale : kind_tree(ctx, version, false));
-    pl_tree_setz(arena, request, "resource", kind_tree(ctx, version, true));
-    pl_tree_setz(arena, request, "requestKind",
-                 scale != NULL ? pl_tree_copy(arena, scale) : kind_tree(ctx, ctx->version, false));
-    pl_tree_setz(arena, request, "requestResource", kind_tree(ctx, ctx->version, true));
-    if (ctx->request.subresource.len > 0) {
-        struct pl_tree *sub = pl_tree_str(arena, ctx->request.subresource);
-        pl_tree_setz(arena, request, "subResource", sub);
-        pl_tree_setz(arena, request, "requestSubResource", sub);
-    }
-    if (name.len > 0)
-        pl_tree_setz(arena, request, "name", pl_tree_str(arena, name));
-    if (ctx->request.ns.len > 0)
-        pl_tree_setz(arena, request, "namespace", pl_tree_str(arena, ctx->request.ns));
-    pl_tree_set_strz(arena, request, "operation", admission->operation);
-    pl_tree_setz(arena, request, "userInfo", pl_api_user_info(arena, &ctx->user));
-    pl_tree_setz(arena, request, "dryRun", pl_tree_bool(arena, ctx->request.dry_run));
-    pl_tree_setz(arena, request, "options", options_tree(ctx, admission->operation));
-    return request;
 }

@@ -37,12 +37,19 @@ static void add_account_groups(struct pl_arena *arena, struct pl_api_user *user,
     add_group(arena, user, pl_arena_f(arena, "system:serviceaccounts:%.*s", PL_FMT(ns)).ptr);
 }
 
-struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
-                                          struct pl_slice name)
+struct pl_api_user pl_api_user_named_account(struct pl_arena *arena, struct pl_slice ns,
+                                             struct pl_slice name)
 {
     struct pl_api_user user = {
         .name = pl_arena_f(arena, ACCOUNT "%.*s:%.*s", PL_FMT(ns), PL_FMT(name))};
     add_account_groups(arena, &user, ns);
+    return user;
+}
+
+struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
+                                          struct pl_slice name)
+{
+    struct pl_api_user user = pl_api_user_named_account(arena, ns, name);
     add_group(arena, &user, AUTHENTICATED);
     return user;
 }

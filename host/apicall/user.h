@@ -18,6 +18,10 @@ struct pl_api_user pl_api_user_admin(struct pl_arena *arena);
 /* "system:serviceaccount:NS:NAME" with its groups. */
 struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
                                           struct pl_slice name);
+/* The same without system:authenticated: as rights are asked about that account, when it has not
+ * sent the request. */
+struct pl_api_user pl_api_user_named_account(struct pl_arena *arena, struct pl_slice ns,
+                                             struct pl_slice name);
 /* "system:serviceaccount:NS:NAME" into its parts; false for any other name. */
 bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
 /* {"username","uid","groups","extra"}, as reviews tell it. */

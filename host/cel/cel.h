@@ -1,7 +1,7 @@
 /* CEL: expressions that are compiled once, checked against the types of their variables, and then
  * evaluated with limits. The language, the functions and the costs are those that Kubernetes 1.37
- * offers to x-kubernetes-validations, match conditions and admission policies; not offered are the
- * authorizer and time zones by name.
+ * offers to x-kubernetes-validations, match conditions and admission policies; not offered are time
+ * zones by name.
  *
  * Nothing that an expression does can fail the process, take for ever or reach anything but its
  * variables: parsing is limited in size and depth, evaluation in cost. */
@@ -20,7 +20,7 @@
 struct pl_cel_program;
 
 struct pl_cel_var {
-    const char *name;
+    const char *name;               /* may be "one.two" */
     const struct pl_cel_type *type; /* NULL: dyn; must outlive the program */
 };
 

@@ -54,7 +54,7 @@ static const struct pl_cel_type *named_type(struct pl_slice name)
         return &maps;
     if (pl_slice_eqz(name, "optional_type"))
         return &optionals;
-    for (int kind = PL_CEL_NULL; kind < PL_CEL_PARAM; kind++)
+    for (int kind = PL_CEL_NULL; kind < PL_CEL_AUTHORIZER; kind++)
         if (kind != PL_CEL_OBJECT && pl_slice_eqz(name, pl_cel_kind_name((enum pl_cel_kind)kind)))
             return pl_cel_type_of((enum pl_cel_kind)kind);
     return NULL;
@@ -131,6 +131,10 @@ static const struct pl_cel_type *field_type(struct checker *c, struct pl_cel_exp
         return dyn();
     if (of->kind == PL_CEL_MAP)
         return pl_cel_type_elem(of);
+    if (of->kind >= PL_CEL_AUTHORIZER && of->kind <= PL_CEL_DECISION) {
+        pl_cel_issue(c->issues, e->at, "unexpected failed resolution of '%s'", type_text(c, of));
+        return dyn();
+    }
     if (of->kind != PL_CEL_OBJECT) {
         pl_cel_issue(c->issues, e->at, "type '%s' does not support field selection",
                      type_text(c, of));
@@ -142,9 +146,48 @@ static const struct pl_cel_type *field_type(struct checker *c, struct pl_cel_exp
     return field != NULL ? field->type : dyn();
 }
 
+/* Is the expression just that dotted name? */
+static bool spells(const struct pl_cel_expr *e, struct pl_slice name)
+{
+    if (e->kind == PL_CEL_IDENT)
+        return pl_slice_eq(e->ident.name, name);
+    if (e->kind != PL_CEL_SELECT || e->select.is_test || e->select.is_optional)
+        return false;
+    size_t tail = e->select.field.len + 1;
+    return name.len > tail && name.ptr[name.len - tail] == '.' &&
+           memcmp(name.ptr + name.len - tail + 1, e->select.field.ptr, tail - 1) == 0 &&
+           spells(e->select.of, pl_slice(name.ptr, name.len - tail));
+}
+
+static bool is_local(const struct pl_cel_expr *e, const struct local *scope)
+{
+    while (e->kind == PL_CEL_SELECT)
+        e = e->select.of;
+    for (; scope != NULL; scope = scope->outer)
+        if (pl_slice_eq(scope->name, e->ident.name))
+            return true;
+    return false;
+}
+
+/* "one.two" may be a variable of that name, which comes before a member of `one`. */
+static bool is_dotted_var(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct pl_slice name = pl_slice_z(c->vars[i].name);
+        if (memchr(name.ptr, '.', name.len) == NULL || !spells(e, name) || is_local(e, scope))
+            continue;
+        e->kind = PL_CEL_IDENT;
+        e->ident.name = name;
+        return true;
+    }
+    return false;
+}
+
 static const struct pl_cel_type *check_select(struct checker *c, struct pl_cel_expr *e,
                                               const struct local *scope)
 {
+    if (is_dotted_var(c, e, scope))
+        return check_ident(c, e, scope);
     struct pl_slice name = dotted(c, e, scope);
     const struct pl_cel_type *named = name.ptr != NULL ? named_type(name) : NULL;
     if (named != NULL) {

@@ -205,6 +205,12 @@ bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b)
         return equal_semvers(a.semver, b.semver);
     case PL_CEL_URL:
         return equal_urls(a.url, b.url);
+    case PL_CEL_AUTHORIZER: /* inside of lists alone: == takes no such values */
+    case PL_CEL_PATH_CHECK:
+    case PL_CEL_GROUP_CHECK:
+    case PL_CEL_RESOURCE_CHECK:
+    case PL_CEL_DECISION:
+        return a.check == b.check;
     case PL_CEL_FORMAT:
         return pl_slice_eq(a.s, b.s);
     default:

@@ -84,6 +84,8 @@ static uint64_t row_cost(const struct pl_cel_function *f, const struct pl_cel_ex
         return e->call.args[1]->type->kind == PL_CEL_STRING ? 4 + part(b, 10) : 4;
     case PL_CEL_COST_NET_IN_NET:
         return e->call.args[1]->type->kind == PL_CEL_STRING ? 7 + part(b, 10) : 7;
+    case PL_CEL_COST_CHECK:
+        return PL_CEL_CHECK_COST;
     default:
         return 1;
     }

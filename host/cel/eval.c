@@ -31,6 +31,7 @@ static struct pl_cel eval_member(struct pl_cel_eval *eval, const struct pl_cel_e
 {
     struct pl_cel value;
     bool is_map = of.kind == PL_CEL_MAP || of.kind == PL_CEL_OBJECT;
+    bool has_members = is_map || of.kind == PL_CEL_NULL; /* null has none of any name */
     if (of.kind == PL_CEL_OPTIONAL) {
         if (of.value == NULL)
             return e->select.is_test ? pl_cel_bool(false) : of;
@@ -40,7 +41,7 @@ static struct pl_cel eval_member(struct pl_cel_eval *eval, const struct pl_cel_e
         return pl_cel_some(eval->arena, inner);
     }
     bool found = is_map && pl_cel_field(eval, of, e->select.field, &value);
-    if (!is_map)
+    if (!has_members)
         return pl_cel_no_overload();
     if (e->select.is_test)
         return pl_cel_bool(found);
@@ -97,9 +98,9 @@ static struct pl_cel eval_index_of(struct pl_cel_eval *eval, struct pl_cel of, s
     }
     if (of.kind == PL_CEL_LIST)
         return list_at(eval, of, key, is_optional);
-    if (of.kind != PL_CEL_MAP && of.kind != PL_CEL_OBJECT)
+    if (of.kind != PL_CEL_MAP && of.kind != PL_CEL_OBJECT && of.kind != PL_CEL_NULL)
         return pl_cel_no_overload();
-    bool found = pl_cel_map_get(eval, of, key, &value);
+    bool found = of.kind != PL_CEL_NULL && pl_cel_map_get(eval, of, key, &value);
     if (!found)
         return is_optional ? pl_cel_none() : no_such_key(eval, key);
     return is_optional && !pl_cel_is_error(value) ? pl_cel_some(eval->arena, value) : value;
@@ -207,6 +208,8 @@ static uint64_t call_cost(struct pl_cel_eval *eval, const struct pl_cel_function
         return args[1].kind == PL_CEL_STRING ? 4 + tenth(b) : 4;
     case PL_CEL_COST_NET_IN_NET:
         return args[1].kind == PL_CEL_STRING ? 7 + tenth(b) : 7;
+    case PL_CEL_COST_CHECK:
+        return PL_CEL_CHECK_COST;
     default:
         return 1;
     }

@@ -4,8 +4,9 @@
  * A signature is written in letters, arguments, a colon, the result: "ss:b" takes two strings and
  * gives a bool.
  *   b bool  i int  u uint  d double  s string  y bytes  n null  t timestamp  r duration  D dyn
- *   T type  Q quantity  U url  I ip  C cidr  F format  V semver  A B any type, the same at each
- * place Lx list of x  Mxy map of x to y  Ox optional of x */
+ *   T type  Q quantity  U url  I ip  C cidr  F format  V semver  Z authorizer  P path check
+ *   G group check  R resource check  E decision  A B any type, the same at each place
+ *   Lx list of x  Mxy map of x to y  Ox optional of x */
 #pragma once
 
 #include "cel/eval.h"
@@ -33,7 +34,10 @@ enum pl_cel_cost {
     PL_CEL_COST_SORT,       /* a new list, each element with each */
     PL_CEL_COST_NET,        /* the bytes of two addresses */
     PL_CEL_COST_NET_IN_NET, /* the same, masked first */
+    PL_CEL_COST_CHECK,      /* so high that an expression can afford two */
 };
+
+#define PL_CEL_CHECK_COST 350000
 
 /* How large a result can be, for estimates. */
 enum pl_cel_result_size {
@@ -64,6 +68,7 @@ extern const struct pl_cel_function pl_cel_quantity_functions[];
 extern const struct pl_cel_function pl_cel_net_functions[];
 extern const struct pl_cel_function pl_cel_format_functions[];
 extern const struct pl_cel_function pl_cel_semver_functions[];
+extern const struct pl_cel_function pl_cel_authz_functions[];
 
 /* All rows of that name, of member functions or of others; *count is 0 when there are none. The
  * array is the arena's. */
@@ -85,5 +90,7 @@ pl_cel_fn pl_cel_ip_text;     /* of addresses and networks: string(ip) */
 pl_cel_fn pl_cel_format_text; /* "%s".format(list) */
 
 struct pl_cel pl_cel_no_overload(void);
+/* Has the text that named format ("dns1123Label")? The format must exist. */
+bool pl_cel_is_format(const char *name, struct pl_slice text);
 /* A result's text, copied into the arena; takes what the buffer holds and empties it. */
 struct pl_cel pl_cel_text_result(struct pl_cel_eval *eval, struct pl_buf *text);

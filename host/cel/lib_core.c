@@ -142,13 +142,15 @@ static struct pl_cel in_map(struct pl_cel_eval *eval, const struct pl_cel *args,
 static struct pl_cel equals(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
+    if (args[0].kind >= PL_CEL_AUTHORIZER && args[0].kind <= PL_CEL_DECISION)
+        return pl_cel_no_overload();
     return pl_cel_bool(pl_cel_equal(eval, args[0], args[1]));
 }
 
 static struct pl_cel lib_core_differs(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
-    PL_UNUSED(n);
-    return pl_cel_bool(!pl_cel_equal(eval, args[0], args[1]));
+    struct pl_cel same = equals(eval, args, n);
+    return pl_cel_is_error(same) ? same : pl_cel_bool(!same.b);
 }
 
 #define COMPARISON(fn_name, condition)                                                             \

@@ -101,11 +101,28 @@ FORMAT(10)
 FORMAT(11)
 FORMAT(12)
 
+/* Does the pattern fit? 1, 0, or a negative code with err. */
+static int fits_pattern(const struct named *named, struct pl_slice text, struct pl_err *err)
+{
+    pl_err_clear(err);
+    struct pl_regex *regex = pl_regex_compile(pl_slice_z(named->pattern), err);
+    int found = regex != NULL ? pl_regex_test(regex, text, err) : err->code;
+    pl_regex_destroy(regex);
+    return found;
+}
+
+bool pl_cel_is_format(const char *name, struct pl_slice text)
+{
+    struct pl_err err;
+    const struct named *named = find_format(pl_slice_z(name));
+    return (named->most == 0 || pl_cel_characters(text) <= named->most) &&
+           fits_pattern(named, text, &err) == 1;
+}
+
 static struct pl_cel validate(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
     struct pl_err err;
-    pl_err_clear(&err);
     const struct named *named = find_format(args[0].s);
     struct pl_cel *items;
     struct pl_cel faults = pl_cel_new_list(eval->arena, 1, &items);
@@ -114,9 +131,7 @@ static struct pl_cel validate(struct pl_cel_eval *eval, const struct pl_cel *arg
             pl_arena_f(eval->arena, "must be no more than %zu characters", named->most));
         return pl_cel_some(eval->arena, faults);
     }
-    struct pl_regex *regex = pl_regex_compile(pl_slice_z(named->pattern), &err);
-    int found = regex != NULL ? pl_regex_test(regex, args[1].s, &err) : err.code;
-    pl_regex_destroy(regex);
+    int found = fits_pattern(named, args[1].s, &err);
     if (found == 1)
         return pl_cel_none();
     items[0] = found < 0 ? pl_cel_string(pl_arena_copy(eval->arena, pl_slice_z(err.message)))

@@ -235,8 +235,9 @@ static struct pl_cel_expr *parse_has(struct parser *p, uint32_t at, const struct
     struct pl_cel_expr *e = args->count == 1 ? args->ptr[0] : NULL;
     if (e == NULL || e->kind != PL_CEL_SELECT || e->select.is_test)
         return parse_fail(p, e != NULL ? e->at : at, "invalid argument to has() macro");
-    struct pl_cel_expr *test = new_expr(p, PL_CEL_SELECT, e->at);
+    struct pl_cel_expr *test = new_expr(p, PL_CEL_SELECT, at);
     *test = *e;
+    test->at = at; /* messages name the macro's place */
     test->select.is_test = true;
     return test;
 }

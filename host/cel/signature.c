@@ -8,12 +8,15 @@
 
 static enum pl_cel_kind kind_of(char letter)
 {
-    static const char letters[] = "DnbiudsyLMtrTOQUICFV";
+    static const char letters[] = "DnbiudsyLMtrTOQUICFVZPGRE";
     static const enum pl_cel_kind kinds[] = {
-        PL_CEL_DYN,       PL_CEL_NULL,     PL_CEL_BOOL,  PL_CEL_INT,      PL_CEL_UINT,
-        PL_CEL_DOUBLE,    PL_CEL_STRING,   PL_CEL_BYTES, PL_CEL_LIST,     PL_CEL_MAP,
-        PL_CEL_TIMESTAMP, PL_CEL_DURATION, PL_CEL_TYPE,  PL_CEL_OPTIONAL, PL_CEL_QUANTITY,
-        PL_CEL_URL,       PL_CEL_IP,       PL_CEL_CIDR,  PL_CEL_FORMAT,   PL_CEL_SEMVER};
+        PL_CEL_DYN,        PL_CEL_NULL,       PL_CEL_BOOL,        PL_CEL_INT,
+        PL_CEL_UINT,       PL_CEL_DOUBLE,     PL_CEL_STRING,      PL_CEL_BYTES,
+        PL_CEL_LIST,       PL_CEL_MAP,        PL_CEL_TIMESTAMP,   PL_CEL_DURATION,
+        PL_CEL_TYPE,       PL_CEL_OPTIONAL,   PL_CEL_QUANTITY,    PL_CEL_URL,
+        PL_CEL_IP,         PL_CEL_CIDR,       PL_CEL_FORMAT,      PL_CEL_SEMVER,
+        PL_CEL_AUTHORIZER, PL_CEL_PATH_CHECK, PL_CEL_GROUP_CHECK, PL_CEL_RESOURCE_CHECK,
+        PL_CEL_DECISION};
     const char *at = strchr(letters, letter);
     PL_REQUIRE(at != NULL);
     return kinds[at - letters];

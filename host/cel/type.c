@@ -26,6 +26,11 @@ static const struct pl_cel_type simple_types[] = {
     SIMPLE(PL_CEL_CIDR, 1),
     SIMPLE(PL_CEL_FORMAT, 1),
     SIMPLE(PL_CEL_SEMVER, 1),
+    SIMPLE(PL_CEL_AUTHORIZER, 1),
+    SIMPLE(PL_CEL_PATH_CHECK, 1),
+    SIMPLE(PL_CEL_GROUP_CHECK, 1),
+    SIMPLE(PL_CEL_RESOURCE_CHECK, 1),
+    SIMPLE(PL_CEL_DECISION, 1),
     SIMPLE(PL_CEL_ERROR, 1),
 };
 
@@ -51,6 +56,11 @@ static const char *const kind_names[] = {
     [PL_CEL_CIDR] = "net.CIDR",
     [PL_CEL_FORMAT] = "kubernetes.NamedFormat",
     [PL_CEL_SEMVER] = "kubernetes.Semver",
+    [PL_CEL_AUTHORIZER] = "kubernetes.authorization.Authorizer",
+    [PL_CEL_PATH_CHECK] = "kubernetes.authorization.PathCheck",
+    [PL_CEL_GROUP_CHECK] = "kubernetes.authorization.GroupCheck",
+    [PL_CEL_RESOURCE_CHECK] = "kubernetes.authorization.ResourceCheck",
+    [PL_CEL_DECISION] = "kubernetes.authorization.Decision",
 };
 
 const char *pl_cel_kind_name(enum pl_cel_kind kind)
@@ -136,7 +146,7 @@ static bool may_be_null(enum pl_cel_kind kind)
 {
     return kind == PL_CEL_NULL || kind == PL_CEL_OBJECT || kind == PL_CEL_TIMESTAMP ||
            kind == PL_CEL_DURATION || kind == PL_CEL_OPTIONAL ||
-           (kind >= PL_CEL_QUANTITY && kind <= PL_CEL_SEMVER);
+           (kind >= PL_CEL_QUANTITY && kind <= PL_CEL_DECISION);
 }
 
 bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *to)

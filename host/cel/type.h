@@ -33,6 +33,11 @@ enum pl_cel_kind {
     PL_CEL_CIDR,
     PL_CEL_FORMAT,
     PL_CEL_SEMVER,
+    PL_CEL_AUTHORIZER, /* checks of rights (authz.h) from here on */
+    PL_CEL_PATH_CHECK,
+    PL_CEL_GROUP_CHECK,
+    PL_CEL_RESOURCE_CHECK,
+    PL_CEL_DECISION,
     PL_CEL_PARAM, /* of signatures alone: any type, the same one wherever its name stands */
     PL_CEL_ERROR, /* of values alone */
 };

@@ -28,6 +28,10 @@ struct pl_cel_url {
     struct pl_slice scheme, host, path, query;
 };
 
+/* What is asked about somebody's rights, and how it was decided: authz.h. */
+struct pl_cel_check;
+struct pl_cel_decision;
+
 struct pl_cel_semver {
     uint64_t major, minor, patch;
     struct pl_slice pre; /* release candidates: what is behind '-' */
@@ -55,6 +59,8 @@ struct pl_cel {
         const struct pl_cel_ip *ip;
         const struct pl_cel_url *url;
         const struct pl_cel_semver *semver;
+        const struct pl_cel_check *check; /* of an authorizer and its checks */
+        const struct pl_cel_decision *decision;
     };
 };
 

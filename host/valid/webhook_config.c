@@ -9,6 +9,7 @@
 #include "object/selector.h"
 #include "schema/validate.h"
 #include "valid/check.h"
+#include "valid/conditions.h"
 
 #include <ctype.h>
 
@@ -196,21 +197,11 @@ static void webhook_config_check_rule(struct pl_api_faults *f, const struct pl_s
 
 /* ---- conditions and selectors ---- */
 
-const struct pl_cel_var *pl_webhook_condition_vars(size_t *count)
-{
-    static const struct pl_cel_var vars[] = {
-        {"object", NULL}, {"oldObject", NULL}, {"request", NULL}};
-    *count = PL_ARRAY_LEN(vars);
-    return vars;
-}
-
 static void check_expression(struct pl_api_faults *f, const struct pl_spot *field,
                              struct pl_slice text)
 {
-    size_t count;
-    const struct pl_cel_var *vars = pl_webhook_condition_vars(&count);
     struct pl_buf why = PL_BUF_INIT;
-    struct pl_cel_program *program = pl_cel_compile(text, vars, count, &why);
+    struct pl_cel_program *program = pl_cel_compile(text, pl_condition_vars(), PL_VAR_COUNT, &why);
     if (program == NULL) {
         bad_text(f, field, text,
                  pl_arena_f(f->arena, "compilation failed: %s", pl_buf_z(&why)).ptr);

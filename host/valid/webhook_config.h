@@ -1,7 +1,6 @@
 /* Webhook configurations as an API server takes them. */
 #pragma once
 
-#include "cel/cel.h"
 #include "schema/status.h"
 
 /* A ValidatingWebhookConfiguration or MutatingWebhookConfiguration, after defaulting. old: NULL for
@@ -11,5 +10,3 @@ void pl_webhook_config_validate(struct pl_api_faults *faults, const struct pl_tr
 /* The conversion of a CustomResourceDefinition, and whether it may have one. */
 void pl_webhook_conversion_validate(struct pl_api_faults *faults, const struct pl_tree *crd,
                                     const struct pl_tree *old);
-/* The variables of match conditions, static: object, oldObject, request. */
-const struct pl_cel_var *pl_webhook_condition_vars(size_t *count);

@@ -1,0 +1,69 @@
+/* What is told of a request: by reviews to webhooks, and by the variable `request` to expressions.
+ * Only what follows from the request, so that it is the same each time that the request is run. */
+#include "apicall/admit.h"
+
+#include <string.h>
+
+static struct pl_tree *kind_tree(struct pl_api_ctx *ctx, size_t version, bool resource)
+{
+    const struct pl_api_version *v = &ctx->type->versions[version];
+    struct pl_tree *tree = pl_tree_object(&ctx->arena);
+    pl_tree_set_strz(&ctx->arena, tree, "group", v->group);
+    pl_tree_set_strz(&ctx->arena, tree, "version", v->name);
+    pl_tree_set_strz(&ctx->arena, tree, resource ? "resource" : "kind",
+                     resource ? ctx->type->plural : ctx->type->kind);
+    return tree;
+}
+
+static struct pl_tree *options_tree(struct pl_api_ctx *ctx, const char *operation)
+{
+    struct pl_tree *options = pl_tree_object(&ctx->arena);
+    const char *kind = strcmp(operation, "CREATE") == 0   ? "CreateOptions"
+                       : strcmp(operation, "UPDATE") == 0 ? "UpdateOptions"
+                                                          : "DeleteOptions";
+    pl_tree_set_strz(&ctx->arena, options, "kind", kind);
+    pl_tree_set_strz(&ctx->arena, options, "apiVersion", "meta.k8s.io/v1");
+    if (ctx->request.field_manager.len > 0)
+        pl_tree_setz(&ctx->arena, options, "fieldManager",
+                     pl_tree_str(&ctx->arena, ctx->request.field_manager));
+    if (ctx->request.dry_run) {
+        struct pl_tree *all = pl_tree_array(&ctx->arena);
+        pl_tree_push(&ctx->arena, all, pl_tree_strz(&ctx->arena, "All"));
+        pl_tree_setz(&ctx->arena, options, "dryRun", all);
+    }
+    return options;
+}
+
+struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
+                                     const struct pl_api_admission *admission, size_t version)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *request = pl_tree_object(arena);
+    const struct pl_tree *named = admission->object != NULL ? admission->object : admission->old;
+    struct pl_slice name = ctx->request.name;
+    if (name.len == 0 && pl_tree_text_at(named, "metadata.generateName").len == 0)
+        name = pl_tree_text_at(named, "metadata.name");
+    struct pl_tree *scale = admission->is_scale
+                                ? pl_tree_literal(arena, "{\"group\":\"autoscaling\","
+                                                         "\"version\":\"v1\",\"kind\":\"Scale\"}")
+                                : NULL;
+    pl_tree_setz(arena, request, "kind", scale != NULL ? scale : kind_tree(ctx, version, false));
+    pl_tree_setz(arena, request, "resource", kind_tree(ctx, version, true));
+    pl_tree_setz(arena, request, "requestKind",
+                 scale != NULL ? pl_tree_copy(arena, scale) : kind_tree(ctx, ctx->version, false));
+    pl_tree_setz(arena, request, "requestResource", kind_tree(ctx, ctx->version, true));
+    if (ctx->request.subresource.len > 0) {
+        struct pl_tree *sub = pl_tree_str(arena, ctx->request.subresource);
+        pl_tree_setz(arena, request, "subResource", sub);
+        pl_tree_setz(arena, request, "requestSubResource", sub);
+    }
+    if (name.len > 0)
+        pl_tree_setz(arena, request, "name", pl_tree_str(arena, name));
+    if (ctx->request.ns.len > 0)
+        pl_tree_setz(arena, request, "namespace", pl_tree_str(arena, ctx->request.ns));
+    pl_tree_set_strz(arena, request, "operation", admission->operation);
+    pl_tree_setz(arena, request, "userInfo", pl_api_user_info(arena, &ctx->user));
+    pl_tree_setz(arena, request, "dryRun", pl_tree_bool(arena, ctx->request.dry_run));
+    pl_tree_setz(arena, request, "options", options_tree(ctx, admission->operation));
+    return request;
+}

@@ -1,0 +1,97 @@
+/* Evaluates expressions about a request. Each evaluation has the limit of cel, and all of one
+ * webhook's or policy's share a budget; when it is gone, an error says so and nothing more is
+ * evaluated. The authorizer answers from RBAC, as requests are decided (rbac.c). Nothing here waits
+ * or writes. */
+#include "apicall/evaluate.h"
+
+#include "apicall/rbac.h"
+
+static struct pl_cel_decision decide(void *arg, const struct pl_cel_check *check,
+                                     struct pl_slice verb)
+{
+    struct pl_api_ctx *ctx = ((struct pl_api_evaluation *)arg)->ctx;
+    struct pl_api_user user = ctx->user;
+    struct pl_cel_decision decision = {.allowed = false};
+    if (check->account.len > 0)
+        user = pl_api_user_named_account(&ctx->arena, check->account_ns, check->account);
+    const struct pl_api_attributes asked = {.verb = verb,
+                                            .is_resource = check->path.len == 0,
+                                            .path = check->path,
+                                            .group = check->group,
+                                            .resource = check->resource,
+                                            .subresource = check->subresource,
+                                            .ns = check->ns,
+                                            .name = check->name};
+    decision.allowed = pl_api_rbac_allows(ctx, &user, &asked, &decision.reason);
+    return decision;
+}
+
+static struct pl_cel value_of(struct pl_arena *arena, const struct pl_tree *tree,
+                              enum pl_condition_var var)
+{
+    return tree != NULL ? pl_cel_from_tree(arena, tree, pl_condition_vars()[var].type)
+                        : pl_cel_null();
+}
+
+void pl_api_evaluation_init(struct pl_api_evaluation *evaluation, struct pl_api_ctx *ctx,
+                            const struct pl_api_admission *admission, size_t version,
+                            uint64_t budget)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_cel *values = evaluation->values;
+    const struct pl_tree *request = pl_api_admit_request(ctx, admission, version);
+    *evaluation = (struct pl_api_evaluation){
+        .ctx = ctx, .authorizer = {.decide = decide, .arg = evaluation}, .left = budget};
+    const struct pl_cel_check check = {.by = &evaluation->authorizer,
+                                       .group = pl_slice_z(pl_api_ctx_version(ctx)->group),
+                                       .resource = pl_slice_z(ctx->type->plural),
+                                       .subresource = ctx->request.subresource,
+                                       .ns = ctx->request.ns,
+                                       .name = pl_tree_text_at(request, "name")};
+    values[PL_VAR_OBJECT] = value_of(arena, admission->object, PL_VAR_OBJECT);
+    values[PL_VAR_OLD_OBJECT] = value_of(arena, admission->old, PL_VAR_OLD_OBJECT);
+    values[PL_VAR_NAMESPACE] = pl_cel_null();
+    values[PL_VAR_REQUEST] = value_of(arena, request, PL_VAR_REQUEST);
+    values[PL_VAR_AUTHORIZER] = pl_cel_authorizer_value(arena, &evaluation->authorizer);
+    values[PL_VAR_REQUEST_RESOURCE] = pl_cel_resource_check_value(arena, &check);
+}
+
+/* An error in kube-apiserver's words. */
+static struct pl_cel evaluate_fail(struct pl_arena *arena, struct pl_slice text)
+{
+    return (struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_arena_copy(arena, text)};
+}
+
+static struct pl_cel over_budget(struct pl_api_evaluation *evaluation)
+{
+    evaluation->is_over = true;
+    return evaluate_fail(&evaluation->ctx->arena,
+                         pl_slice_z("validation failed due to running out of cost budget, no "
+                                    "further validation rules will be run"));
+}
+
+struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression)
+{
+    struct pl_arena *arena = &evaluation->ctx->arena;
+    struct pl_buf why = PL_BUF_INIT;
+    uint64_t cost = 0;
+    struct pl_cel_program *program =
+        pl_cel_compile(expression, pl_condition_vars(), PL_VAR_COUNT, &why);
+    if (program == NULL) {
+        struct pl_cel failed = evaluate_fail(
+            arena, pl_arena_f(arena, "compilation error: compilation failed: %s", pl_buf_z(&why)));
+        pl_buf_deinit(&why);
+        return failed;
+    }
+    struct pl_cel result =
+        pl_cel_evaluate(program, arena, evaluation->values, PL_CEL_CALL_LIMIT, &cost);
+    pl_cel_program_destroy(program);
+    pl_buf_deinit(&why);
+    if (cost > evaluation->left)
+        return over_budget(evaluation);
+    evaluation->left -= cost;
+    if (!pl_cel_is_error(result))
+        return result;
+    return evaluate_fail(arena, pl_arena_f(arena, "expression '%.*s' resulted in error: %.*s",
+                                           PL_FMT(expression), PL_FMT(result.s)));
+}

@@ -1,0 +1,18 @@
+/* What expressions of admission (match conditions, policies) see: their variables and types. */
+#pragma once
+
+#include "cel/cel.h"
+
+/* In the order of the values that an evaluation is given. */
+enum pl_condition_var {
+    PL_VAR_OBJECT,
+    PL_VAR_OLD_OBJECT,
+    PL_VAR_NAMESPACE, /* namespaceObject; null for webhooks and what has no namespace */
+    PL_VAR_REQUEST,
+    PL_VAR_AUTHORIZER,
+    PL_VAR_REQUEST_RESOURCE, /* authorizer.requestResource */
+    PL_VAR_COUNT
+};
+
+/* PL_VAR_COUNT variables, static. */
+const struct pl_cel_var *pl_condition_vars(void);
