@@ -39,10 +39,10 @@ struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *request = pl_tree_object(arena);
-    const struct pl_tree *named = admission->object != NULL ? admission->object : admission->old;
-    struct pl_slice name = ctx->request.name;
-    if (name.len == 0 && pl_tree_text_at(named, "metadata.generateName").len == 0)
-        name = pl_tree_text_at(named, "metadata.name");
+    const struct pl_tree *made = admission->object;
+    struct pl_slice name = ctx->request.name; /* nobody names what goes with its collection */
+    if (name.len == 0 && pl_tree_text_at(made, "metadata.generateName").len == 0)
+        name = pl_tree_text_at(made, "metadata.name");
     struct pl_tree *scale = admission->is_scale
                                 ? pl_tree_literal(arena, "{\"group\":\"autoscaling\","
                                                          "\"version\":\"v1\",\"kind\":\"Scale\"}")

@@ -430,21 +430,20 @@ static void delete_forget(struct many *many)
     pl_free(many->entries);
 }
 
-/* A request that waits is run again, so all webhooks are asked about all objects first; what one
- * of them denies keeps every object. */
-static int admit_all(struct pl_api_ctx *ctx, const struct many *many)
+/* How many of them may go, up to the first that may not, with the status. A request that waits is
+ * run again, so webhooks are asked about all objects before the first one goes. */
+static size_t admit_many(struct pl_api_ctx *ctx, const struct many *many)
 {
-    bool waits = false;
-    for (size_t i = 0; i < many->count && pl_api_admit_any(ctx); i++) {
+    size_t i = 0;
+    for (; i < many->count && pl_api_admit_any(ctx); i++) {
         struct pl_api_admission admission = {.operation = "DELETE",
                                              .old = pl_tree_from_node(&ctx->arena, many->nodes[i])};
-        if (pl_api_admit(ctx, &admission) == 0 && pl_api_admit_check(ctx, &admission) == 0)
-            continue;
-        if (!ctx->is_waiting)
-            return -1;
-        waits = true;
+        bool admitted =
+            pl_api_admit(ctx, &admission) == 0 && pl_api_admit_check(ctx, &admission) == 0;
+        if (!admitted && !ctx->is_waiting)
+            return i;
     }
-    return waits ? -1 : 0;
+    return many->count;
 }
 
 /* What is left of an object, as the request's version has it. */
@@ -468,9 +467,10 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
         return -1;
     delete_choose(&many, ctx, &select);
     int code = pl_api_convert_nodes(ctx, many.nodes, many.count);
-    if (code == 0)
-        code = admit_all(ctx, &many);
-    for (size_t i = 0; i < many.count && code == 0; i++) {
+    size_t most = code == 0 ? admit_many(ctx, &many) : 0;
+    if (ctx->is_waiting)
+        code = -1;
+    for (size_t i = 0; i < most && code == 0; i++) {
         bool gone;
         struct pl_doc *before = pl_doc_ref(many.entries[i]->doc);
         code = pl_api_delete_entry(ctx, many.entries[i], &options, &many.docs[i], &gone);
@@ -480,6 +480,8 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
         if (code == 0)
             delete_show(ctx, &many, i);
     }
+    if (most < many.count)
+        code = -1; /* those before it are gone, as in a cluster */
     if (code == 0)
         answer_list(ctx, many.docs, many.count);
     delete_forget(&many);

@@ -405,7 +405,26 @@ describe("an API server that calls webhooks", function()
       return server:request("DELETE", maps(mark .. "-1") .. "?dryRun=All") == 400
     end)
     assert.equal(400, (server:request("DELETE", maps(nil, "?labelSelector=hooks%3D" .. mark))))
+    assert.truthy(server:get(maps(mark .. "-1")))
+    -- They go one by one, until one is denied.
+    server:patch(CONFIGS .. "validatingwebhookconfigurations/" .. mark, { { op = "add",
+      path = "/webhooks/0/matchConditions", value = { { name = "second",
+        expression = "oldObject.metadata.name == '" .. mark .. "-2'" } } } }, "application/json-patch+json")
+    e2e.eventually("the others may go", function()
+      return server:request("DELETE", maps(mark .. "-1") .. "?dryRun=All") == 200
+    end)
+    local status, answer = server:request("DELETE", maps(nil, "?labelSelector=hooks%3D" .. mark))
+    assert.equal(400, status)
+    assert.truthy(answer.message:find("denied the request: stay", 1, true), answer.message)
+    assert.is_nil(server:get(maps(mark .. "-1")))
     assert.truthy(server:get(maps(mark .. "-2")))
+    assert.truthy(server:get(maps(mark .. "-3")))
+    local last
+    for line in e2e.read_file(folder .. "/reviews"):gmatch("([^\n]+)\n") do
+      last = cjson.decode(line).request
+    end
+    assert.same({ "DELETE", mark .. "-2" }, { last.operation, last.oldObject.metadata.name })
+    assert.is_nil(last.name) -- nobody has named it
   end)
 
   it("shows new objects with their defaults, and Scales as Scales", function()
