@@ -11,7 +11,9 @@
 #include "record/replay.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DIFFERS 3
 
@@ -19,8 +21,12 @@ static const struct pl_flag table[] = {
     {.name = "until", .metavar = "TIME", .help = "stop there, such as 2026-01-31T08:00:00Z"},
     {.name = "key",
      .metavar = "KIND NS/NAME",
+     .help = "runs of this key: print what they called, or compare them alone; KIND: that of the "
+             "controller's For, or its name"},
+    {.name = "break",
+     .metavar = "LINE",
      .help =
-         "runs of this key: print what they called, or compare them alone; KIND: the controller"},
+         "stop at this line of a script, such as main.lua:44, and evaluate what is typed there"},
     {.name = "exit-code",
      .type = PL_FLAG_SWITCH,
      .help = "with PATH...: exit with 1 when something differs"},
@@ -30,6 +36,23 @@ static void say(void *arg, const char *line)
 {
     PL_UNUSED(arg);
     printf("%s\n", line);
+}
+
+/* A line that is typed; NULL: there is none any more. */
+static char *ask(void *arg)
+{
+    char *line = NULL;
+    size_t size = 0;
+    PL_UNUSED(arg);
+    if (isatty(STDIN_FILENO))
+        printf("> ");
+    fflush(stdout);
+    ssize_t len = getline(&line, &size, stdin);
+    char *copy = NULL;
+    if (len >= 0)
+        copy = pl_memdup0(line, (size_t)(len > 0 && line[len - 1] == '\n' ? len - 1 : len));
+    free(line);
+    return copy;
 }
 
 static void print_time(int64_t wall_ns)
@@ -62,6 +85,8 @@ static void print_replayed(const struct pl_reader *reader, const struct pl_repla
 static int finish(const struct pl_reader *reader, const struct pl_replayed *replayed)
 {
     print_replayed(reader, replayed);
+    if (replayed->quit)
+        return PL_EXIT_OK;
     if (replayed->difference == NULL) {
         printf("everything went as it was recorded\n");
         return PL_EXIT_OK;
@@ -87,15 +112,19 @@ static int read_key(const char *text, char **kind, const char **key, struct pl_e
 }
 
 static int read_options(const struct pl_flags *flags, struct pl_replay_options *options,
-                        char **kind, struct pl_err *err)
+                        char **kind, char **file, struct pl_err *err)
 {
+    const char *stop = pl_flags_text(flags, "break");
     const char *until = pl_flags_text(flags, "until"), *key = pl_flags_text(flags, "key");
-    *options = (struct pl_replay_options){.say = say};
+    *options = (struct pl_replay_options){.say = say, .desk = {.ask = ask, .say = say}};
     if (until != NULL && !pl_time_parse(pl_slice_z(until), &options->until_ns))
         return pl_err_set(err, PL_EINVAL,
                           "--until takes a time such as 2026-01-31T08:00:00Z, not \"%s\"", until);
     int rc = key != NULL ? read_key(key, kind, &options->key, err) : 0;
     options->controller = *kind;
+    if (rc == 0 && stop != NULL)
+        rc = pl_desk_parse(stop, file, &options->desk.line, err);
+    options->desk.file = *file;
     return rc;
 }
 
@@ -136,7 +165,8 @@ static int rehearse(const struct pl_reader *reader, const struct pl_flags *flags
                                                 .until_ns = replay->until_ns,
                                                 .controller = replay->controller,
                                                 .key = replay->key,
-                                                .differs = print_difference};
+                                                .differs = print_difference,
+                                                .desk = replay->desk};
     if (pl_rehearse_run(reader, &options, &done, &err) == 0)
         return print_rehearsed(&done, pl_flags_switch(flags, "exit-code"));
     fprintf(stderr, "%s\n", err.message);
@@ -177,17 +207,18 @@ static int run(const struct pl_flags *flags)
 {
     struct pl_replay_options options;
     struct pl_err err;
-    char *kind = NULL;
+    char *kind = NULL, *file = NULL;
     pl_err_clear(&err);
     int exit_code = PL_EXIT_USAGE;
     if (flags->path_count == 0)
         fprintf(stderr, "perilune replay: FILE is missing: what perilune run --record has written; "
                         "usage: perilune replay [FLAGS] FILE [PATH...]\n");
-    else if (read_options(flags, &options, &kind, &err) != 0)
+    else if (read_options(flags, &options, &kind, &file, &err) != 0)
         fprintf(stderr, "perilune replay: %s\n", err.message);
     else
         exit_code = replay(flags, &options);
     pl_free(kind);
+    pl_free(file);
     return exit_code;
 }
 

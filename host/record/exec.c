@@ -1,3 +1,6 @@
+/* Runs without a controller: the reconciler's part of a lane is called as if a queue had given it a
+ * key, and what the lane tells the I/O thread is taken and dropped, as there is none. Controllers
+ * are found by the names that a record or a user gives them. */
 #include "record/exec.h"
 
 #include "base/alloc.h"
@@ -10,6 +13,29 @@ int pl_record_controller(const struct pl_lanes *lanes, struct pl_slice name)
         if (pl_slice_eqz(name, lanes->controllers[i].name))
             return (int)i;
     return -1;
+}
+
+static bool is_meant_kind(const struct pl_kind *kind, const char *wanted)
+{
+    char text[PL_KIND_TEXT];
+    return strcmp(kind->kind, wanted) == 0 || strcmp(pl_kind_text(kind, text), wanted) == 0;
+}
+
+bool pl_record_is_meant(const struct pl_declarations *declared, struct pl_slice controller,
+                        const char *wanted)
+{
+    if (wanted == NULL || pl_slice_eqz(controller, wanted))
+        return true;
+    for (size_t i = 0; i < declared->controller_count; i++) {
+        const struct pl_controller_spec *spec = &declared->controllers[i];
+        if (!pl_slice_eqz(controller, spec->name))
+            continue;
+        for (size_t j = 0; j < spec->source_count; j++)
+            if (spec->sources[j].role == PL_SOURCE_FOR &&
+                is_meant_kind(&spec->sources[j].kind, wanted))
+                return true;
+    }
+    return false;
 }
 
 static char *put_copy(char **to, struct pl_slice text)

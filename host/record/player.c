@@ -98,6 +98,23 @@ void pl_player_put_run(const struct pl_player *player, const struct pl_exec *exe
         pl_buf_add_z(out, " loading");
 }
 
+/* What the record does not have, and scripts may keep variables in. */
+static bool has_questions(const struct pl_declarations *declared)
+{
+    for (size_t i = 0; i < declared->controller_count; i++) {
+        const struct pl_controller_spec *spec = &declared->controllers[i];
+        if (spec->hook != NULL)
+            return true;
+        for (size_t j = 0; j < spec->source_count; j++)
+            if (spec->sources[j].external != NULL)
+                return true;
+    }
+    for (size_t i = 0; i < declared->index_count; i++)
+        if (declared->indexes[i].path == NULL)
+            return true;
+    return false;
+}
+
 void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, const char *place,
                       struct pl_slice now)
 {
@@ -112,12 +129,16 @@ void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, cons
         pl_buf_add_z(&text,
                      "\n  (the record does not begin where the scripts did: what they kept in "
                      "variables by then is not known)");
+    if (player->declared != NULL && has_questions(player->declared))
+        pl_buf_add_z(
+            &text, "\n  (webhooks, predicates, map and index functions are not in the record: what "
+                   "they have kept in variables by then is not known)");
     player->out->difference = pl_buf_take(&text);
 }
 
 bool pl_player_is_done(const struct pl_player *player)
 {
-    return player->out->difference != NULL || player->over;
+    return player->out->difference != NULL || player->over || player->desk.quit;
 }
 
 static int stop_script(lua_State *L, struct pl_state *s)
@@ -206,6 +227,9 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
     struct pl_player *player = player_of(base);
     struct pl_state *s = pl_state_of(L);
     bool loads = s->phase == PL_PHASE_LOAD;
+    if (player->desk.open)
+        return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
+                             name);
     if (strcmp(name, "join") == 0 || (loads && !player->stream->whole))
         return function(L);
     luaL_checkstack(L, 40, "a recorded call");
@@ -229,7 +253,7 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
 static int64_t time_of(struct pl_player *player, enum pl_entry what, int64_t otherwise)
 {
     const struct pl_state *s = player->base.s;
-    if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) ||
+    if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) || player->desk.open ||
         (s->phase == PL_PHASE_LOAD && !player->stream->whole))
         return otherwise;
     if (!pl_player_next_is(player, what)) {

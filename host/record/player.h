@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "lane/co.h"
+#include "record/desk_impl.h"
 #include "record/reader.h"
 #include "record/replay.h"
 #include "record/tape.h"
@@ -19,10 +20,12 @@ struct pl_player {
     struct pl_lanes *lanes;
     struct pl_veil *veil; /* owned; NULL: values are shown */
     int64_t wall_ns;
-    struct pl_map execs;  /* number -> struct pl_exec, borrowed */
-    struct pl_exec *told; /* its calls are said */
-    bool skips;           /* entries of a run that is not known */
-    bool over;            /* the record ends in the middle of a run */
+    struct pl_map execs;                    /* number -> struct pl_exec, borrowed */
+    struct pl_exec *told;                   /* its calls are said */
+    bool skips;                             /* entries of a run that is not known */
+    bool over;                              /* the record ends in the middle of a run */
+    const struct pl_declarations *declared; /* of the scripts; borrowed */
+    struct pl_desk desk;
     struct pl_replayed *out;
 };
 

@@ -14,6 +14,7 @@
 #include "lua/origin.h"
 #include "object/kind.h"
 #include "object/meta.h"
+#include "record/desk_impl.h"
 #include "record/exec.h"
 #include "record/known.h"
 #include "record/runs.h"
@@ -42,6 +43,8 @@ struct rehearsal {
     unsigned made_up;
     bool differs;
     struct pl_rehearsed_record *out;
+    const struct pl_declarations *declared; /* of the scripts; borrowed */
+    struct pl_desk desk;
 };
 
 /* ---- effects ---- */
@@ -389,6 +392,9 @@ static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
                                       "read_file", "zone_file", NULL};
     struct rehearsal *rehearsal = PL_CONTAINER_OF(base, struct rehearsal, base);
     struct pl_state *s = pl_state_of(L);
+    if (rehearsal->desk.open)
+        return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
+                             name);
     if (rehearsal->run == NULL || strcmp(name, "join") == 0)
         return function(L);
     luaL_checkstack(L, 40, "a call");
@@ -500,17 +506,18 @@ static void compare_run(struct rehearsal *rehearsal, int controller)
         pl_exec_unref(exec);
 }
 
-static bool is_wanted(const struct pl_rehearse_options *o, const struct pl_record_run *run)
+static bool is_wanted(const struct pl_rehearse_options *o, const struct pl_declarations *declared,
+                      const struct pl_record_run *run)
 {
     return run->ended && (o->key == NULL || pl_slice_eqz(run->texts[0], o->key)) &&
-           (o->controller == NULL || pl_slice_eqz(run->controller, o->controller)) &&
+           pl_record_is_meant(declared, run->controller, o->controller) &&
            (o->until_ns == 0 || run->wall_ns <= o->until_ns);
 }
 
 static void rehearse_one(struct rehearsal *rehearsal, struct pl_record_run *run)
 {
     int controller = pl_record_controller(rehearsal->lanes, run->controller);
-    if (!is_wanted(rehearsal->o, run))
+    if (rehearsal->desk.quit || !is_wanted(rehearsal->o, rehearsal->declared, run))
         return;
     if (controller < 0) {
         rehearsal->out->missing++;
@@ -558,6 +565,7 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
 {
     static const unsigned char key[PL_VEIL_KEY];
     struct rehearsal rehearsal = {.o = options, .out = out};
+    pl_desk_init(&rehearsal.desk, &options->desk);
     *out = (struct pl_rehearsed_record){.runs = 0};
     rehearsal.base =
         (struct pl_tape){.ops = &ops,
@@ -572,12 +580,14 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
                                           .version = "replay",
                                           .stepped = loop,
                                           .clock = &rehearsal.base.clock,
-                                          .taping = &taping};
+                                          .taping = &taping,
+                                          .lines = pl_desk_watch(&rehearsal.desk)};
     struct pl_declarations declared = {.controllers = NULL};
     struct pl_record_runs runs;
     pl_record_runs_find(&runs, reader);
     rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* when they are loaded */
-    rehearsal.lanes = pl_lanes_create(&with);
+    rehearsal.declared = &declared;
+    rehearsal.lanes = rehearsal.desk.lanes = pl_lanes_create(&with);
     int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
     if (rc == 0)
         rehearse_all(&rehearsal, reader, &runs);

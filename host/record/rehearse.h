@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "record/desk.h"
 #include "value/doc.h"
 
 #include <stdint.h>
@@ -19,6 +20,7 @@ struct pl_rehearse_options {
     void (*differs)(void *arg, const char *controller, const char *key, int64_t wall_ns,
                     struct pl_node difference, const char *error);
     void *arg;
+    struct pl_desk_options desk; /* where to stop in the scripts */
 };
 
 struct pl_rehearsed_record {

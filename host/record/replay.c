@@ -50,7 +50,14 @@ static bool is_told(const struct pl_player *player, struct pl_slice controller, 
 {
     const struct pl_replay_options *o = player->o;
     return o->say != NULL && o->key != NULL && strcmp(o->key, key) == 0 &&
-           (o->controller == NULL || pl_slice_eqz(controller, o->controller));
+           pl_record_is_meant(player->declared, controller, o->controller);
+}
+
+static bool stops_in(void *arg, const struct pl_exec *exec)
+{
+    const struct pl_player *player = arg;
+    struct pl_slice name = pl_slice_z(player->lanes->controllers[exec->controller].name);
+    return player->o->key == NULL || is_told(player, name, exec->key);
 }
 
 static void say_begin(const struct pl_player *player, const struct pl_exec *exec)
@@ -304,6 +311,9 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
 {
     struct pl_player player;
     pl_player_init(&player, stream, options, reader->secrets, out);
+    pl_desk_init(&player.desk, &options->desk);
+    player.desk.is_wanted = stops_in;
+    player.desk.arg = &player;
     const struct pl_clock clock = {pl_player_mono, pl_player_mono, pl_player_wall, &player};
     const struct pl_taping taping = {pl_player_open_tape, &player};
     struct pl_loop *loop = pl_loop_create_stepped(&clock);
@@ -316,13 +326,16 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
                                           .stepped = loop,
                                           .clock = &clock,
                                           .taping = &taping,
+                                          .lines = pl_desk_watch(&player.desk),
                                           .origin = scripts->origin};
     struct pl_declarations declared = {.controllers = NULL};
-    player.lanes = pl_lanes_create(&with);
+    player.lanes = player.desk.lanes = pl_lanes_create(&with);
+    player.declared = &declared;
     int rc = pl_lanes_load(player.lanes, (const char *const *)scripts->paths, scripts->path_count,
                            &declared, err);
     if (rc == 0 && !pl_player_is_done(&player))
         play_entries(&player);
+    out->quit = player.desk.quit;
     pl_declarations_deinit(&declared);
     pl_lanes_destroy(player.lanes);
     pl_loop_destroy(loop);
@@ -351,7 +364,9 @@ int pl_replay_run(const struct pl_reader *reader, const struct pl_replay_options
 {
     int rc = 0;
     *replayed = (struct pl_replayed){.runs = 0};
-    for (size_t i = 0; i < reader->stream_count && rc == 0 && replayed->difference == NULL; i++) {
+    for (size_t i = 0;
+         i < reader->stream_count && rc == 0 && replayed->difference == NULL && !replayed->quit;
+         i++) {
         if (reader->streams[i].count > 0)
             rc = play_one(reader, &reader->streams[i], options, replayed, err);
     }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "record/desk.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ struct pl_replay_options {
                                    * "default/blog". NULL: none */
     void (*say)(void *arg, const char *line); /* borrowed for the call */
     void *arg;
+    struct pl_desk_options desk; /* where to stop; with a key only in its runs */
 };
 
 struct pl_replayed {
@@ -25,6 +27,7 @@ struct pl_replayed {
     size_t skipped;            /* runs whose beginning is not in the record */
     size_t limited;            /* runs that a limit has ended, which depends on the machine */
     int64_t first_ns, last_ns; /* wall clock, of what was replayed; 0: nothing */
+    bool quit;                 /* at the line where it stopped */
     char *difference;          /* owned: where it went another way, and how; NULL: nowhere */
 };
 void pl_replayed_deinit(struct pl_replayed *replayed);

@@ -3,28 +3,9 @@
 
 local host = require("perilune.host")
 local perilune = require("perilune")
+local show = require("perilune.show")
 
-local concat, format = table.concat, string.format
-
--- A value as a person wants to read it: documents as YAML.
-local function show(value)
-  local kind = type(value)
-  if kind == "string" then
-    return format("%q", value)
-  elseif kind ~= "table" then
-    return tostring(value)
-  end
-  local ok, text = pcall(host.yaml_encode, value)
-  if ok then
-    return (text:gsub("\n$", ""))
-  end
-  local names = {} -- holds functions, as modules do: what is in it
-  for name, member in pairs(value) do
-    names[#names + 1] = format("%s: %s", tostring(name), type(member))
-  end
-  table.sort(names)
-  return #names > 0 and concat(names, "\n") or tostring(value)
-end
+local concat = table.concat
 
 local printed
 

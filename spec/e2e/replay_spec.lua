@@ -184,6 +184,10 @@ sys.stdout.buffer.write(out)
     assert.matches("copies %S+/e begins, attempt 0\n  get%(v1/ConfigMap, ", out)
     assert.is_nil(out:find("/a begins", 1, true))
     local all = tonumber(out:match("replayed (%d+) runs"))
+    code, out = replay(record, "--key", "ConfigMap", namespace .. "/e") -- the kind of its For
+    assert.equal(0, code)
+    assert.matches("copies %S+/e begins, attempt 0\n  get%(v1/ConfigMap, ", out)
+    assert.is_nil(out:find("/a begins", 1, true))
     code, out = replay(record, "--until", "2020-01-01T00:00:00Z")
     assert.equal(0, code)
     assert.is_true(tonumber(out:match("replayed (%d+) runs")) < all)
@@ -232,6 +236,76 @@ end)
     code, out = replay(record, "examples/hello")
     assert.equal(0, code)
     assert.matches("0 of 0 runs write something else; of %d+ runs these scripts do not have the controller", out)
+  end)
+
+  it("stops at a line, where what is typed sees the run and changes nothing", function()
+    local host = start(script)
+    create("a", { text = "apple" })
+    e2e.eventually("a note", function()
+      return server:get(path("configmaps", "a-note"))
+    end)
+    host:stop()
+    local line = 0
+    for text in script:gmatch("([^\n]*)\n") do
+      line = line + 1
+      if text:find("perilune.sleep", 1, true) then break end
+    end
+    local input = e2e.write_file(record .. ".typed", table.concat({ "map.data", "runs", "request.name, 1 + 1", "locals",
+      'client:get("v1/ConfigMap", request)', "map = nil", "x.y", "continue", "quit", "" }, "\n"))
+    local function typed(...)
+      local pipe = assert(io.popen(("%s replay '%s' --break %s %s <'%s' 2>&1"):format(e2e.binary, record, line,
+        table.concat({ ... }, " "), input)))
+      local text = pipe:read("*a")
+      pipe:close()
+      return text
+    end
+    local out = typed("--key ConfigMap " .. namespace .. "/a")
+    assert.matches("stopped at %S+:" .. line .. ", copies " .. namespace:gsub("%-", "%%-") .. "/a; type", out)
+    assert.matches("\ntext: apple\n1\n\"a\"\n2\n", out)
+    assert.matches("\nmap = table\n", out)
+    assert.matches("get: it is not in the record", out)
+    assert.matches("attempt to index global 'x'", out)
+    local _, stops = out:gsub("stopped at", "")
+    assert.equal(2, stops) -- the second time it quits
+    local code, wrong = replay(record, "--break", "main.lua")
+    assert.equal(2, code)
+    assert.matches("%-%-break takes LINE or FILE:LINE, such as main.lua:44", wrong)
+  end)
+
+  it("replays runs beside which predicates, map and index functions were asked, and says what it lacks", function()
+    local asking = [[
+local perilune = require("perilune")
+local client = perilune.client
+local asked = 0
+perilune.index("v1/ConfigMap", "text", function(map) return map.data and map.data.text end)
+perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicates = {function(event)
+    asked = asked + 1
+    return true
+  end}})
+  :Watches("v1/Secret", function(secret) return {{namespace = secret.metadata.namespace, name = "a"}} end)
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if not map then return end
+    client:apply({apiVersion = "v1", kind = "ConfigMap", metadata = {name = map.metadata.name .. "-note",
+      namespace = map.metadata.namespace}, data = {asked = ASKED,
+      same = tostring(#client:list("v1/ConfigMap", {index = {name = "text", value = map.data.text}}))}})
+  end)
+]]
+    local function recorded(value, name)
+      local host = start((asking:gsub("ASKED", value)))
+      create(name, { text = name })
+      e2e.eventually("a note", function()
+        return server:get(path("configmaps", name .. "-note"))
+      end)
+      host:stop()
+      return replay(record)
+    end
+    local code, out = recorded('"yes"', "a")
+    assert.equal(0, code, out)
+    assert.matches("everything went as it was recorded", out)
+    code, out = recorded("tostring(asked > 0)", "b")
+    assert.equal(3, code, out)
+    assert.matches("predicates, map and index functions are not in the record", out)
   end)
 
   it("says what is wrong with a file or a flag", function()

@@ -1,0 +1,203 @@
+/* Everything happens inside of the hook at that line, on the stack of the script: its frame is
+ * alive, and nothing else goes on. An expression is compiled with an environment of its own, which
+ * holds copies of the locals and of what the function has captured, above what the script has. */
+#include "record/desk_impl.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "lane/co.h"
+#include "lane/lane.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "type an expression to see it, \"locals\" for all locals, \"continue\" or \"quit\"";
+
+static void desk_at(void *arg, lua_State *L, const char *path, int line);
+
+void pl_desk_init(struct pl_desk *desk, const struct pl_desk_options *options)
+{
+    *desk = (struct pl_desk){.watch = {desk_at, desk}, .o = options};
+}
+
+static void desk_say(const struct pl_desk *desk, const char *text)
+{
+    desk->o->say(desk->o->arg, text);
+}
+
+/* ---- what is there ---- */
+
+/* -- table; sets each local of the frame, the innermost of a name last. */
+static void add_locals(lua_State *L, lua_Debug *ar)
+{
+    const char *name;
+    for (int i = 1; (name = lua_getlocal(L, ar, i)) != NULL; i++) {
+        if (name[0] == '(')
+            lua_pop(L, 1);
+        else
+            lua_setfield(L, -2, name);
+    }
+}
+
+/* -- table; the same of what the frame's function has captured. */
+static void add_captured(lua_State *L, lua_Debug *ar)
+{
+    const char *name;
+    lua_getinfo(L, "f", ar); /* -- table, function */
+    for (int i = 1; (name = lua_getupvalue(L, -1, i)) != NULL; i++)
+        lua_setfield(L, -3, name);
+    lua_pop(L, 1);
+}
+
+/* Pushes the environment for what is typed. */
+static void push_scope(lua_State *L, lua_Debug *ar)
+{
+    lua_newtable(L);
+    add_captured(L, ar);
+    add_locals(L, ar);
+    lua_newtable(L);
+    lua_getinfo(L, "f", ar);
+    lua_getfenv(L, -1);
+    lua_remove(L, -2);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+static void say_locals(const struct pl_desk *desk, lua_State *L, lua_Debug *ar)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    const char *name;
+    for (int i = 1; (name = lua_getlocal(L, ar, i)) != NULL; i++) {
+        const char *value = lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TNUMBER
+                                ? lua_tostring(L, -1)
+                                : luaL_typename(L, -1);
+        if (name[0] != '(')
+            pl_buf_add_f(&text, "%s%s = %.200s", text.len > 0 ? "\n" : "", name, value);
+        lua_pop(L, 1);
+    }
+    desk_say(desk, text.len > 0 ? pl_buf_z(&text) : "there are no locals here");
+    pl_buf_deinit(&text);
+}
+
+/* ---- evaluating ---- */
+
+/* Pushes the compiled text; false: pushes the message. */
+static bool desk_compile(lua_State *L, const char *typed)
+{
+    char *expression = pl_format("return %s", typed);
+    int failed = luaL_loadbufferx(L, expression, strlen(expression), "=typed", "t");
+    pl_free(expression);
+    if (failed != 0) {
+        lua_pop(L, 1);
+        failed = luaL_loadbufferx(L, typed, strlen(typed), "=typed", "t");
+    }
+    return failed == 0;
+}
+
+/* -- value; pops it. Tables as YAML. */
+static void say_value(const struct pl_desk *desk, lua_State *L)
+{
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "perilune.show");
+    if (lua_pcall(L, 1, 1, 0) == 0) {
+        lua_pushvalue(L, -2);
+        lua_pcall(L, 1, 1, 0);
+    }
+    const char *text = lua_tostring(L, -1);
+    desk_say(desk, text != NULL ? text : luaL_typename(L, -2));
+    lua_pop(L, 2);
+}
+
+static void desk_evaluate(struct pl_desk *desk, lua_State *L, lua_Debug *ar, const char *typed)
+{
+    int top = lua_gettop(L);
+    if (desk_compile(L, typed)) {
+        push_scope(L, ar);
+        lua_setfenv(L, -2);
+        int failed = lua_pcall(L, 0, LUA_MULTRET, 0);
+        int count = failed ? 0 : lua_gettop(L) - top;
+        for (int i = 1; i <= count; i++) {
+            lua_pushvalue(L, top + i);
+            say_value(desk, L);
+        }
+        if (failed)
+            desk_say(desk, lua_tostring(L, -1) != NULL ? lua_tostring(L, -1) : "an error");
+    } else {
+        desk_say(desk, lua_tostring(L, -1));
+    }
+    lua_settop(L, top);
+}
+
+/* ---- the stop ---- */
+
+static bool is_here(const struct pl_desk *desk, const char *path, int line)
+{
+    const char *file = desk->o->file;
+    if (line != desk->o->line)
+        return false;
+    if (file == NULL)
+        return true;
+    size_t len = strlen(path), tail = strlen(file);
+    return len >= tail && strcmp(path + len - tail, file) == 0 &&
+           (len == tail || path[len - tail - 1] == '/');
+}
+
+static void say_place(const struct pl_desk *desk, const struct pl_exec *exec, const char *path,
+                      int line)
+{
+    char *text = pl_format("stopped at %s:%d, %s %s; %s", path, line,
+                           desk->lanes->controllers[exec->controller].name, exec->key, help);
+    desk_say(desk, text);
+    pl_free(text);
+}
+
+static void desk_at(void *arg, lua_State *L, const char *path, int line)
+{
+    struct pl_desk *desk = arg;
+    const struct pl_state *s = desk->lanes != NULL ? desk->lanes->lanes[0]->s : NULL;
+    lua_Debug ar;
+    char *typed;
+    if (desk->open || desk->quit || !is_here(desk, path, line) || s == NULL || s->task == NULL ||
+        (desk->is_wanted != NULL && !desk->is_wanted(desk->arg, s->task->exec)) ||
+        !lua_getstack(L, 0, &ar) || !lua_checkstack(L, 40))
+        return;
+    say_place(desk, s->task->exec, path, line);
+    desk->open = true;
+    while ((typed = desk->o->ask(desk->o->arg)) != NULL) {
+        bool on = strcmp(typed, "continue") == 0 || strcmp(typed, "c") == 0;
+        desk->quit = strcmp(typed, "quit") == 0 || strcmp(typed, "q") == 0;
+        if (strcmp(typed, "locals") == 0)
+            say_locals(desk, L, &ar);
+        else if (!on && !desk->quit && typed[0] != '\0')
+            desk_evaluate(desk, L, &ar, typed);
+        pl_free(typed);
+        if (on || desk->quit)
+            break;
+    }
+    desk->open = false;
+}
+
+const struct pl_line_watch *pl_desk_watch(const struct pl_desk *desk)
+{
+    return desk->o->line > 0 ? &desk->watch : NULL;
+}
+
+int pl_desk_parse(const char *text, char **file, int *line, struct pl_err *err)
+{
+    const char *colon = strrchr(text, ':'), *digits = colon != NULL ? colon + 1 : text;
+    char *end;
+    long number = strtol(digits, &end, 10);
+    *file = NULL;
+    if (*digits < '0' || *digits > '9' || *end != '\0' || number < 1 || number > 10000000 ||
+        colon == text)
+        return pl_err_set(err, PL_EINVAL,
+                          "--break takes LINE or FILE:LINE, such as main.lua:44, "
+                          "not \"%s\"",
+                          text);
+    if (colon != NULL)
+        *file = pl_memdup0(text, (size_t)(colon - text));
+    *line = (int)number;
+    return 0;
+}
