@@ -13,5 +13,5 @@ unsigned pl_controller_shard_of(struct pl_controller *controller, struct pl_slic
 /* Sets the time that runs of a leaving shard may take to end by themselves; 0 until it is set. */
 void pl_controller_set_grace(struct pl_controller *controller, int64_t grace_ns);
 /* True when keys of the controller lie in shards, and this key lies in another replica's: scripts
- * may not queue it. by_uid: also true when its shard is unknown. */
+ * may not queue it. False when its shard is unknown: by uid, a key without a cached object. */
 bool pl_controller_is_foreign(struct pl_controller *controller, struct pl_slice key);

@@ -23,4 +23,7 @@ bool pl_err_is_too_many_requests(const struct pl_err *err);
 bool pl_err_is_expired(const struct pl_err *err);      /* 410 Expired or Gone (rule 58) */
 bool pl_err_is_too_large_rv(const struct pl_err *err); /* rule 57 */
 bool pl_err_is_internal(const struct pl_err *err);
+/* The answer to a request with a shardSelector by a server that does not filter: 400, or
+ * kube-apiserver's 500, which only its text tells apart. */
+bool pl_err_is_no_shard_selector(const struct pl_err *err);
 bool pl_err_is_connection_refused(const struct pl_err *err);

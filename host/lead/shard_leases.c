@@ -290,13 +290,6 @@ static void say_filters(struct pl_shard_leases *l, struct pl_node list)
         l->o.filters(l->o.arg, filters);
 }
 
-static bool is_no(const struct pl_err *err)
-{
-    return err->code == PL_EAPI &&
-           (err->status == 400 || (err->status == 500 && strstr(err->message, "invalid shard "
-                                                                              "selector") != NULL));
-}
-
 static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
 {
     struct stream *stream = arg;
@@ -307,7 +300,7 @@ static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
     if (l->stopped)
         return;
     if (answer->err != NULL) {
-        if (asked && is_no(answer->err)) {
+        if (asked && pl_err_is_no_shard_selector(answer->err)) {
             say_filters(l, PL_NODE_MISSING);
             list_after(stream, 0);
             return;

@@ -33,3 +33,5 @@ extern const struct pl_reflector_sink pl_feed_sink;
 void pl_feed_drain(struct pl_feed *feed);
 /* Takes the objects that were listed beside the watch. arg: the feed. */
 void pl_feed_take_topped(void *arg, const struct pl_docs *items);
+/* The server refused a shardSelector: it does not get one again. arg: the feed. */
+void pl_feed_no_shards(void *arg, const struct pl_err *err);

@@ -16,6 +16,8 @@ struct pl_feed_part_ops {
     void (*whole)(void *arg);
     /* The version that the watch has reached. Borrowed for the call. */
     struct pl_slice (*reached)(void *arg);
+    /* The server refused a shardSelector. */
+    void (*no_shards)(void *arg, const struct pl_err *err);
 };
 
 struct pl_feed_part_options {

@@ -3,6 +3,7 @@
  * readers. Older states never replace newer ones, however they arrive. */
 #include "sync/feed_impl.h"
 
+#include "base/log.h"
 #include "object/meta.h"
 
 void pl_feed_drain(struct pl_feed *feed)
@@ -333,9 +334,11 @@ static void on_pass(void *arg, struct pl_doc *object)
         set_rv(feed, rv);
 }
 
-static void on_no_shards(void *arg)
+void pl_feed_no_shards(void *arg, const struct pl_err *err)
 {
     const struct pl_feed *feed = arg;
+    pl_log(PL_LOG_WARN, "the server does not filter by shards any more: they are filtered here",
+           pl_str("source", feed->owner), pl_str("error", err->message));
     pl_site_set_filters_uids(feed->informer->site, false);
 }
 
@@ -361,7 +364,7 @@ const struct pl_reflector_sink pl_feed_sink = {.page = on_page,
                                                .watch = on_watch,
                                                .keeps = on_keeps,
                                                .pass = on_pass,
-                                               .no_shards = on_no_shards};
+                                               .no_shards = pl_feed_no_shards};
 
 void pl_feed_put(struct pl_feed *feed, struct pl_doc *object)
 {

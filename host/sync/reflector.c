@@ -264,14 +264,9 @@ void pl_reflector_begin_list(struct pl_reflector *r)
 bool pl_reflector_is_no_shards(struct pl_reflector *r, const struct pl_buf *asked,
                                const struct pl_err *err)
 {
-    static const char refusal[] = "invalid shard selector";
-    bool refused = err->status == 400 ||
-                   (err->status == 500 && strncmp(err->message, refusal, sizeof refusal - 1) == 0);
-    if (asked->len == 0 || err->code != PL_EAPI || !refused)
+    if (asked->len == 0 || !pl_err_is_no_shard_selector(err))
         return false;
-    pl_log(PL_LOG_WARN, "the server does not filter by shards any more: they are filtered here",
-           pl_str("source", r->o.listing.owner), pl_str("error", err->message));
-    r->o.sink->no_shards(r->o.arg);
+    r->o.sink->no_shards(r->o.arg, err);
     return true;
 }
 

@@ -60,7 +60,7 @@ struct pl_reflector_sink {
      * version. */
     void (*pass)(void *arg, struct pl_doc *object);
     /* The server does not understand the text of begin or watch. */
-    void (*no_shards)(void *arg);
+    void (*no_shards)(void *arg, const struct pl_err *err);
 };
 
 struct pl_reflector_options {

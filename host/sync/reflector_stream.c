@@ -285,6 +285,9 @@ static void reflector_stream_failed(struct pl_reflector *r, const struct pl_err 
         reflector_stream_drop(r);
         pl_reflector_note(r, "cannot list source", err);
         pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
+    } else if (pl_reflector_is_no_shards(r, &r->shards, err)) {
+        reflector_stream_drop(r);
+        pl_reflector_pause(r, NEXT_SYNC, 0);
     } else if (is_refusal(err)) {
         refused(r, err);
     } else {

@@ -1,6 +1,7 @@
 /* Pages of one list at a version that is not older than the watch. So later events come by the
  * watch, and listed objects that are older than the store's are late. When a page has expired the
- * list begins anew; after other failures it retries with growing pauses. */
+ * list begins anew, and when the server does not filter any more, too; after other failures it
+ * retries with growing pauses. */
 #include "sync/topup.h"
 
 #include "base/alloc.h"
@@ -41,12 +42,16 @@ static void topup_try_again(struct pl_topup *t, const struct pl_err *err)
     int64_t delay = pl_backoff_next(&t->backoff, now, t->o.listing.rand);
     int64_t at_least = err->retry_after_ms * PL_MS;
     bool is_old = pl_err_is_expired(err) || pl_err_is_too_large_rv(err);
+    bool is_refused = t->shards.len > 0 && pl_err_is_no_shard_selector(err);
     pl_buf_clear(&t->token);
     t->anew = t->anew || is_old;
-    if (!is_old && !t->said)
+    if (is_refused) {
+        pl_buf_clear(&t->shards);
+        t->o.ops->refused(t->o.arg, err);
+    } else if (!is_old && !t->said)
         pl_log(PL_LOG_WARN, "cannot list what has come to be ours",
                pl_str("source", t->o.listing.owner), pl_str("error", err->message));
-    t->said = t->said || !is_old;
+    t->said = t->said || !(is_old || is_refused);
     pl_timer_start(t->o.listing.timers, &t->pause, delay > at_least ? delay : at_least,
                    on_topup_pause_over);
 }

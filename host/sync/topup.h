@@ -16,6 +16,8 @@ struct pl_topup_ops {
     void (*done)(void *arg);
     /* The minimal version of the list: the watch's. Borrowed until the call that asks returns. */
     struct pl_slice (*at_least)(void *arg);
+    /* The server refused the shards: the list goes on without them, and has all objects. */
+    void (*refused)(void *arg, const struct pl_err *err);
 };
 
 struct pl_topup_options {

@@ -11,10 +11,12 @@ local perilune = require("perilune")
 local client = perilune.client
 local runs = perilune.metrics.counter("runs_total", "Runs.", { "key" })
 local refused = perilune.metrics.counter("refused_total", "Refusals.", { "what" })
+local hook = perilune.channel("hook")
 local foreign = perilune.metrics.counter("foreign_total", "Owned by others.", { "key" })
 perilune.controller("maps", { max_concurrent_reconciles = 4 })
   :For("v1/ConfigMap", { labels = "run=RUN" })
   :Reads("v1/Secret", { labels = "run=RUN", shared = true })
+  :WatchesChannel("hook")
   :Reconcile(function(request)
     runs:inc({ key = request.key })
     if not perilune.shard():owns(client:get("v1/ConfigMap", request) or request) then
@@ -30,6 +32,9 @@ perilune.controller("maps", { max_concurrent_reconciles = 4 })
       ok, e = pcall(perilune.enqueue, "maps", other, { after = "1h" })
       if not ok and e.rule == "shard" then
         refused:inc({ what = "enqueue" })
+        ok, e = pcall(hook.send, hook, other)
+        assert(not ok and e.rule == "shard", e)
+        refused:inc({ what = "send" })
       end
       assert(#client:list("v1/Secret", { namespace = ("RUN-%d"):format(i) }) == 1)
     end
@@ -161,6 +166,7 @@ describe("replicas that share shards", function()
       if by == "namespace" then
         e2e.eventually("what lies elsewhere is refused", function()
           return refusals(second, "get") > 0 and refusals(second, "enqueue") > 0
+            and refusals(second, "send") == refusals(second, "enqueue")
         end)
       end
       first:stop(0)

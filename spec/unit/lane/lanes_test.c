@@ -442,6 +442,23 @@ TEST(what_is_sent_into_a_channel_reaches_who_watches_it)
     finish();
 }
 
+TEST(what_is_sent_into_a_channel_for_another_replicas_shard_is_refused)
+{
+    begin("local perilune = require('perilune')\nlocal hooks = perilune.channel('hooks')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(request)\n"
+          "  if request.name == 'b' then hooks:send('elsewhere/x') end\n"
+          "  local ok, e = pcall(hooks.send, hooks, 'elsewhere/x')\n"
+          "  assert(not ok and e.type == 'refused' and e.rule == 'shard', e)\n"
+          "  hooks:send('ns/x')\n"
+          "end)\n"
+          "perilune.controller('d'):WatchesChannel('hooks'):Reconcile(function() end)\n",
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
+    CHECK_STR(pl_buf_z(&fake.enqueued), "d ns/x by hooks;");
+    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "the key elsewhere/x is in another replica's shard");
+    finish();
+}
+
 TEST(a_wait_for_a_key_sees_what_changed_since_the_last_read)
 {
     begin(SCRIPT("a = function(r) local o = client:wait('v1/Pod', r, function(o) return o and "

@@ -1,6 +1,9 @@
 #include "lead/shard_leases.h"
 
+#include "base/log.h"
+#include "support/fake_transport.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 #include "value/scan.h"
 
 struct reading {
@@ -89,6 +92,208 @@ TEST(nonsense_is_not_said)
         CHECK(r.ok && r.lease.count == 0 && !r.lease.leaving && r.lease.duration_s == 0 &&
               r.lease.holder.len == 0 && r.lease.stamp == 0);
         pl_doc_unref(r.doc);
+    }
+}
+
+/* ---- over a scripted server ---- */
+
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+#define ALL    "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
+#define LIST(of)                                                                                   \
+    "{\"kind\":\"LeaseList\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{" of          \
+    "\"resourceVersion\":\"10\"},\"items\":[]}"
+#define REFUSED(code, message)                                                                     \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":" code             \
+    ",\"message\":\"" message "\"}"
+
+struct watched {
+    struct virtual_clock clock;
+    struct pl_timers timers;
+    struct pl_rand rand;
+    struct fake_transport net;
+    struct pl_kubeconfig config;
+    struct pl_client *client;
+    struct pl_shards *shards;
+    struct pl_membership *m;
+    struct pl_shard_leases *leases;
+    int told;     /* how often it was said whether the server filters, */
+    bool filters; /* and what */
+};
+
+static void on_filters(void *arg, bool filters)
+{
+    struct watched *w = arg;
+    w->told++;
+    w->filters = filters;
+}
+
+static void never(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
+                  pl_shard_answer_fn on_answer, void *arg)
+{
+    PL_UNUSED(self);
+    PL_UNUSED(verb);
+    PL_UNUSED(lease);
+    PL_UNUSED(on_answer);
+    PL_UNUSED(arg);
+    TEST_FAIL("nothing has joined");
+}
+
+static void run(struct watched *w, int64_t ns)
+{
+    int64_t until = w->clock.now_ns + ns, due;
+    while (pl_timers_next(&w->timers, &due) && due <= until) {
+        w->clock.now_ns = due > w->clock.now_ns ? due : w->clock.now_ns;
+        pl_timers_run(&w->timers);
+    }
+    w->clock.now_ns = until;
+}
+
+static void watch_leases(struct watched *w)
+{
+    static const struct pl_membership_ops ops = {.start = never};
+    *w = (struct watched){0};
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    virtual_clock_init(&w->clock, INT64_C(1795253400) * PL_SECOND);
+    pl_timers_init(&w->timers, &w->clock.clock);
+    pl_rand_seed(&w->rand, 3);
+    fake_transport_init(&w->net, &w->timers);
+    w->config = (struct pl_kubeconfig){.source = (char *)"test", .server = (char *)"http://k8s"};
+    w->client = pl_client_create(&(struct pl_client_options){.transport = fake_transport(&w->net),
+                                                             .timers = &w->timers,
+                                                             .rand = &w->rand,
+                                                             .config = &w->config,
+                                                             .user_agent = "test",
+                                                             .qps = 0.001,
+                                                             .burst = 1},
+                                 NULL);
+    REQUIRE(w->client != NULL);
+    w->shards = pl_shards_create(4, PL_SHARD_BY_UID);
+    w->m = pl_membership_create(&(struct pl_membership_options){.ops = &ops,
+                                                                .shards = w->shards,
+                                                                .timers = &w->timers,
+                                                                .clock = &w->clock.clock,
+                                                                .rand = &w->rand,
+                                                                .lease_duration_ns = 15 * PL_SECOND,
+                                                                .renew_deadline_ns = 10 * PL_SECOND,
+                                                                .retry_period_ns = 2 * PL_SECOND});
+    w->leases = pl_shard_leases_create(&(struct pl_shard_leases_options){
+        .client = w->client,
+        .timers = &w->timers,
+        .clock = &w->clock.clock,
+        .ns = "default",
+        .name = "web",
+        .request_timeout_ns = 5 * PL_SECOND,
+        .silence_ns = 15 * PL_SECOND,
+        .retry_period_ns = 2 * PL_SECOND,
+        .filters = on_filters,
+        .arg = w,
+    });
+    pl_shard_leases_watch(w->leases, w->m);
+    run(w, 0);
+}
+
+static void end_watching(struct watched *w)
+{
+    pl_shard_leases_stop(w->leases);
+    run(w, PL_SECOND);
+    pl_client_destroy(w->client);
+    CHECK_INT(w->net.open_count, 0);
+    pl_shard_leases_destroy(w->leases);
+    pl_membership_destroy(w->m);
+    pl_shards_destroy(w->shards);
+    fake_transport_deinit(&w->net);
+    pl_timers_deinit(&w->timers);
+}
+
+/* The list of members and shards that was asked for; it asks whether the server filters, or not. */
+static struct fake_request *listed(struct watched *w, bool asks)
+{
+    struct pl_buf value = PL_BUF_INIT;
+    struct fake_request *list = FAKE_EXPECT(&w->net, "GET", LEASES "?labelSelector=");
+    CHECK(fake_query(list, "shardSelector", &value) == asks);
+    if (asks)
+        CHECK_SLICE(pl_buf_slice(&value), ALL);
+    pl_buf_deinit(&value);
+    return list;
+}
+
+static void answer(struct watched *w, struct fake_request *request, int status, const char *body)
+{
+    fake_reply(request, status, body);
+    run(w, 0);
+}
+
+TEST(whether_the_server_filters_is_asked_once_and_shard_info_alone_says_yes)
+{
+    static const struct {
+        const char *list;
+        bool filters;
+    } cases[] = {
+        {LIST("\"shardInfo\":{\"selector\":\"" ALL "\"},"), true},
+        {LIST(""), false}, /* as of custom resources, which are filtered in silence */
+        {LIST("\"shardInfo\":{\"selector\":\"\"},"), false},
+        {LIST("\"shardInfo\":{\"selector\":\"shardRange(object.metadata.uid, '0x0', '0x1')\"},"),
+         false},
+        {LIST("\"shardInfo\":{},"), false},
+        {LIST("\"shardInfo\":\"yes\","), false},
+        {LIST("\"shardInfo\":null,"), false},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct watched w;
+        watch_leases(&w);
+        answer(&w, listed(&w, true), 200, cases[i].list);
+        CHECK(w.told == 1 && w.filters == cases[i].filters);
+        struct fake_request *watch = FAKE_EXPECT(&w.net, "GET", LEASES "?watch=true");
+        CHECK(!fake_query(watch, "shardSelector", &(struct pl_buf){0}));
+        fake_begin(watch, 200);
+        run(&w, PL_SECOND);
+        fake_end(watch);
+        run(&w, PL_SECOND);
+        answer(&w, listed(&w, false), 200, LIST(""));
+        CHECK_INT(w.told, 1);
+        end_watching(&w);
+    }
+}
+
+TEST(a_server_that_refuses_the_question_has_said_no_and_is_listed_at_once)
+{
+    static const struct {
+        int status;
+        const char *body;
+    } refusals[] = {
+        {400, REFUSED("400", "unknown parameter")},
+        {500, REFUSED("500", "invalid shard selector: unexpected expression kind 3")},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(refusals); i++) {
+        struct watched w;
+        watch_leases(&w);
+        answer(&w, listed(&w, true), refusals[i].status, refusals[i].body);
+        CHECK(w.told == 1 && !w.filters);
+        answer(&w, listed(&w, false), 200, LIST("\"shardInfo\":{\"selector\":\"" ALL "\"},"));
+        CHECK(w.told == 1 && !w.filters);
+        end_watching(&w);
+    }
+}
+
+TEST(a_failure_says_nothing_about_filters_and_the_question_is_asked_again)
+{
+    static const struct {
+        int status;
+        const char *body;
+    } failures[] = {
+        {500, REFUSED("500", "etcdserver: leader changed; not an invalid shard selector")},
+        {503, REFUSED("503", "the server is starting")},
+        {403, REFUSED("403", "leases is forbidden")},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(failures); i++) {
+        struct watched w;
+        watch_leases(&w);
+        answer(&w, listed(&w, true), failures[i].status, failures[i].body);
+        CHECK_INT(w.told, 0);
+        run(&w, 3 * PL_SECOND);
+        answer(&w, listed(&w, true), 200, LIST(""));
+        CHECK(w.told == 1 && !w.filters);
+        end_watching(&w);
     }
 }
 

@@ -228,29 +228,84 @@ TEST(a_server_that_takes_the_selector_and_ignores_it_is_filtered_here)
     close_scene(&scene);
 }
 
+#define REFUSAL(code)                                                                              \
+    ((code) == 500 ? "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","          \
+                     "\"code\":500,\"message\":\"invalid shard selector: unexpected kind 3\"}"     \
+                   : "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","          \
+                     "\"code\":400,\"message\":\"unknown parameter\"}")
+
 TEST(a_server_that_refuses_the_selector_is_asked_without_it)
 {
-    static const char *const refusals[] = {
-        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":500,"
-        "\"message\":\"invalid shard selector: unexpected expression kind 3\"}",
-        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":400,"
-        "\"message\":\"unknown parameter\"}",
-    };
     static const int codes[] = {500, 400};
     for (size_t i = 0; i < PL_ARRAY_LEN(codes); i++) {
         struct scene scene;
         open_scene(&scene, PL_SHARD_BY_UID, PL_PART_FOR);
         pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
         set(&scene, 1, PL_SHARD_COMING);
-        bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", MAPS), codes[i], refusals[i]);
+        bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", MAPS), codes[i], REFUSAL(codes[i]));
         bed_pass(&scene.bed, 2 * PL_SECOND);
         struct fake_request *list = bed_expect(&scene.bed, "GET", MAPS);
         check_query(list, "shardSelector", NULL);
         bed_reply(&scene.bed, list, 200, BED_MAPS("10", ALL_OF_UIDS));
         check_keys(&scene, "d/w");
+        check_events(&scene, "+w@6");
         CHECK(!pl_site_filters_uids(pl_cluster_site(scene.bed.cluster)));
         close_scene(&scene);
     }
+}
+
+/* The list beside the watch is the first to hear of it. */
+TEST(a_new_shard_is_listed_without_the_selector_that_is_refused)
+{
+    static const int codes[] = {400, 500};
+    for (size_t i = 0; i < PL_ARRAY_LEN(codes); i++) {
+        struct scene scene;
+        open_scene(&scene, PL_SHARD_BY_UID, PL_PART_FOR);
+        pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
+        set(&scene, 1, PL_SHARD_COMING);
+        scene.watch = list_and_watch(&scene, MAPS, BED_MAPS("10", IN("d", "w", "jaa", "6")));
+        check_events(&scene, "+w@6");
+        set(&scene, 3, PL_SHARD_COMING);
+        struct fake_request *list = bed_expect(&scene.bed, "GET", MAPS);
+        check_query(list, "shardSelector", RANGE(Q3, Q4));
+        struct fake_request *watch = bed_expect(&scene.bed, "GET", MAPS);
+        check_query(watch, "watch", "true");
+        fake_begin(watch, 200);
+        bed_reply(&scene.bed, list, codes[i], REFUSAL(codes[i]));
+        bed_pass(&scene.bed, 2 * PL_SECOND);
+        list = bed_expect(&scene.bed, "GET", MAPS);
+        check_query(list, "watch", NULL);
+        check_query(list, "shardSelector", NULL);
+        bed_reply(&scene.bed, list, 200, BED_MAPS("11", ALL_OF_UIDS));
+        CHECK(pl_shards_is_settled(scene.shards, 3));
+        CHECK(!pl_site_filters_uids(pl_cluster_site(scene.bed.cluster)));
+        check_keys(&scene, "d/w d/y");
+        check_events(&scene, "+y@8"); /* the kept one notices nothing */
+        CHECK(bed_is_quiet(&scene.bed));
+        close_scene(&scene);
+    }
+}
+
+TEST(a_streamed_list_is_asked_for_without_the_selector_that_is_refused)
+{
+    struct scene scene = {.streams = true,
+                          .shards = pl_shards_create(4, PL_SHARD_BY_UID),
+                          .options = {.part = PL_PART_FOR}};
+    struct pl_shard_set which = {{1}};
+    pl_shards_set(scene.shards, &which, PL_SHARD_COMING);
+    begin_unsynced(&scene, NULL);
+    pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
+    bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", MAPS), 400, REFUSAL(400));
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    scene.watch = bed_expect(&scene.bed, "GET", MAPS);
+    check_query(scene.watch, "sendInitialEvents", "true"); /* it streams lists nevertheless */
+    check_query(scene.watch, "shardSelector", NULL);
+    event(&scene, BED_EVENT("ADDED", IN("d", "v", "baa", "5")));
+    event(&scene, BED_EVENT("ADDED", IN("d", "w", "jaa", "6")));
+    event(&scene, BED_INITIAL_END("10"));
+    check_keys(&scene, "d/v");
+    check_events(&scene, "+v@5");
+    close_scene(&scene);
 }
 
 /* What is known of the objects that are ours stays true: the watch goes on from its version. */
@@ -344,7 +399,9 @@ TEST(a_streamed_list_is_filtered_too)
     event(&scene, BED_EVENT("ADDED", IN("d", "w", "jaa", "6")));
     event(&scene, BED_INITIAL_END("10"));
     event(&scene, BED_EVENT("ADDED", IN("d", "z", "aaa", "11")));
+    event(&scene, BED_EVENT("MODIFIED", IN("d", "w", "jaa", "12")));
     check_keys(&scene, "d/v");
+    check_events(&scene, "+v@5"); /* what is not ours was never stored */
     CHECK(pl_shards_is_settled(scene.shards, 0));
     close_scene(&scene);
 }
