@@ -247,6 +247,22 @@ static bool is_write(const char *verb)
            strcmp(verb, "watch") != 0;
 }
 
+/* A list, in either form, is remembered before it runs: the request is gone with its answer. */
+static int run_read(struct pl_api_ctx *ctx, const char *verb)
+{
+    const struct pl_api_request *request = &ctx->request;
+    bool lists = strcmp(verb, "list") == 0 ||
+                 (strcmp(verb, "watch") == 0 &&
+                  (request->send_initial || request->resource_version.len == 0));
+    int none, *code = &none;
+    if (lists && ctx->job == NULL) /* else it was remembered when it was run first */
+        code = pl_api_debug_list(ctx->api->debug, request);
+    int result = run_resource(ctx, verb);
+    if (!ctx->is_waiting)
+        *code = result == 0 ? 200 : ctx->status.code;
+    return result;
+}
+
 static int check_caller(struct pl_api_ctx *ctx)
 {
     const struct pl_api *api = ctx->api;
@@ -278,7 +294,7 @@ static int dispatch(struct pl_api_ctx *ctx)
     if (ctx->job == NULL) /* else it was counted when it was run first */
         pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
-        return run_resource(ctx, verb);
+        return run_read(ctx, verb);
     if (pl_api_keep_check(ctx) != 0)
         return -1;
     struct tap tap = {.inner = ctx->responder, .ctx = ctx};

@@ -9,7 +9,9 @@
  *                         verbs are get list watch create update patch delete
  *                         deletecollection.
  *   GET  /debug/audit     the last 10,000 writes, oldest first:
- *                         [{"method","path","userAgent","fieldManager","code"},...] */
+ *                         [{"method","path","userAgent","fieldManager","code"},...]
+ *   GET  /debug/lists     the same of the last 1,000 lists, and watches that begin with one;
+ *                         their path has the query; code 0: it waited for a webhook. */
 #pragma once
 
 #include "apiserver/api.h"

@@ -1,6 +1,6 @@
-/* What tests ask: how many requests of each sort came, and the last writes. Counters and a ring of
- * fixed size; paths and agents are copied, as the requests are gone by then. Nothing here changes
- * what the API does but /debug/compact, which forgets the history. */
+/* What tests ask: how many requests of each sort came, the last writes, and the last lists.
+ * Counters and rings of fixed size; paths and agents are copied, as the requests are gone by then.
+ * Nothing here changes what the API does but /debug/compact, which forgets the history. */
 #include "apiserver/debug.h"
 
 #include "apistore/disk.h"
@@ -13,23 +13,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AUDIT_MAX 10000
-#define KINDS_MAX 10000 /* different verb and resource pairs */
+#define WRITES_MAX 10000
+#define LISTS_MAX  1000
+#define KINDS_MAX  10000 /* different verb and resource pairs */
 
 struct audit {
     char *method, *path, *agent, *manager; /* owned */
     int code;
 };
 
+struct ring {
+    struct audit *audits; /* owned array of max, made on first use */
+    size_t max, total;
+};
+
 struct pl_api_debug {
     struct pl_map counts; /* "verb resource" -> owned uint64_t */
-    struct audit *ring;   /* owned array of AUDIT_MAX, made on the first write */
-    size_t total;
+    struct ring writes, lists;
 };
 
 struct pl_api_debug *pl_api_debug_create(void)
 {
-    return PL_NEW(struct pl_api_debug);
+    struct pl_api_debug *debug = PL_NEW(struct pl_api_debug);
+    debug->writes.max = WRITES_MAX;
+    debug->lists.max = LISTS_MAX;
+    return debug;
 }
 
 static void audit_deinit(struct audit *audit)
@@ -40,6 +48,13 @@ static void audit_deinit(struct audit *audit)
     pl_free(audit->manager);
 }
 
+static void ring_deinit(struct ring *ring)
+{
+    for (size_t i = 0; ring->audits != NULL && i < ring->max; i++)
+        audit_deinit(&ring->audits[i]);
+    pl_free(ring->audits);
+}
+
 void pl_api_debug_destroy(struct pl_api_debug *debug)
 {
     size_t at = 0;
@@ -48,9 +63,8 @@ void pl_api_debug_destroy(struct pl_api_debug *debug)
     while (pl_map_next(&debug->counts, &at, &key, &value))
         pl_free(value);
     pl_map_deinit(&debug->counts);
-    for (size_t i = 0; debug->ring != NULL && i < AUDIT_MAX; i++)
-        audit_deinit(&debug->ring[i]);
-    pl_free(debug->ring);
+    ring_deinit(&debug->writes);
+    ring_deinit(&debug->lists);
     pl_free(debug);
 }
 
@@ -68,21 +82,31 @@ void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_
     pl_buf_deinit(&key);
 }
 
-void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code)
+static int *ring_add(struct ring *ring, const struct pl_api_request *request, struct pl_slice query)
 {
     const char *agent = request->call.user_agent;
-    if (debug->ring == NULL)
-        debug->ring = pl_calloc(AUDIT_MAX, sizeof(*debug->ring));
-    struct audit *audit = &debug->ring[debug->total++ % AUDIT_MAX];
+    if (ring->audits == NULL)
+        ring->audits = pl_calloc(ring->max, sizeof(*ring->audits));
+    struct audit *audit = &ring->audits[ring->total++ % ring->max];
     audit_deinit(audit);
     struct pl_slice path = request->call.path, manager = request->field_manager;
     *audit = (struct audit){
         .method = pl_strdup(request->call.method),
-        .path = pl_memdup0(path.ptr, path.len),
+        .path = pl_format("%.*s%s%.*s", PL_FMT(path), query.len > 0 ? "?" : "", PL_FMT(query)),
         .agent = pl_strdup(agent != NULL ? agent : ""),
         .manager = pl_memdup0(manager.ptr != NULL ? manager.ptr : "", manager.len),
-        .code = code,
     };
+    return &audit->code;
+}
+
+void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code)
+{
+    *ring_add(&debug->writes, request, pl_slice("", 0)) = code;
+}
+
+int *pl_api_debug_list(struct pl_api_debug *debug, const struct pl_api_request *request)
+{
+    return ring_add(&debug->lists, request, request->call.query);
 }
 
 /* ---- answers ---- */
@@ -130,12 +154,12 @@ static void write_member(struct pl_buf *out, const char *name, const char *value
     pl_buf_add_char(out, ',');
 }
 
-static void write_audit(const struct pl_api_debug *debug, struct pl_buf *out)
+static void write_ring(const struct ring *ring, struct pl_buf *out)
 {
-    size_t count = debug->total < AUDIT_MAX ? debug->total : AUDIT_MAX;
+    size_t count = ring->total < ring->max ? ring->total : ring->max;
     pl_buf_add_char(out, '[');
-    for (size_t i = debug->total - count; i < debug->total; i++) {
-        const struct audit *audit = &debug->ring[i % AUDIT_MAX];
+    for (size_t i = ring->total - count; i < ring->total; i++) {
+        const struct audit *audit = &ring->audits[i % ring->max];
         pl_buf_add_z(out, out->len > 1 ? ",{" : "{");
         write_member(out, "method", audit->method);
         write_member(out, "path", audit->path);
@@ -160,7 +184,9 @@ bool pl_api_debug_handle(struct pl_api_ctx *ctx)
     } else if (pl_slice_eqz(path, "/debug/requests") && !post) {
         write_counts(ctx->api->debug, &out);
     } else if (pl_slice_eqz(path, "/debug/audit") && !post) {
-        write_audit(ctx->api->debug, &out);
+        write_ring(&ctx->api->debug->writes, &out);
+    } else if (pl_slice_eqz(path, "/debug/lists") && !post) {
+        write_ring(&ctx->api->debug->lists, &out);
     } else {
         return false;
     }

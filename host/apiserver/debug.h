@@ -1,5 +1,5 @@
 /* What tests want to know about the requests that came: /debug/requests, /debug/audit,
- * and to do to the history: /debug/compact (apiserver.h). */
+ * /debug/lists, and to do to the history: /debug/compact (apiserver.h). */
 #pragma once
 
 #include "apicall/core.h"
@@ -10,6 +10,9 @@ void pl_api_debug_destroy(struct pl_api_debug *debug);
 void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_slice resource);
 /* Remembers a write once its code is known. */
 void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code);
+/* Remembers a list, or a watch that begins with one, with its query. Returns where its code belongs
+ * once it is known; valid until other requests come. */
+int *pl_api_debug_list(struct pl_api_debug *debug, const struct pl_api_request *request);
 /* Answers paths below /debug/; false for others. */
 bool pl_api_debug_handle(struct pl_api_ctx *ctx);
 /* Appends the counters of requests in Prometheus' text format. */

@@ -154,12 +154,13 @@ static int open_view(struct host *host, struct pl_err *err)
     return 0;
 }
 
-/* The longest cache_sync_timeout of all controllers. */
+/* The longest cache_sync_timeout of all controllers that have caches: tasks have none. */
 static int64_t settle_time(const struct pl_declarations *declarations)
 {
     int64_t longest = 0;
     for (size_t i = 0; i < declarations->controller_count; i++) {
-        int64_t own = pl_controller_sync_timeout(&declarations->controllers[i]);
+        const struct pl_controller_spec *spec = &declarations->controllers[i];
+        int64_t own = spec->source_count > 0 ? pl_controller_sync_timeout(spec) : 0;
         longest = own > longest ? own : longest;
     }
     return longest;

@@ -164,14 +164,14 @@ static struct pl_slice at_least(void *arg)
     return part->o.ops->reached(part->o.arg);
 }
 
-static void on_refused(void *arg, const struct pl_err *err)
+static void on_topup_refused(void *arg, const struct pl_err *err)
 {
     struct pl_feed_part *part = arg;
     part->o.ops->no_shards(part->o.arg, err);
 }
 
 static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_feed_part_done, at_least,
-                                              on_refused};
+                                              on_topup_refused};
 
 /* Lists the shards that are held and not listed, if there are any. */
 static void start_topup(struct pl_feed_part *part)

@@ -1,19 +1,33 @@
--- Replicas that share: who has which shard when one joins, stops, dies or is frozen, and that every key is
--- run by one replica at a time. Order is asserted, never times.
+-- Replicas that share: who has which shard when one joins, stops, dies or is frozen, that every key is
+-- run by one replica at a time, and that the server is asked for no shard again by who has it. Order is
+-- asserted, never times. On kube-apiserver with its feature gate: what it was asked for is in its audit log.
 
+local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
+local proxies = require("spec.support.proxy")
 
 -- So long that a busy machine costs nobody its Lease.
 local times = { "9s", "7s", "1s" }
 local SHARDS, NAMESPACES = 8, 12
 
--- Each run says when it begins and when it ends, which wakes the next; there is room for all keys.
+local audited = [[
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, verbs: [list, watch], resources: [{group: "", resources: [configmaps]}]}
+- {level: None}
+]]
+
+-- Each run says when it begins and when it ends, which wakes the next; there is room for all keys. The
+-- label that nothing has tells the server's lists apart by replica.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
 local n = 0
-perilune.controller("NAME", { max_concurrent_reconciles = 16, rate_limiter = { base = "5ms", max = "50ms" } })
-  :For("v1/ConfigMap", { labels = "beat=NAME", writes = { "patch" } })
+perilune.controller("NAME", { max_concurrent_reconciles = 16, cache_sync_timeout = "TIMEOUT",
+    rate_limiter = { base = "5ms", max = "50ms" } })
+  :For("v1/ConfigMap", { labels = "beat=NAME,never!=WHO", writes = { "patch" } })
   :Reconcile(function(request)
     n = n + 1
     client:patch("v1/ConfigMap", request, { metadata = { annotations = { beat = "WHO:begin:" .. n } } })
@@ -29,10 +43,17 @@ end)
 ]]
 
 describe("replicas that share", function()
-  local server, home, name, namespaces, others
+  local server, audit, home, name, namespaces, others
 
   setup(function()
-    server = e2e.server()
+    if not e2e.is_kube then
+      server = e2e.server()
+      return
+    end
+    audit = e2e.folder() .. "/audit.log"
+    server = e2e.start_kube(("--feature-gates=ShardedListAndWatch=true --audit-log-mode=blocking "
+      .. "--audit-log-path=%s --audit-policy-file=%s"):format(audit,
+        e2e.write_file(e2e.folder() .. "/policy.yaml", audited)))
   end)
   before_each(function()
     others = {}
@@ -47,7 +68,12 @@ describe("replicas that share", function()
     end
     e2e.clean_up()
   end)
-  teardown(e2e.finish)
+  teardown(function()
+    if e2e.is_kube then
+      server:stop()
+    end
+    e2e.finish()
+  end)
 
   local function maps(namespace)
     return "/api/v1/namespaces/" .. namespace .. "/configmaps"
@@ -62,17 +88,22 @@ describe("replicas that share", function()
     end
   end
 
-  local function replica(who, flags)
+  local function text_of(who, timeout)
+    return (script:gsub("WHO", who):gsub("NAME", name):gsub("HOME", home):gsub("TIMEOUT", timeout or "2m"))
+  end
+
+  -- options: flags, the server that it asks, its cache_sync_timeout.
+  local function replica(who, options)
+    options = options or {}
     local socket = e2e.folder() .. "/" .. who .. ".sock"
     local all = { "--shards", tostring(SHARDS), "--leader-elect-resource-namespace", home,
       "--leader-elect-resource-name", name, "--leader-elect-lease-duration", times[1],
       "--leader-elect-renew-deadline", times[2], "--leader-elect-retry-period", times[3],
       "--health-probe-bind-address", "0", "--admin-socket", socket }
-    for _, flag in ipairs(flags or {}) do
+    for _, flag in ipairs(options.flags or {}) do
       all[#all + 1] = flag
     end
-    local text = script:gsub("WHO", who):gsub("NAME", name):gsub("HOME", home)
-    local host = e2e.start_host(server, text, all)
+    local host = e2e.start_host(options.server or server, text_of(who, options.timeout), all)
     host.socket, host.who = socket, who
     return host
   end
@@ -196,15 +227,95 @@ describe("replicas that share", function()
     end, 60)
   end
 
+  -- ---- what the server was asked for ----
+
+  local function unescape(text)
+    return (text:gsub("+", " "):gsub("%%(%x%x)", function(digits)
+      return string.char(tonumber(digits, 16))
+    end))
+  end
+
+  -- Unescaped paths of the lists that it answered, and of the watches that begin with one.
+  local function answered_lists()
+    local out = {}
+    if not e2e.is_kube then
+      for _, list in ipairs(server:get("/debug/lists")) do
+        out[#out + 1] = list.code == 200 and unescape(list.path) or nil
+      end
+      return out
+    end
+    for line in io.lines(audit) do
+      local event = cjson.decode(line)
+      local path, stage = unescape(event.requestURI), event.stage
+      local lists = event.verb == "list" and stage == "ResponseComplete" or event.verb == "watch"
+        and stage == "ResponseStarted" and (path:find("sendInitialEvents=true", 1, true)
+          or not path:find("[?&]resourceVersion="))
+      out[#out + 1] = lists and event.responseStatus.code == 200 and path or nil
+    end
+    return out
+  end
+
+  local function shard_at(digits)
+    return #digits == 17 and SHARDS or tonumber(digits:sub(1, 1), 16) * SHARDS / 16
+  end
+
+  -- How often the replica asked for each shard: what a server that filters sends for a list.
+  local function asked_for(host)
+    local count, lists = {}, 0
+    for _, path in ipairs(answered_lists()) do
+      if path:find("beat=" .. name .. ",never!=" .. host.who .. "&", 1, true)
+        and not path:find("continue=", 1, true) then
+        local ranges = 0
+        for from, to in path:gmatch("shardRange%(object%.metadata%.uid, '0x(%x+)', '0x(%x+)'%)") do
+          ranges = ranges + 1
+          for shard = shard_at(from), shard_at(to) - 1 do
+            count[shard] = (count[shard] or 0) + 1
+          end
+        end
+        for shard = 0, ranges == 0 and SHARDS - 1 or -1 do
+          count[shard] = (count[shard] or 0) + 1
+        end
+        lists = lists + 1
+      end
+    end
+    return count, lists
+  end
+
+  local function how_often(host, message)
+    local count = {}
+    for _, line in ipairs(host:log()) do
+      for shard in (line.msg == message and line.shards or ""):gmatch("%d+") do
+        count[tonumber(shard)] = (count[tonumber(shard)] or 0) + 1
+      end
+    end
+    return count
+  end
+
+  -- A shard is asked for as often as it has come, and never while it is kept.
+  local function check_no_kept_shard_is_listed(host)
+    local came, ours = how_often(host, "shards come"), how_often(host, "shards are ours")
+    local asked, lists = asked_for(host)
+    assert(lists > 0, host.who .. " has listed nothing")
+    for shard = 0, SHARDS - 1 do
+      local listed, most, least = asked[shard] or 0, came[shard] or 0, ours[shard] or 0
+      if listed > most or listed < least then
+        error(("%s: shard %d came %d times, was there %d times and was listed %d times"):format(host.who,
+          shard, most, least, listed))
+      end
+    end
+    return lists
+  end
+
   it("every key is run by one at a time, while they join, stop, die and freeze", function()
     make_objects()
     local file = record()
-    local one = replica("one")
+    local by_uid = { flags = { "--shard-by", "uid" } }
+    local one = replica("one", by_uid)
     have_shares("8")
     all_are_run()
-    local two = replica("two")
+    local two = replica("two", by_uid)
     have_shares("4 4")
-    local three = replica("three")
+    local three = replica("three", by_uid)
     have_shares("3 3 2")
     all_are_run()
     local seen = leases()
@@ -232,7 +343,7 @@ describe("replicas that share", function()
     have_shares("8")
     all_are_run()
 
-    local four = replica("four", { "--on-lost-lease", "exit" })
+    local four = replica("four", { flags = { "--shard-by", "uid", "--on-lost-lease", "exit" } })
     have_shares("4 4")
     four.child:signal("STOP")
     have_shares("8")
@@ -252,14 +363,40 @@ describe("replicas that share", function()
       assert.equals("", over.shards[shard])
     end
     local runs = check_one_at_a_time(file, { two = true, four = true })
-    io.stderr:write(("    %d runs of %d keys, each by one replica at a time\n"):format(runs, NAMESPACES))
+    local lists = 0
+    for _, host in ipairs({ one, two, three, four }) do
+      lists = lists + check_no_kept_shard_is_listed(host)
+    end
+    io.stderr:write(("    %d runs of %d keys, each by one replica at a time; %d lists, none of a kept shard\n")
+      :format(runs, NAMESPACES, lists))
   end)
+
+  if not e2e.is_kube then
+    it("one whose caches do not sync gives its shards back and ends with 4", function()
+      make_objects()
+      local one = replica("one")
+      have_shares("8")
+      local proxy = proxies.start(server)
+      others[#others + 1] = proxy.child
+      proxy:add({ { name = "lists", path = "/api/v1/configmaps$", not_query = "watch=", silent = true, times = 0 } })
+      local two = replica("two", { server = proxy, timeout = "2s" })
+      local id = id_of(two)
+      assert.equals(4, two.child:wait(e2e.patience))
+      assert.truthy(next(how_often(two, "shards come")), two:text())
+      assert.is_nil(next(how_often(two, "shards are ours")), two:text())
+      assert.equals(1, two:count_logged("did not sync within cache_sync_timeout: they are given back"))
+      have_shares("8")
+      all_are_run()
+      assert.is_nil(leases().members[id])
+      one:stop()
+    end)
+  end
 
   it("one with another number of shards ends with 1 and says both", function()
     make_objects()
     local one = replica("one")
     have_shares("8")
-    local two = replica("two", { "--shards", "9" })
+    local two = replica("two", { flags = { "--shards", "9" } })
     assert.equals(1, two.child:wait(e2e.patience))
     assert.truthy(two:text():find("9", 1, true) and two:text():find("8", 1, true), two:text())
     have_shares("8")
@@ -270,11 +407,10 @@ describe("replicas that share", function()
     make_objects()
     local one = replica("one")
     have_shares("8")
-    local text = script:gsub("WHO", "plain"):gsub("NAME", name):gsub("HOME", home)
-    local plain = e2e.start_host(server, text, { "--leader-elect", "--leader-elect-resource-namespace", home,
-      "--leader-elect-resource-name", name, "--leader-elect-lease-duration", times[1],
-      "--leader-elect-renew-deadline", times[2], "--leader-elect-retry-period", times[3],
-      "--health-probe-bind-address", "0", "--admin-socket", "0" })
+    local plain = e2e.start_host(server, text_of("plain"), { "--leader-elect",
+      "--leader-elect-resource-namespace", home, "--leader-elect-resource-name", name,
+      "--leader-elect-lease-duration", times[1], "--leader-elect-renew-deadline", times[2],
+      "--leader-elect-retry-period", times[3], "--health-probe-bind-address", "0", "--admin-socket", "0" })
     plain:logged(function(line)
       return line.msg == "another holds the lease" and line.holder == id_of(one)
     end)

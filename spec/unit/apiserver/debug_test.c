@@ -31,6 +31,24 @@ TEST(writes_are_remembered_with_their_outcome)
     api_close(&t);
 }
 
+TEST(lists_are_remembered_with_their_query_and_watches_that_begin_with_one)
+{
+    struct api t;
+    api_open(&t);
+    t.agent = "me/2";
+    api_get(&t, DEFAULT_CMS "?limit=5&labelSelector=a%3Db");
+    api_get(&t, DEFAULT_CMS "?resourceVersion=x");
+    api_get(&t, DEFAULT_CMS "/a");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_INT(api_get(&t, "/debug/lists"), 200);
+    CHECK_AT(&t, "",
+             "[{'code':200,'fieldManager':'','method':'GET','path':"
+             "'/api/v1/namespaces/default/configmaps?limit=5&labelSelector=a%3Db',"
+             "'userAgent':'me/2'},{'code':400,'fieldManager':'','method':'GET','path':"
+             "'/api/v1/namespaces/default/configmaps?resourceVersion=x','userAgent':'me/2'}]");
+    api_close(&t);
+}
+
 TEST(other_debug_paths_do_not_exist)
 {
     struct api t;
