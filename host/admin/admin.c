@@ -173,7 +173,7 @@ static void dispatch(struct pl_admin_call *call)
     const char *name = pl_admin_text(call, "command");
     if (!pl_node_int(pl_node_getz(pl_admin_request(call), "v"), &version) ||
         version != PL_ADMIN_VERSION) {
-        pl_admin_fail(call, "this host speaks version %d of the protocol; say \"v\":%d",
+        pl_admin_fail(call, "this host speaks version %d of the protocol; send \"v\":%d",
                       PL_ADMIN_VERSION, PL_ADMIN_VERSION);
         return;
     }

@@ -61,7 +61,7 @@ static void profile_run(void *arg, struct pl_admin_call *call)
         return;
     }
     if (profiler->call != NULL) {
-        pl_admin_fail(call, "somebody else profiles this host now: try again when that is over");
+        pl_admin_fail(call, "another profile of this host is running: try again when it has ended");
         return;
     }
     profiler->call = call;

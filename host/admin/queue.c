@@ -90,7 +90,7 @@ static bool refuse_task(struct pl_admin_call *call, const struct pl_controller *
     if (spec->task.form == PL_NO_TASK)
         return false;
     if (strcmp(action, "drop") == 0)
-        pl_admin_fail(call, "%s is a task, which would not run again", spec->name);
+        pl_admin_fail(call, "%s is a task: dropping its key would end it", spec->name);
     else if (!pl_slice_eqz(key, spec->name))
         pl_admin_fail(call, "%s is a task, whose only key is %s", spec->name, spec->name);
     else

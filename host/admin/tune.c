@@ -34,7 +34,7 @@ static void on_level_over(struct pl_timer *timer)
 {
     struct pl_tuner *tuner = PL_CONTAINER_OF(timer, struct pl_tuner, level);
     pl_log_set_level(tuner->before);
-    pl_log(PL_LOG_INFO, "the log has its level of before");
+    pl_log(PL_LOG_INFO, "log level restored");
 }
 
 static int64_t integer_of(struct pl_admin_call *call, const char *name, int64_t fallback)
@@ -113,14 +113,13 @@ static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         asked = asked || tune_has(call, members[i]);
     if (name == NULL)
-        return asked ? pl_err_set(err, PL_EINVAL, "which controller? say --controller NAME") : 0;
+        return asked ? pl_err_set(err, PL_EINVAL, "which controller? use --controller NAME") : 0;
     struct pl_controller *c = tune_find(pl_admin_host(call)->manager, name);
     if (c == NULL)
         return pl_err_set(err, PL_EINVAL, "there is no controller \"%s\"", name);
     if (!asked)
         return pl_err_set(err, PL_EINVAL,
-                          "tune what? say --workers, --retry-base, --retry-max or "
-                          "--retry-qps");
+                          "tune what? use --workers, --retry-base, --retry-max or --retry-qps");
     int64_t workers = integer_of(call, "workers", 0), burst = integer_of(call, "burst", 0);
     int64_t base = integer_of(call, "base_ms", 0), max = integer_of(call, "max_ms", 0);
     struct pl_tuning tuning = {
@@ -137,13 +136,14 @@ static int tune_level(struct pl_tuner *tuner, const char *text, int64_t for_ns, 
 {
     enum pl_log_level level;
     if (!pl_log_parse_level(text, &level))
-        return pl_err_set(err, PL_EINVAL, "\"%s\" is no level: debug, info, warn or error", text);
+        return pl_err_set(err, PL_EINVAL, "\"%s\" is not a log level: debug, info, warn or error",
+                          text);
     if (for_ns <= 0 || for_ns > PL_TUNE_FOR_MAX)
         return pl_err_set(err, PL_EINVAL, "the time must be from 1s to 24h");
     if (!pl_timer_is_active(&tuner->level))
         tuner->before = pl_log_get_level();
     pl_timer_start(tuner->timers, &tuner->level, for_ns, on_level_over);
-    pl_log(PL_LOG_INFO, "the log's level is tuned", pl_str("level", text),
+    pl_log(PL_LOG_INFO, "log level changed", pl_str("level", text),
            pl_num("seconds", (double)for_ns / (double)PL_SECOND));
     pl_log_set_level(level);
     return 0;

@@ -73,8 +73,7 @@ static void why_explain(const struct why *why, const struct pl_key_report *key, 
                      now - (double)key->queued.ready_ns / 1e9, report.in_flight,
                      pl_controller_spec(why->controller)->max_concurrent, report.ready);
     else if (key->queued.delayed)
-        pl_buf_add_f(out, "for its time, which comes in %.1f s",
-                     (double)key->queued.due_ns / 1e9 - now);
+        pl_buf_add_f(out, "for its due time, in %.1f s", (double)key->queued.due_ns / 1e9 - now);
     if (key->waits_for != NULL)
         pl_buf_add_f(out, "%s for %.1f s: %s",
                      out->len > 0 ? "; the script has waited" : "for an event,",

@@ -1,7 +1,7 @@
-/* Admission by classes, as kube-apiserver's plug-ins do it. Priority and RuntimeClass: the integer
- * priority of a Pod follows from the class (or from the class that is everybody's), and what a
- * runtime needs besides is added; a class that is not there refuses the Pod. DefaultStorageClass
- * and DefaultIngressClass: what names no class gets the one that is marked. */
+/* Admission by classes, as in kube-apiserver's plug-ins. Priority and RuntimeClass: the class (or
+ * the global default class) gives a Pod its integer priority, and the overhead of its runtime is
+ * added. A Pod that names a missing class is refused. DefaultStorageClass and DefaultIngressClass:
+ * an object without a class gets the default class. */
 #include "apicall/admission.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static struct pl_api_table *table_of(struct pl_api *api, const char *group, cons
     return pl_api_registry_find_group(api->registry, pl_slice_z(group), pl_slice_z(plural))->table;
 }
 
-/* The class that Pods without one have; a missing node when there is none. */
+/* The class of Pods that name none; a missing node if there is no default. */
 static struct pl_node everybodys(const struct pl_api_table *table)
 {
     struct pl_node found = {0};
@@ -115,7 +115,7 @@ static struct pl_node marked_class(const struct pl_api_table *table, const char 
     return found;
 }
 
-/* old: the annotation that named the class before there was a member for it. */
+/* old: the annotation that named the class before the member existed. */
 static void admit_default_class(struct pl_api_ctx *ctx, struct pl_tree *object,
                                 const struct pl_api_table *classes, const char *mark,
                                 const char *member, const char *old)

@@ -1,11 +1,12 @@
-/* What a cluster adds to a new Pod, or refuses it for, besides its own values. */
+/* Admission plug-ins that add values to a new object or refuse it. */
 #pragma once
 
 #include "apicall/core.h"
 
-/* Priority and overhead by the classes that it names; -1 and 403 when there is no such class. */
+/* Sets priority and overhead from the classes that the Pod names. -1 and 403 if a class does not
+ * exist. */
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod);
-/* The class that is marked as the default one, of claims and of Ingresses that name none; the
- * newest where several are marked. */
+/* Gives claims and Ingresses that name no class the class that is marked as default: the newest one
+ * if several are marked. */
 void pl_api_admit_claim(struct pl_api_ctx *ctx, struct pl_tree *claim);
 void pl_api_admit_ingress(struct pl_api_ctx *ctx, struct pl_tree *ingress);

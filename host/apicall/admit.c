@@ -1,9 +1,10 @@
 /* Calling admission webhooks.
  *
- * Mutating ones are called one after the other, by name of their configuration and in the order of
- * its list, each with what the one before has left; those with reinvocationPolicy IfNeeded once
- * more when another one has changed the object since. Validating ones are called at once with the
- * final object. Nobody may be called twice in one round, nor about the server's own writes. */
+ * Mutating webhooks are called one after the other, ordered by the name of their configuration and
+ * then by its list. Each gets the object as the previous one has left it. One with
+ * reinvocationPolicy IfNeeded is called once more if another webhook has changed the object since.
+ * Validating webhooks are all called at once with the final object. A webhook must never be called
+ * twice in one round, nor for the server's own writes. */
 #include "apicall/admit.h"
 
 #include "apicall/admit_call.h"
@@ -18,7 +19,7 @@ static const struct pl_api_table *configurations(struct pl_api_ctx *ctx, bool mu
     return type->table;
 }
 
-/* Nobody is asked about the server's own writes, or about webhooks. */
+/* Webhooks are not called for the server's own writes, nor for webhook configurations. */
 static bool is_exempt(const struct pl_api_ctx *ctx)
 {
     return ctx->user.name.len == 0 || ctx->outside.ops == NULL ||
@@ -26,13 +27,13 @@ static bool is_exempt(const struct pl_api_ctx *ctx)
             !ctx->type->is_custom);
 }
 
-/* The object behind a Scale: the Scale itself was asked about. */
+/* The object behind a Scale. Webhooks have already seen the Scale itself. */
 static bool is_behind_scale(const struct pl_api_ctx *ctx, const struct pl_api_admission *admission)
 {
     return pl_slice_eqz(ctx->request.subresource, "scale") && !admission->is_scale;
 }
 
-/* An error of a condition is no failed call: the request is forbidden. */
+/* An error in a match condition is not a failed call: the request is forbidden. */
 static int undecided(struct pl_api_hook *hook, const struct pl_api_admission *admission,
                      const char *why)
 {
@@ -48,7 +49,7 @@ static int undecided(struct pl_api_hook *hook, const struct pl_api_admission *ad
     return -1;
 }
 
-/* 1: it is to be called; 0: not; -1: failed. */
+/* 1: call it; 0: do not call it; -1: failed. */
 static int admit_begin(struct pl_api_hook *hook, const struct pl_api_admission *admission)
 {
     struct pl_buf why = PL_BUF_INIT;
@@ -64,10 +65,10 @@ static int admit_begin(struct pl_api_hook *hook, const struct pl_api_admission *
     return code;
 }
 
-/* Mutating webhooks by their numbers, in the order in which they are called: those that are told
- * of changes of others (IfNeeded), since the last change, and those that are called again. */
+/* Mutating webhooks by their number, in call order: `called` are those with IfNeeded that were
+ * called since the last change, `due` are those to call again. */
 struct again {
-    bool *called, *due; /* of the arena */
+    bool *called, *due; /* in the arena */
     size_t count;
 };
 
@@ -81,7 +82,7 @@ static void admit_note(struct again *again, const struct pl_api_hook *hook, size
         pl_node_str_eq(pl_node_getz(hook->webhook, "reinvocationPolicy"), pl_slice_z("IfNeeded"));
 }
 
-/* round 0: all of them; 1: those that are due, which the calls of this round may add to. */
+/* Round 0: all webhooks. Round 1: those that are due; calls of this round may add more. */
 static int mutate(struct pl_api_ctx *ctx, struct pl_api_admission *admission, int round,
                   struct again *again)
 {
@@ -149,7 +150,7 @@ int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admissio
             int code = admit_begin(&hook, admission);
             if (code > 0)
                 code = pl_api_hook_ask(&hook, admission);
-            if (code < 0 && !ctx->is_waiting) /* the first that says no is enough */
+            if (code < 0 && !ctx->is_waiting) /* the first refusal is enough */
                 return -1;
             result = code < 0 ? -1 : result;
         }

@@ -1,30 +1,31 @@
 /* Admission webhooks: which configurations match a request, in which order their webhooks are
- * called, and what follows from their answers. May have to wait: -1 with ctx->is_waiting, see
- * ask.h. */
+ * called, and how their answers are applied. A function that has to wait returns -1 with
+ * ctx->is_waiting, see ask.h. */
 #pragma once
 
 #include "apicall/core.h"
 
-/* What is to happen, in the request's version. The server's own writes are not asked about. */
+/* The operation, in the request's version. Webhooks are not called for the server's own writes. */
 struct pl_api_admission {
     const char *operation;     /* "CREATE", "UPDATE", "DELETE" */
     struct pl_tree *object;    /* NULL: a deletion */
     const struct pl_tree *old; /* NULL: a creation */
-    bool is_scale;             /* both are Scales of the request's kind */
+    bool is_scale;             /* both objects are Scales of the request's kind */
 };
 
-/* Is there any webhook that requests like this one may go to? */
+/* True if any webhook may match a request like this one. */
 bool pl_api_admit_any(struct pl_api_ctx *ctx);
-/* Calls mutating webhooks; the object may be another one afterwards. */
+/* Calls mutating webhooks. They may replace admission->object. */
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission);
-/* Calls validating ones, all at once. */
+/* Calls validating webhooks, all at once. */
 int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admission);
 
 /* ---- admit_match.c: does a webhook match? ---- */
 
 enum pl_api_match { PL_API_MATCHES_NOT, PL_API_MATCHES, PL_API_MATCH_FAILED };
 
-/* version: in which it wants the object. why: with FAILED, appended. */
+/* version: the version in which the webhook wants the object. With FAILED the reason is appended to
+ * why. */
 enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webhook,
                                      const struct pl_api_admission *admission, size_t *version,
                                      struct pl_buf *why);

@@ -1,9 +1,9 @@
-/* One call of an admission webhook: the review, and what follows from its answer.
+/* One call of an admission webhook: the review and the effects of its answer.
  *
- * What failed is decided by failurePolicy, as far as kube-apiserver leaves that to it: calls that
- * fail and answers that are none may be ignored, a patch that does not apply may not. It must never
- * change the object of the caller before the answer is whole. The key of a question leaves out what
- * the server makes up anew each time a request is run (uid, times, generated names): see ask.h. */
+ * failurePolicy decides about failures as in kube-apiserver: failed calls and malformed answers may
+ * be ignored, a patch that does not apply may not. It must never change the caller's object before
+ * the whole answer was checked. The key of a question leaves out values that the server generates
+ * in each run of a request (uid, times, generated names): see ask.h. */
 #include "apicall/admit_call.h"
 
 #include "apicall/ask.h"
@@ -32,7 +32,7 @@ int pl_api_hook_failed(struct pl_api_hook *hook, const char *why)
                        PL_FMT(hook->name), why);
 }
 
-/* What stays the same when the request is run again. */
+/* The part that stays the same when the request runs again. */
 static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *object, bool is_new)
 {
     struct pl_tree *copy = pl_tree_copy(arena, object);
@@ -110,7 +110,7 @@ static const struct pl_api_reply *admit_call_call(struct pl_api_hook *hook,
 
 /* ---- what it answered ---- */
 
-/* Why there is no answer that can be read; the caller frees it. */
+/* Why the answer can't be read. Returns owned: free with pl_free. */
 static char *why_not(const struct pl_api_reply *reply)
 {
     struct pl_slice said = pl_buf_slice(&reply->body);
@@ -127,7 +127,7 @@ static char *why_not(const struct pl_api_reply *reply)
                      reply->status);
 }
 
-/* NULL: it is the answer to what was asked. */
+/* NULL: it is the answer to this review. */
 static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node review,
                               struct pl_slice uid)
 {
@@ -150,7 +150,7 @@ static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node rev
                : "webhook returned invalid response.patchType: only JSONPatch is known";
 }
 
-/* The review's response, in a document that the context holds; MISSING: *code says what follows. */
+/* The review's response, in a document that the context holds. MISSING: *code is the result. */
 static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_reply *reply,
                                  int *code)
 {
@@ -276,7 +276,7 @@ static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *a
     return 0;
 }
 
-/* What a webhook can change of an object. */
+/* The parts of an object that a webhook can change. */
 static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -287,7 +287,8 @@ static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
     return hash;
 }
 
-/* 0: it allows, and may have changed the object; -1 with the status, or while it waits. */
+/* 0: the webhook allows the request and may have changed the object. -1 with the status, or while
+ * it waits. */
 int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission)
 {
     struct pl_api_ctx *ctx = hook->ctx;

@@ -8,13 +8,14 @@ struct pl_api_hook {
     const char *config; /* the configuration's name, borrowed */
     struct pl_node webhook;
     struct pl_slice name; /* in the arena */
-    size_t version;       /* in which it wants the object */
+    size_t version;       /* the version in which it wants the object */
     bool mutates;
-    int round;    /* 1: it is called again */
-    bool changed; /* by pl_api_hook_ask: it has changed the object */
+    int round;    /* 1: a second call */
+    bool changed; /* set by pl_api_hook_ask: the webhook has changed the object */
 };
 
-/* It could not be asked: 0 when its policy ignores that, else -1 with the status. */
+/* The webhook could not be called: 0 if its policy ignores that, else -1 with the status. */
 int pl_api_hook_failed(struct pl_api_hook *hook, const char *why);
-/* 0: it allows, and may have replaced admission->object; -1 with the status, or while it waits. */
+/* 0: the webhook allows the request and may have replaced admission->object. -1 with the status, or
+ * while it waits. */
 int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission);

@@ -1,6 +1,6 @@
-/* Which webhooks a request goes to: rules, selectors, match conditions, as kube-apiserver decides.
- * A rule that does not name the request's version matches all the same with matchPolicy Equivalent
- * when it names another version of the kind: the object is sent in that one. */
+/* Which webhooks a request matches: rules, selectors and match conditions, as in kube-apiserver.
+ * With matchPolicy Equivalent a rule also matches if it names another version of the kind; the
+ * object is then sent in that version. */
 #include "apicall/admit.h"
 
 #include "apicall/evaluate.h"
@@ -181,7 +181,7 @@ static enum pl_api_match match_conditions(struct pl_api_ctx *ctx, struct pl_node
             pl_tree_push(&ctx->arena, errors, pl_tree_str(&ctx->arena, result.s));
         matches = matches && (result.kind != PL_CEL_BOOL || result.b);
     }
-    if (!matches && !evaluation.is_over) /* one that does not match outweighs any error */
+    if (!matches && !evaluation.is_over) /* this counts more than any error */
         return PL_API_MATCHES_NOT;
     say_errors(why, errors);
     return errors->count > 0 ? PL_API_MATCH_FAILED : PL_API_MATCHES;

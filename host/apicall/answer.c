@@ -1,7 +1,7 @@
-/* Answers: an object, a list's text or a failure, in the form that was asked for (JSON, YAML,
- * partial metadata, table), with warnings. An object is written from its stored document, with its
- * apiVersion and names as the requested version has them; the document itself is never changed. A
- * failure is always plain JSON or text, whatever form was asked for. */
+/* Answers: an object, a list's text or a failure, in the requested form (JSON, YAML, partial
+ * metadata, table), with warnings. An object is written from its stored document with the
+ * apiVersion and member names of the requested version. The document itself is never changed. A
+ * failure is always plain JSON or text. */
 #include "apicall/core.h"
 
 #include "apicall/convert.h"
@@ -65,7 +65,7 @@ static void answer_reply(struct pl_api_ctx *ctx, int code, const char *content_t
     ctx->responder.ops->reply(ctx->responder.self, code, headers, count, body);
 }
 
-/* For people (curl) and for those who ask for YAML. */
+/* For people (curl) and for requests that accept YAML. */
 static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice json)
 {
     struct pl_scan_options options = {.keep_managed_fields = true, .max_bytes = SIZE_MAX};
@@ -87,7 +87,7 @@ static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice 
     pl_doc_unref(doc);
 }
 
-/* What has no type in protobuf is answered in JSON. */
+/* An object without a protobuf type is answered in JSON. */
 static bool reply_protobuf(struct pl_api_ctx *ctx, int code, struct pl_slice json)
 {
     struct pl_buf out = PL_BUF_INIT;

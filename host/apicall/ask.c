@@ -1,6 +1,6 @@
-/* A job is a copy of a call and the replies so far. Each reply that comes runs the request again
- * once none is open. The client may leave at any time: the job then ends with its last reply and
- * tells nobody. */
+/* A job is a copy of a call and the replies so far. When no reply is open any more, the request
+ * runs again. The client may leave at any time: the job then ends with its last reply and answers
+ * nobody. */
 #include "apicall/ask.h"
 
 #include "apicall/reach.h"
@@ -14,20 +14,20 @@
 #define MOST_RUNS     200
 #define MOST_RESPONSE ((size_t)32 << 20)
 
-/* A request that has asked something: a copy of its call, and the replies so far. */
+/* A request that has asked a webhook. */
 struct pl_api_job {
     struct pl_api *api;
     struct pl_api_call call; /* texts in the arena */
     struct pl_arena arena;
     struct pl_api_responder responder;
     struct pl_list replies;
-    size_t count, open; /* replies; those that have not come */
+    size_t count, open; /* replies; those that have not arrived */
     int runs;
     uint64_t seed;
     bool orphan;               /* pl_api_job_drop */
     void (*resume)(void *arg); /* NULL: the request is run again */
     void *resume_arg;
-    bool running; /* inside of a run: what comes meanwhile does not run it again */
+    bool running; /* inside a run: replies that arrive now do not start another run */
     struct pl_timer again;
 };
 
@@ -135,7 +135,7 @@ static void on_ask_done(void *arg, const struct pl_err *err)
 
 static const struct pl_http_ops ops = {on_ask_response, on_ask_body, on_ask_done};
 
-/* ---- where it is ---- */
+/* ---- where the webhook is ---- */
 
 static int choose_place(struct pl_api_reply *reply, const struct pl_tree *client,
                         struct pl_err *err)
@@ -185,7 +185,7 @@ static void ask_send(struct pl_api_job *job, struct pl_api_reply *reply,
                                             .timeout_ms = question->timeout_ms,
                                             .max_response = MOST_RESPONSE};
     pl_free(reply->url);
-    reply->url = url; /* it has to live until the end */
+    reply->url = url; /* it must live until the reply ends */
     job->open++;
     struct pl_transport *transport = &job->api->transport;
     reply->call = transport->ops->start(transport->self, &request, &ops, reply);
@@ -227,7 +227,7 @@ void pl_api_job_wait(struct pl_api_ctx *ctx)
     struct pl_api_job *job = ctx->job;
     job->running = false;
     job->runs++;
-    if (job->open == 0) /* answers may come from inside start in tests alone */
+    if (job->open == 0) /* only in tests may answers arrive inside start */
         pl_timer_start(job->api->timers, &job->again, 0, run_again);
 }
 

@@ -1,6 +1,6 @@
-/* What clients send of built-in kinds is held against the kinds' types before anything else looks
- * at it: wrong types are refused in kube-apiserver's words, what is unknown or comes twice is
- * refused, warned of or passed over as fieldValidation says. Custom kinds have their schemas
+/* Objects of built-in kinds that clients send are checked against the kinds' types before any other
+ * code reads them. Wrong types are refused in kube-apiserver's words. Unknown and duplicate fields
+ * are refused, warned about or ignored, as fieldValidation says. Custom kinds have their schemas
  * (steps.c). */
 #include "apicall/body.h"
 
@@ -31,14 +31,15 @@ struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *do
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_message type = pl_api_body_type(ctx);
-    pl_typed_fill(&ctx->arena, object, type); /* "" is no value where a default may come */
+    pl_typed_fill(&ctx->arena, object,
+                  type); /* "" does not count as a value if there is a default */
     pl_api_default_builtin(&ctx->arena, ctx->type, object);
     pl_typed_fill(&ctx->arena, object, type);
 }
 
 /* ---- protobuf ---- */
 
-/* Every group has the same options. */
+/* The options are the same in every group. */
 static struct pl_message body_message_of(struct pl_slice api_version, const char *kind)
 {
     if (strcmp(kind, "DeleteOptions") == 0)
@@ -57,7 +58,7 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)
         why = "the envelope has another type";
         if (same && !pl_message_is_none(type))
             object = pl_proto_decode(&ctx->arena, type, envelope.raw, &why);
-        if (object != NULL) /* Go sends fields that say nothing, too */
+        if (object != NULL) /* Go also sends empty fields */
             pl_typed_fill(&ctx->arena, object, type);
     }
     if (object == NULL) {
@@ -81,7 +82,7 @@ static struct pl_slice joined(struct pl_arena *arena, const struct pl_tree *text
     return out;
 }
 
-/* What is wrong, or nothing; what is only warned of is warned of. */
+/* The error, or nothing. Warnings are added. */
 static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_typed t = {.arena = &ctx->arena};
@@ -113,7 +114,7 @@ int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object)
                               PL_FMT(what));
 }
 
-/* A patch may not make another kind of a built-in object. */
+/* A patch may not change the kind of a built-in object. */
 static struct pl_slice other_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];

@@ -1,33 +1,33 @@
-/* Bodies and patched objects of built-in kinds, held against the kinds' types. */
+/* Checks bodies and patched objects of built-in kinds against the kinds' types. */
 #pragma once
 
 #include "apicall/core.h"
 #include "gotype/message.h"
 
 /* The type of the request's objects; none for custom kinds. */
-/* Fills in the defaults of a built-in kind, and leaves out and writes what Go does. */
+/* Fills in the defaults of a built-in kind, and leaves out empty fields as Go does. */
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object);
 struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx);
-/* A JSON body that was scanned already, as a tree with what comes twice in it. */
+/* A JSON body that was scanned already, as a tree that keeps duplicate members. */
 struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc);
-/* The body in protobuf as an object of that kind (also DeleteOptions and kinds of subresources),
- * with apiVersion and kind of its envelope. NULL and the status when it is none. */
+/* Decodes a protobuf body as an object of that kind (also DeleteOptions and kinds of subresources),
+ * with apiVersion and kind from its envelope. NULL and the status if it is malformed. */
 struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind);
-/* Cleans an object that was sent: fields that its type does not have, nulls. -1 and the status for
- * a value of a wrong type, and, by fieldValidation, for what is unknown or comes twice; warnings.
- */
+/* Removes unknown fields and nulls from an object that a client sent. -1 and the status for a value
+ * of a wrong type and, depending on fieldValidation, for unknown and duplicate fields; else adds
+ * warnings. */
 int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object);
-/* The same for what a patch made, and for what is applied, in their words. */
+/* The same for the result of a patch and for an applied object, in kube-apiserver's words for
+ * these. */
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object);
 int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config);
 
 /* ---- decode.c ---- */
 
-/* The body as an object of the request's kind; NULL and the status when it is none. */
+/* The body as an object of the request's kind. NULL and the status if it is malformed. */
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx);
 
-/* What Go says of a body that is no object. */
+/* Go's error message for a body that is not an object. */
 const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root);
-/* The body as an object of another kind, as some subresources take it; it may leave out what it is.
- */
+/* The body as an object of another kind, for subresources. It may leave out apiVersion and kind. */
 struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind);

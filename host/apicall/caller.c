@@ -1,5 +1,5 @@
-/* Takes the host out of Host and Origin, and compares names without regard to case. What cannot be
- * read is nobody's name, and is refused. */
+/* Takes the host from the headers Host and Origin and compares names case-insensitively. A header
+ * that cannot be parsed is refused. */
 #include "apicall/caller.h"
 
 #include "base/base.h"
@@ -12,7 +12,7 @@
 
 #define MAX_NAME 256
 
-/* Nothing, or ":80". */
+/* Empty, or ":80". */
 static bool is_port(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -22,7 +22,7 @@ static bool is_port(struct pl_slice text)
     return true;
 }
 
-/* "[::1]:80" -> "::1", "localhost:80" -> "localhost"; empty: it is no authority. */
+/* "[::1]:80" -> "::1", "localhost:80" -> "localhost"; empty: malformed. */
 static struct pl_slice without_port(struct pl_slice authority)
 {
     const char *end = authority.ptr + authority.len, *host = authority.ptr, *stop;

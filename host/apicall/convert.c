@@ -1,5 +1,5 @@
-/* Questions to the conversion webhook, many objects in one. Metadata that only the server may set
- * is put back after the answer, whatever the webhook has made of it. */
+/* Questions to the conversion webhook, many objects in one request. Metadata that only the server
+ * may set is restored after the answer. */
 #include "apicall/convert.h"
 
 #include "apicall/ask.h"
@@ -30,7 +30,7 @@ static int convert_fail(struct pl_api_ctx *ctx, size_t from, const char *why)
         PL_FMT(pl_api_version_text(&ctx->type->versions[from], text)), ctx->type->kind, why);
 }
 
-/* The array of converted objects, in a document that the context holds; MISSING: -1. */
+/* The array of converted objects, in a document that the context holds. MISSING: -1. */
 static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_reply *reply,
                                  size_t from, size_t count)
 {
@@ -61,8 +61,8 @@ static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_rep
     return PL_NODE_MISSING;
 }
 
-/* objects: JSON texts, joined by commas. The array of results; MISSING with the status, or while it
- * waits. */
+/* objects: JSON texts, joined by commas. Returns the array of results; MISSING with the status, or
+ * while it waits. */
 static struct pl_node convert_ask(struct pl_api_ctx *ctx, struct pl_slice objects, size_t count,
                                   size_t from, size_t to)
 {
@@ -103,7 +103,7 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
         rename_version(ctx, *object, to);
         return 0;
     }
-    /* What the server alone knows of it stays here: it may differ each time that this is run. */
+    /* Values that only the server sets are kept here: they may differ in each run. */
     struct pl_tree *sent = pl_tree_copy(&ctx->arena, *object);
     struct pl_tree *meta = pl_tree_getz(sent, "metadata");
     static const char *const own[] = {"managedFields", "uid", "creationTimestamp"};

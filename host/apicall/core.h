@@ -1,4 +1,4 @@
-/* What the files of the API share: the server's state and the context of one request. */
+/* The state that all files of the API server share, and the context of one request. */
 #pragma once
 
 #include "apicall/request.h"
@@ -26,8 +26,8 @@ struct pl_api_disk;
 struct pl_api {
     struct pl_timers *timers; /* borrowed */
     struct pl_rand rand;
-    uint64_t made_seed;                /* of names and uids; 0: they are drawn from rand */
-    uint32_t made[PL_API_MADE_PLACES]; /* how many objects were made of those that fall there */
+    uint64_t made_seed;                /* seed of names and uids; 0: drawn from rand */
+    uint32_t made[PL_API_MADE_PLACES]; /* number of objects made in each place */
     struct pl_pool *pool;              /* owned */
     struct pl_api_registry *registry;  /* owned */
     struct pl_api_storage *storage;    /* owned */
@@ -36,17 +36,17 @@ struct pl_api {
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
     uint8_t token_key[32];             /* signs the tokens of service accounts */
-    char *host;                        /* owned; NULL: whoever calls is answered */
-    /* Told of each object that was stored; -1 with the status filled fails the request. */
+    char *host;                        /* owned; NULL: requests for any host are answered */
+    /* Called for each object that was stored. -1 with the status filled in fails the request. */
     int (*stored)(struct pl_api_ctx *ctx, struct pl_doc *doc);
-    /* pl_api_run, for requests that begin again when their answer has come. */
+    /* pl_api_run, for requests that run again after their answers have arrived. */
     bool (*run)(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
                 struct pl_api_job *job);
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
-    bool no_shard_selector;           /* lists and watches don't look at it */
-    size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
-    unsigned next_ip, next_port;      /* what Services were given last */
+    bool no_shard_selector;           /* lists and watches ignore shardSelector */
+    size_t watch_unread, watch_bytes; /* unread bytes of all watches, and their limit */
+    unsigned next_ip, next_port;      /* the last ones that Services were given */
     struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */
     struct pl_api_services services;  /* find NULL: none */
 };
@@ -57,23 +57,24 @@ struct pl_api_ctx {
     struct pl_api_status status;
     struct pl_arena arena;
     struct pl_api_responder responder;
-    struct pl_api_user user;         /* who asks; without a name: the server itself */
-    struct pl_api_type *type;        /* of the request's resource */
-    size_t version;                  /* index of the served version */
-    struct pl_tree *warnings;        /* texts for Warning headers; NULL: none */
-    struct pl_api_responder outside; /* of the whole request; ops NULL: the server's own write */
-    struct pl_api_job *job;          /* what it has asked webhooks (ask.h); NULL: nothing */
-    bool is_waiting;                 /* -1 means: run it again when they have answered */
-    uint64_t seed; /* of what the server makes up for it: the same each time that it is run */
+    struct pl_api_user user;  /* who sends the request; without a name: the server itself */
+    struct pl_api_type *type; /* of the request's resource */
+    size_t version;           /* index of the served version */
+    struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
+    struct pl_api_responder
+        outside; /* the responder of the whole request; ops NULL: the server's own write */
+    struct pl_api_job *job; /* its questions to webhooks (ask.h); NULL: none */
+    bool is_waiting;        /* -1 means: run it again after they have answered */
+    uint64_t seed;          /* seed of generated values: the same in each run */
     struct pl_rand rand;
-    struct pl_doc **held; /* owned array of references that live as long */
+    struct pl_doc **held; /* owned array of references that live as long as the context */
     size_t held_count;
 };
 
 /* A context for the server's own writes: no request, no responder. */
 void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type);
 void pl_api_ctx_deinit(struct pl_api_ctx *ctx);
-/* Takes the document, which lives as long as the context. Accepts NULL. */
+/* Takes ownership of the document, which then lives as long as the context. Accepts NULL. */
 void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc);
 
 static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx *ctx)
@@ -85,14 +86,14 @@ static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx 
 
 void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json);
 void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *tree);
-/* The object in the version and form that were asked for. */
+/* Answers with the object in the requested version and form. */
 void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc);
 void pl_api_answer_failure(struct pl_api_ctx *ctx);
 
-/* What that version calls a member of the stored object. */
+/* The name that this version gives to a member of the stored object. */
 struct pl_slice pl_api_served_name(const struct pl_api_version *version, struct pl_slice key);
-/* An object as that version serves it. in_list: built-in kinds leave apiVersion and
- * kind out there. */
+/* An object as that version serves it. in_list: items of built-in kinds have no apiVersion and
+ * kind. */
 void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
                          struct pl_node object, bool in_list);
 
@@ -100,21 +101,21 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
 
 /* "ns/name" in the arena. */
 struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name);
-/* The clock's time as objects carry it. */
+/* The current time in the format of objects. */
 struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
-/* A version that there is not yet: 504. */
+/* A version that does not exist yet: 504. */
 int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
 /* 404 about the request's type. */
 int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
-/* The stored object in the request's version; NULL with the status, or while it waits for its
+/* The stored object in the request's version. NULL with the status, or while it waits for its
  * conversion (convert.h). */
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);
-/* Turns an object of the request's version into the stored one, in place or by another one; -1 as
- * above. */
+/* Converts an object from the request's version to the stored version, in place or by replacing it.
+ * -1 as above. */
 int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **object);
-/* Answers with what was stored, as the request's version has it: `shown` is how it was before it
- * was turned into the stored one. */
+/* Answers with the stored object in the request's version: `shown` is the object before it was
+ * converted for storage. */
 void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
                           struct pl_tree *shown);

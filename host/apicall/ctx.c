@@ -1,4 +1,4 @@
-/* The context of one request: its arena, and the documents that it holds until its end. */
+/* The context of one request: its arena, and documents that live until the request ends. */
 #include "apicall/core.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Reading an object from a request's body: JSON, YAML or protobuf, and whether it is of the kind
- * that the path says. */
+/* Reads an object from a request's body (JSON, YAML or protobuf) and checks that it has the kind of
+ * the path. */
 #include "apicall/body.h"
 
 #include "apicall/protobuf.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define MAX_SHOWN 30 /* bytes of a body that is no object */
+#define MAX_SHOWN 30 /* bytes of a malformed body */
 
 static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
 {
@@ -36,7 +36,7 @@ const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root)
         .ptr;
 }
 
-/* The beginning of the body; what can't be an object is shown as bytes. */
+/* The beginning of the body. A body that can't be an object is shown as bytes. */
 static struct pl_slice shown_body(struct pl_api_ctx *ctx)
 {
     struct pl_slice body = ctx->request.call.body;
@@ -54,7 +54,7 @@ static struct pl_slice shown_body(struct pl_api_ctx *ctx)
     return shown;
 }
 
-/* What Go says of text that is no JSON, where it can be told from the place alone. */
+/* Go's error message for malformed JSON, if the position alone determines it. */
 static const char *json_error(struct pl_api_ctx *ctx, const struct pl_err *err)
 {
     struct pl_slice body = ctx->request.call.body;
@@ -117,7 +117,7 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(v->group), kind, name);
 }
 
-/* Built-in kinds may leave out what the path says anyway. */
+/* Objects of built-in kinds may leave out what the path says. */
 static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];

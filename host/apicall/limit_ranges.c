@@ -1,15 +1,16 @@
-/* The plug-in LimitRanger. Its words are kube-apiserver's, so that scripts and people read the same
- * here and there. Requests and limits are compared as numbers; they are shown as they were written.
+/* The plug-in LimitRanger. Its messages are kube-apiserver's, so that scripts and people read the
+ * same text here and there. Requests and limits are compared as numbers and shown as they were
+ * written.
  *
- * Only what is new is looked at: a LimitRange that comes later changes no object that is there. */
+ * Only new objects are checked: a later LimitRange does not change existing objects. */
 #include "apicall/limit_ranges.h"
 
 #include "format/units.h"
 
 #define FAULTS_MAX 32
-#define NAMES_MAX  32 /* of resources that one container is given */
+#define NAMES_MAX  32 /* resources that one container is given */
 
-/* One object that is being looked at. */
+/* The object that is checked. */
 struct limited {
     struct pl_api_ctx *ctx;
     const char *type; /* "Container", "Pod", "PersistentVolumeClaim" */
@@ -38,7 +39,7 @@ struct rule {
     struct pl_slice resource;
     const struct pl_tree *value;
     double amount;
-    const struct pl_tree *request, *limit; /* of the object; NULL: not said */
+    const struct pl_tree *request, *limit; /* of the object; NULL: not set */
     double requested, limited_to;
     bool has_request, has_limit;
 };
@@ -54,7 +55,7 @@ static bool find_rule(const struct limited *limited, const struct pl_tree_item *
     return amount_of(rule->value, &rule->amount);
 }
 
-/* which: "minimum" or "maximum"; what: "request" or "limit"; given NULL: it is not said. */
+/* which: "minimum" or "maximum"; what: "request" or "limit"; given NULL: not set. */
 static void bound_fault(struct limited *limited, const struct rule *rule, const char *which,
                         const char *what, const struct pl_tree *given)
 {
@@ -77,7 +78,7 @@ static void check_least(struct limited *limited, const struct rule *rule)
         bound_fault(limited, rule, "minimum", "limit", rule->limit);
 }
 
-/* A claim has requests alone. */
+/* A claim has only requests. */
 static void check_most(struct limited *limited, const struct rule *rule)
 {
     bool is_claim = strcmp(limited->type, "PersistentVolumeClaim") == 0;
@@ -128,7 +129,7 @@ static void check_item(struct limited *limited, const struct pl_tree *item)
         check_each(limited, item, "maxLimitRequestRatio", check_ratio);
 }
 
-/* ---- what containers are given ---- */
+/* ---- defaults for containers ---- */
 
 static void add_names(struct limited *limited, struct pl_slice *names, size_t count,
                       const char *what, const char *which, struct pl_slice container)
@@ -147,7 +148,7 @@ static void add_names(struct limited *limited, struct pl_slice *names, size_t co
         pl_buf_add_f(&limited->added, " %s for %s %.*s", what, which, PL_FMT(container));
 }
 
-/* member: of the container; from: of the LimitRange's item. */
+/* member: a member of the container; from: a member of the LimitRange's item. */
 static void give(struct limited *limited, struct pl_tree *container, const char *which,
                  const char *member, const struct pl_tree *from)
 {
@@ -194,7 +195,7 @@ static void check_containers(struct limited *limited, const struct pl_tree *list
     }
 }
 
-/* A number as Kubernetes shows a sum: whole, or in thousandths. */
+/* Formats a sum as Kubernetes does: as an integer, or in thousandths. */
 static struct pl_tree *sum_text(struct pl_arena *arena, double amount)
 {
     int64_t whole = (int64_t)amount;
@@ -203,8 +204,8 @@ static struct pl_tree *sum_text(struct pl_arena *arena, double amount)
     return pl_tree_str(arena, pl_arena_f(arena, "%lldm", (long long)(amount * 1000 + 0.5)));
 }
 
-/* Of the containers together, or of the largest init container where that is more. A resource that
- * one of them does not name is not named at all when none does. */
+/* The sum of the containers, or the largest init container if that is more. A resource that no
+ * container names is left out. */
 static struct pl_tree *sum_of(struct pl_arena *arena, const struct pl_tree *spec, const char *path)
 {
     struct pl_tree *sums = pl_tree_object(arena);

@@ -1,6 +1,6 @@
-/* Values that the server assigns to built-in objects and that no table can say: addresses and ports
- * of Services, selectors of Jobs, and the like. Runs after defaulting and before validation, on
- * creation and on change; what was assigned before stays. */
+/* Values that the server assigns to built-in objects and that no table can hold: addresses and
+ * ports of Services, selectors of Jobs, and so on. Runs after defaulting and before validation, on
+ * creation and on change. Values that were assigned before are kept. */
 #include "apicall/prepare.h"
 
 #include "apicall/admission.h"
@@ -62,7 +62,7 @@ static void assign_ports(struct pl_api_ctx *ctx, struct pl_tree *spec, const str
     }
 }
 
-/* A Service that no longer has ports on nodes gives them back. */
+/* A Service that no longer has node ports releases them. */
 static void drop_node_ports(struct pl_tree *spec)
 {
     pl_tree_removez(spec, "externalTrafficPolicy");
@@ -88,7 +88,7 @@ static void prepare_service(struct pl_api_ctx *ctx, struct pl_tree *object,
         drop_node_ports(spec);
 }
 
-/* ---- Jobs: a selector of their own ---- */
+/* ---- Jobs: generated selectors ---- */
 
 static void set_job_labels(struct pl_arena *arena, struct pl_tree *meta, struct pl_slice uid,
                            struct pl_slice name)
@@ -107,7 +107,7 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
     struct pl_slice uid = pl_tree_text_at(object, "metadata.uid");
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
     if (old != NULL || (manual != NULL && manual->boolean))
-        return; /* what was given once is the client's to send */
+        return; /* after the first assignment the client must send it */
     struct pl_tree *template = pl_tree_child(arena, spec, "template");
     struct pl_tree *meta = pl_tree_child(arena, template, "metadata");
     set_job_labels(arena, meta, uid, name);
@@ -119,7 +119,7 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
 
 /* ---- Pods ---- */
 
-/* Five minutes with that taint, unless the pod says something else. */
+/* Tolerates that taint for five minutes, unless the pod says something else. */
 static void tolerate(struct pl_arena *arena, struct pl_tree *spec, const char *key)
 {
     struct pl_tree *list = pl_tree_default(arena, spec, "tolerations", pl_tree_array(arena));
@@ -220,7 +220,7 @@ static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
                               const struct pl_tree *old)
 {
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
-    if (old != NULL) { /* only the server takes it away */
+    if (old != NULL) { /* only the server may remove it */
         pl_tree_setz(arena, object, "spec", pl_tree_copy(arena, pl_tree_getz(old, "spec")));
         return;
     }
@@ -231,7 +231,7 @@ static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
     pl_tree_push(arena, finalizers, pl_tree_strz(arena, "kubernetes"));
 }
 
-/* Members that an Event always has, whether they say something or not. */
+/* Members that an Event always has, even if they are empty. */
 static void prepare_event(struct pl_arena *arena, const struct pl_api_version *v,
                           struct pl_tree *object)
 {
@@ -245,7 +245,7 @@ static void prepare_event(struct pl_arena *arena, const struct pl_api_version *v
         pl_tree_set(arena, object, item->key, item->value);
 }
 
-/* Roles always say their rules. */
+/* Roles always have the member `rules`. */
 static void prepare_role(struct pl_arena *arena, struct pl_tree *object)
 {
     struct pl_tree *rules = pl_tree_getz(object, "rules");

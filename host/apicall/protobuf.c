@@ -1,10 +1,10 @@
-/* Answers in protobuf. An object is encoded from its document, which is never changed; those that
- * another version serves under other names go through their JSON, which is rare. The type is found
- * by apiVersion and kind; a list's is made from that of its items.
+/* Answers in protobuf. An object is encoded from its document, which is never changed. Objects of
+ * versions with other member names are converted through JSON, which is rare. The type is found by
+ * apiVersion and kind; the type of a list is made from that of its items.
  *
- * A frame of a watch is its length in four bytes, the largest first, and a WatchEvent without an
- * envelope, whose object has one. What keeps it right: client-go reads every form in
- * spec/support/controller-runtime, and the tests decode what is written with our own. */
+ * A frame of a watch is its length in four bytes, big-endian, and a WatchEvent without an envelope;
+ * its object has an envelope. What keeps it right: client-go reads every form in
+ * spec/support/controller-runtime, and the tests decode the output with our own decoder. */
 #include "apicall/protobuf.h"
 
 #include "gotype/proto.h"

@@ -1,9 +1,10 @@
-/* Role-based access control, evaluated for each request from the stored documents: bindings whose
- * subjects are the user give the rules of their roles. There is no cache to go stale.
+/* Role-based access control, evaluated for each request from the stored documents: a binding that
+ * names the user gives the rules of its role. There is no cache that could become stale.
  *
- * system:masters may do everything before any rule is asked. A ClusterRole with an aggregationRule
- * has the rules of those that it selects, found when they are needed. A role that is not there
- * gives nothing, and is told when access is refused. Rules only ever allow. */
+ * system:masters may do everything, without a look at the rules. A ClusterRole with an
+ * aggregationRule has the rules of the roles that it selects; they are found when they are needed.
+ * A missing role gives nothing and is named when access is refused. Rules only allow, they never
+ * deny. */
 #include "apicall/rbac.h"
 
 #include "object/meta.h"
@@ -22,7 +23,7 @@ bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group)
     return false;
 }
 
-/* ---- what a request asks for ---- */
+/* ---- the attributes of a request ---- */
 
 static struct pl_slice verb_of_path(struct pl_api_ctx *ctx)
 {
@@ -32,7 +33,7 @@ static struct pl_slice verb_of_path(struct pl_api_ctx *ctx)
     return verb;
 }
 
-/* The one name that a field selector asks for, so that a rule for it allows the list. */
+/* The single name that a field selector selects, so that a rule for this name allows the list. */
 static struct pl_slice selected_name(struct pl_api_ctx *ctx)
 {
     static const char head[] = "metadata.name=";
@@ -139,9 +140,9 @@ static bool is_selected(struct pl_node selectors, struct pl_node labels)
     return selected;
 }
 
-#define AGGREGATES_MAX 8 /* one inside another, as view in edit in admin */
+#define AGGREGATES_MAX 8 /* nested, as view in edit in admin */
 
-/* A role that selects roles that select it is cut short. */
+/* The depth is limited: roles may select each other. */
 static void aggregate(struct pl_api_ctx *ctx, struct pl_tree *rules, struct pl_node role, int depth)
 {
     struct pl_node selectors = pl_node_dig(role, "aggregationRule", "clusterRoleSelectors");
@@ -174,17 +175,17 @@ struct pl_tree *pl_api_rbac_role(struct pl_api_ctx *ctx, struct pl_slice ns, str
 
 /* ---- bindings ---- */
 
-/* What a walk over the user's bindings does with each. Returns whether it has seen enough. */
+/* Called for each of the user's bindings. Returns true to stop. */
 struct walk {
     struct pl_api_ctx *ctx;
     const struct pl_api_user *user;
     bool (*rules)(struct walk *walk, const struct pl_tree *rules);
     const struct pl_api_attributes *asked;
-    struct pl_tree *all;     /* rules that were found */
-    struct pl_slice missing; /* a role that is not there */
-    struct pl_node binding;  /* under way */
-    struct pl_slice ns;      /* of the binding; "" for the whole cluster */
-    struct pl_slice subject; /* as the reason names it */
+    struct pl_tree *all;     /* the rules found */
+    struct pl_slice missing; /* a missing role */
+    struct pl_node binding;  /* the current one */
+    struct pl_slice ns;      /* the binding's namespace; "" for the whole cluster */
+    struct pl_slice subject; /* as shown in the reason */
 };
 
 static bool is_subject(struct walk *walk, struct pl_node subject)

@@ -1,13 +1,13 @@
-/* Nobody gives what he has not. Who writes a role must have each of its rights, or the verb
- * "escalate" on it; who writes a binding must have the rights of its role, or the verb "bind" on
- * the role. Rules are broken into single rights (one verb, group, resource and name), each of which
- * one rule of the writer must cover. What the writer lacks is told as rules, as kube-apiserver
- * tells it. Rights of a write that changes none are not asked for. */
+/* Prevents privilege escalation. The writer of a role must have each of its rights, or the verb
+ * "escalate" on it. The writer of a binding must have the rights of its role, or the verb "bind" on
+ * the role. Rules are split into single rights (one verb, group, resource and name), and one rule
+ * of the writer must cover each. Missing rights are reported as rules, as kube-apiserver does. A
+ * write that changes no right is not checked. */
 #include "apicall/rbac.h"
 
 #include <stdlib.h>
 
-#define RIGHTS_MAX 20000 /* in one role; more are refused */
+#define RIGHTS_MAX 20000 /* per role; more are refused */
 
 static bool is_kind(const struct pl_api_ctx *ctx, const char *kind)
 {
@@ -25,7 +25,7 @@ static bool covers_all(const struct pl_tree *list, struct pl_slice text)
     return false;
 }
 
-/* All resources are covered by "*" alone, a subresource of all by itself too. */
+/* Only "*" covers all resources; "*" with a subresource is also covered by itself. */
 static bool covers_resource(struct pl_arena *arena, const struct pl_tree *list,
                             struct pl_slice text)
 {
@@ -51,7 +51,7 @@ static bool covers_url(const struct pl_tree *list, struct pl_slice url)
     return false;
 }
 
-/* A single right; url alone, or group, resource and perhaps a name. */
+/* A single right: only url, or group, resource and perhaps a name. */
 struct right {
     struct pl_slice verb, url, group, resource, name;
 };
@@ -73,7 +73,7 @@ static bool rbac_escalation_covers(struct pl_arena *arena, const struct pl_tree 
 struct check {
     struct pl_api_ctx *ctx;
     struct pl_tree *have;    /* the writer's rules */
-    struct pl_tree *missing; /* texts of what he lacks, by what the verbs are about */
+    struct pl_tree *missing; /* texts of missing rights, by the object of their verbs */
     size_t rights;
 };
 

@@ -1,9 +1,9 @@
-/* Where a webhook is: at a URL, or behind a Service.
+/* Where a webhook can be reached: at a URL, or behind a Service.
  *
- * No pods run here, so a Service leads somewhere only when whoever started the server said where
- * (pl_api_services), or when it is of type ExternalName, as with kube-apiserver. Everything else is
- * refused with the reason; nothing is ever guessed. The certificate must be for NAME.NAMESPACE.svc,
- * wherever the Service leads. */
+ * No pods run here. A Service has an address only if it was given when the server was started
+ * (pl_api_services), or if its type is ExternalName, as with kube-apiserver. Everything else is
+ * refused with a reason; nothing is guessed. The certificate must always be for NAME.NAMESPACE.svc.
+ */
 #include "apicall/reach.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,6 @@
-/* A request as the API understands it: path, parameters, the form of the body, what Accept asks
- * for. Paths are split before they are unescaped, so that an escaped slash is part of a name;
- * nothing lies deeper than a subresource. Parameters that are unknown are passed over, as on the
- * server. */
+/* Parses a request: path, parameters, the form of the body, the Accept header. Paths are split
+ * before they are unescaped, so that an escaped slash is part of a name. Nothing is deeper than a
+ * subresource. Unknown parameters are ignored, as in kube-apiserver. */
 #include "apicall/request.h"
 
 #include "net/http_server.h"
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #define MAX_SEGMENTS  8
-#define MAX_TIMEOUT_S (INT64_C(100) * 366 * 86400) /* what is longer has no room in nanoseconds */
+#define MAX_TIMEOUT_S (INT64_C(100) * 366 * 86400) /* longer times do not fit in nanoseconds */
 
 static struct pl_slice request_unescape(struct pl_arena *arena, struct pl_slice text)
 {
@@ -60,7 +59,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
     }
     if (at >= count)
         return;
-    if (pl_slice_eqz(seg[at], "watch") && count > at + 1) { /* as clients of old watch */
+    if (pl_slice_eqz(seg[at], "watch") && count > at + 1) { /* the old form of a watch */
         request->is_watch_path = true;
         at++;
     }
@@ -78,7 +77,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
         request->name = seg[at++];
     if (at < count)
         request->subresource = seg[at++];
-    if (at < count || is_broken) /* nothing lies deeper */
+    if (at < count || is_broken) /* nothing is deeper */
         request->resource = pl_slice("", 0);
 }
 
@@ -156,7 +155,7 @@ static bool has_word(const char *text, size_t len, const char *word)
     return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-/* The form that an alternative asks for. False: one that there is not. */
+/* The form of an alternative. False if it is not supported. */
 static bool form_of(const char *text, size_t len, enum pl_api_form *form)
 {
     bool is_v1 = has_word(text, len, "g=meta.k8s.io") &&
@@ -170,7 +169,7 @@ static bool form_of(const char *text, size_t len, enum pl_api_form *form)
            has_word(text, len, "as=APIGroupDiscoveryList");
 }
 
-/* Protobuf, if it is what this alternative asks for; what is taken besides comes after it. */
+/* Protobuf, if this alternative is protobuf. Other accepted forms follow it. */
 static bool note_proto(struct pl_api_request *request, const char *text, size_t len)
 {
     enum pl_api_form form;
@@ -193,7 +192,7 @@ int pl_api_fail_media_type(struct pl_api_status *status)
     return -1;
 }
 
-/* The first alternative that we offer. Whether there is protobuf depends on the type, which is not
+/* The first supported alternative. Whether protobuf is available depends on the type, which is not
  * known yet. */
 static int parse_accept(struct pl_api_request *request, struct pl_api_status *status)
 {
@@ -249,7 +248,7 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
     agent = pl_arena_utf8(status->arena, pl_slice_z(agent)).ptr;
     request->call.user_agent = agent;
     request->call.path = pl_arena_utf8(status->arena, call->path);
-    /* People who type requests get answers for people. */
+    /* Requests from browsers and curl get indented answers. */
     struct pl_slice pretty = param(request, status->arena, "pretty");
     bool for_people = strncmp(agent, "curl/", 5) == 0 || strncmp(agent, "Wget/", 5) == 0;
     request->is_pretty = pretty.len > 0 ? request_is_true(pretty) : for_people;

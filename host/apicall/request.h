@@ -1,4 +1,4 @@
-/* One request as the API understands it: path, parameters, wishes of the Accept header. */
+/* One parsed request: path, parameters, the Accept header. */
 #pragma once
 
 #include "net/http.h"
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What came in; borrowed for the call. NULL headers are absent. */
+/* The request as it arrived, borrowed for the call. Absent headers are NULL. */
 struct pl_api_call {
     const char *method;
     struct pl_slice path, query; /* still escaped */
     const char *accept, *content_type, *user_agent, *authorization, *host, *origin, *if_none_match;
-    const char *upgrade, *ws_key, *ws_protocol; /* of a WebSocket handshake; NULL: none */
-    const struct pl_http_header *impersonate;   /* Impersonate-* headers, as they came */
+    const char *upgrade, *ws_key, *ws_protocol; /* headers of a WebSocket handshake; NULL: none */
+    const struct pl_http_header *impersonate;   /* Impersonate-* headers, unchanged */
     size_t impersonate_count;
     struct pl_slice body;
 };
@@ -37,13 +37,13 @@ struct pl_api_request {
     bool is_resource; /* the path is /api/v1/... or /apis/G/V/... with a resource */
     struct pl_slice group, version, resource, ns, name, subresource; /* unescaped */
     bool is_watch_path;                                              /* /api/v1/watch/... */
-    size_t depth; /* of path segments after /api/v1 or /apis/G/V */
+    size_t depth; /* number of path segments after /api/v1 or /apis/G/V */
     enum pl_api_form form;
     bool is_yaml_answer;
-    bool takes_proto; /* and would rather have it than what form says */
+    bool takes_proto; /* and prefers it to `form` */
     enum pl_api_form proto_form;
     bool takes_nothing_else;
-    bool is_proto_answer; /* known once the type is (protobuf.h) */
+    bool is_proto_answer; /* set when the type is known (protobuf.h) */
     bool is_pretty;
     enum pl_api_body body_form;
 
@@ -59,13 +59,13 @@ struct pl_api_request {
     int64_t grace_s;
 };
 
-/* Fills out; texts live in the status' arena. 0, or -1 with the status filled. */
+/* Fills `out`; its texts live in the status' arena. 0, or -1 with the status filled in. */
 int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_call *call,
                          struct pl_api_status *status);
 /* 406: -1. */
 int pl_api_fail_media_type(struct pl_api_status *status);
-/* The manager that writes are recorded for: the parameter, or the user agent up to "/". */
+/* The field manager of writes: the parameter, or the user agent up to "/". */
 struct pl_slice pl_api_request_manager(const struct pl_api_request *request);
-/* What a request for a resource does: get list watch create update patch delete deletecollection;
- * "" when its method fits nothing. */
+/* The verb of a request for a resource: get list watch create update patch delete deletecollection;
+ * "" if its method fits none. */
 const char *pl_api_verb(const struct pl_api_request *request);

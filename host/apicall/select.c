@@ -1,7 +1,6 @@
-/* Which objects a list, watch or deletecollection is about: label and field selectors, ranges of
- * hashes and the namespace. Only fields that the kind makes selectable may be named. The
- * events.k8s.io form of Events has other names for some of them; they are translated before they
- * are compared. */
+/* Which objects a list, watch or deletecollection selects: label and field selectors, hash ranges
+ * and the namespace. Only selectable fields of the kind may be named. Events of events.k8s.io have
+ * other names for some of them; these are translated before the comparison. */
 #include "apicall/select.h"
 
 #include "base/alloc.h"
@@ -50,7 +49,7 @@ static int refuse_field(struct pl_api_ctx *ctx, struct pl_slice path)
     return pl_api_bad_request(&ctx->status, "field label not supported: %.*s", PL_FMT(path));
 }
 
-/* The second group of events has other names for the same members. */
+/* events.k8s.io has other names for the same members. */
 static struct pl_slice stored_path(struct pl_api_ctx *ctx, struct pl_slice path)
 {
     size_t head = 0;
@@ -64,7 +63,7 @@ static struct pl_slice stored_path(struct pl_api_ctx *ctx, struct pl_slice path)
     return path;
 }
 
-/* The first term that has no operator, in kube-apiserver's words. */
+/* Reports the first term without an operator, in kube-apiserver's words. */
 static int fail_form(struct pl_api_ctx *ctx)
 {
     struct pl_slice whole = ctx->request.field_selector;

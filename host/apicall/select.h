@@ -1,4 +1,4 @@
-/* Which objects a list, watch or deletecollection is about. */
+/* Which objects a list, watch or deletecollection selects. */
 #pragma once
 
 #include "apicall/core.h"
@@ -12,8 +12,8 @@ struct pl_api_select {
     char *ns, *name; /* owned; NULL: all */
 };
 
-/* From the request's parameters; -1 and the status when a selector is bad or names
- * a field that this kind can't be selected by. */
+/* Reads the request's parameters. -1 and the status if a selector is malformed or names a field
+ * that this kind does not support. */
 int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx);
 void pl_api_select_deinit(struct pl_api_select *select);
 bool pl_api_select_matches(const struct pl_api_select *select, struct pl_node object);

@@ -1,4 +1,4 @@
-/* Services that webhooks are behind, as whoever started the server knows them. */
+/* Addresses of Services with webhooks, given by the code that starts the server. */
 #pragma once
 
 #include "base/buf.h"
@@ -11,8 +11,8 @@ struct pl_api_service {
     int port;
 };
 
-/* Where Services are that no object says: appends "HOST:PORT" and returns true, or returns false.
- * It is called on the API's thread, whenever a webhook is called. */
+/* Finds the address of a Service: appends "HOST:PORT" and returns true, or returns false. Called on
+ * the API's thread at each webhook call. */
 struct pl_api_services {
     bool (*find)(void *arg, const struct pl_api_service *service, struct pl_buf *where);
     void *arg;

@@ -1,9 +1,9 @@
 /* Parsing and matching of shardSelector, with kube-apiserver 1.37's words.
  *
- * The text is parsed as the expression that it is, so that mistakes are those of the language, and
- * then read, never evaluated: shardRange() is no function. Bounds are hexadecimal numbers of 16
- * digits; the end of the last range is 2^64, which has 17. A uid never changes, so an object that a
- * watch does not match is never sent by it; no transition has to be looked for. */
+ * The text is parsed as a CEL expression, so that syntax errors are those of CEL. It is then read,
+ * never evaluated: shardRange() is not a function. Bounds are hexadecimal numbers of 16 digits; the
+ * end of the last range is 2^64, which has 17. A uid never changes, so an object that a watch does
+ * not match is never sent, and no transition has to be detected. */
 #include "apicall/shard_select.h"
 
 #include "base/alloc.h"
@@ -23,9 +23,9 @@
 
 struct reader {
     struct pl_api_shards *shards;
-    struct pl_buf text; /* of the selector as the server repeats it */
+    struct pl_buf text; /* the selector as the server repeats it */
     struct pl_buf *why;
-    const char *key; /* of the ranges so far; NULL: none yet */
+    const char *key; /* the key of the ranges so far; NULL: none yet */
     bool has_two_keys;
 };
 
@@ -42,7 +42,7 @@ static int shard_select_fail(struct reader *r, const char *fmt, ...)
     return -1;
 }
 
-/* The numbers that the reference implementation gives to kinds of expressions. */
+/* The numbers of expression kinds in the reference implementation. */
 static int kind_number(const struct pl_cel_expr *e)
 {
     static const int numbers[] = {
@@ -203,7 +203,7 @@ static int read_expression(struct reader *r, const struct pl_cel_expr *e)
     return 0;
 }
 
-/* The first of the parser's messages, without its place: "ERROR: <input>:1:9: Syntax error: ..." */
+/* The first message of the parser, without its position: "ERROR: <input>:1:9: Syntax error: ..." */
 static void add_syntax_error(struct pl_buf *why, struct pl_slice issues)
 {
     static const char head[] = "ERROR: <input>:";

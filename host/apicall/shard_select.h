@@ -1,6 +1,6 @@
-/* shardSelector: which objects of a list, watch or deletecollection lie in the asked ranges of
- * hashes. The text is CEL of a very narrow kind:
- *   shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000') || ... */
+/* shardSelector: selects the objects of a list, watch or deletecollection whose hash is in the
+ * given ranges. The text is a small subset of CEL: shardRange(object.metadata.uid,
+ * '0x0000000000000000', '0x8000000000000000') || ... */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero: everything. */
+/* All zeroes: selects everything. */
 struct pl_api_shards {
     struct pl_api_shard_range {
         uint64_t start, last; /* inclusive */

@@ -1,6 +1,6 @@
-/* A stored object as one of its versions shows it, in JSON: with that version's apiVersion and
- * names. The document is only read. What keeps it right: kinds without other names pass through as
- * they are. */
+/* Writes a stored object as JSON in one of its versions: with that version's apiVersion and member
+ * names. The document is only read. What keeps it right: kinds without other names are written
+ * unchanged. */
 #include "apicall/core.h"
 
 #include "value/write.h"

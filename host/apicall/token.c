@@ -1,10 +1,10 @@
-/* TokenRequest, and what such a token is worth.
+/* TokenRequest, and the check of such tokens.
  *
- * A token is a JSON Web Token (header.claims.signature, base64url) signed with HMAC-SHA-256 by a
- * key that lives as long as the server. Nothing in a token is believed before its signature was
- * compared, in constant time. It ends at its time, and with the account: the account's uid is in
- * it. Only this server reads its tokens, so the algorithm is fixed and never read from the header.
- */
+ * A token is a JSON Web Token (header.claims.signature, base64url) that is signed with HMAC-SHA-256
+ * and a key that lives as long as the server. The signature is compared first, in constant time;
+ * before that, nothing in a token is trusted. A token ends at its expiry and with its account,
+ * whose uid it contains. Only this server reads its tokens, so the algorithm is fixed and never
+ * read from the header. */
 #include "apicall/token.h"
 
 #include "apicall/body.h"
@@ -19,7 +19,7 @@
 #define ISSUER     "https://kubernetes.default.svc"
 #define CREDENTIAL "authentication.kubernetes.io/credential-id"
 #define HEADER     "{\"alg\":\"HS256\",\"typ\":\"JWT\"}"
-#define BLOCK      64 /* of SHA-256 */
+#define BLOCK      64 /* block size of SHA-256 */
 #define DEFAULT_S  3600
 #define MIN_S      600
 #define MAX_S      (INT64_C(1) << 32)

@@ -1,8 +1,8 @@
-/* Authentication: bearer tokens, and whom the bearer speaks for (Impersonate-* headers).
+/* Authentication: bearer tokens and impersonation (Impersonate-* headers).
  *
  * The server's own token makes a cluster administrator. Tokens of service accounts are signed by
- * this server (token.c) and good as long as the account is there. Impersonation replaces the user
- * only after RBAC allowed it to the one who asks. Nothing here answers but with 401, 400 or 403. */
+ * this server (token.c) and valid while the account exists. Impersonation replaces the user only if
+ * RBAC allows it to the sender. The only answers given here are 400, 401 and 403. */
 #include "apicall/user.h"
 
 #include "apicall/core.h"
@@ -82,14 +82,14 @@ struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_use
 
 /* ---- tokens ---- */
 
-/* Is that the server's own token? */
+/* True if it is the server's own token. */
 static bool user_is_token(const struct pl_api *api, struct pl_slice given)
 {
     if (api->token == NULL)
         return true;
     if (given.len != strlen(api->token))
         return false;
-    unsigned char differ = 0; /* all of it is looked at, so that time tells nothing */
+    unsigned char differ = 0; /* compares all bytes, so that the time reveals nothing */
     for (size_t i = 0; i < given.len; i++)
         differ |= (unsigned char)(given.ptr[i] ^ api->token[i]);
     return differ == 0;

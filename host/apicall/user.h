@@ -1,5 +1,5 @@
-/* Who sends a request: the owner of the server's token, a service account, somebody they speak for,
- * or the server itself. Texts live in the request's arena. */
+/* The sender of a request: the owner of the server's token, a service account, an impersonated
+ * user, or the server itself. Texts live in the request's arena. */
 #pragma once
 
 #include "object/tree.h"
@@ -13,22 +13,22 @@ struct pl_api_user {
     struct pl_tree *extra;  /* object of arrays of strings; NULL: none */
 };
 
-/* Whoever holds the server's token: a cluster administrator. */
+/* The holder of the server's token: a cluster administrator. */
 struct pl_api_user pl_api_user_admin(struct pl_arena *arena);
 /* "system:serviceaccount:NS:NAME" with its groups. */
 struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
                                           struct pl_slice name);
-/* The same without system:authenticated: as rights are asked about that account, when it has not
+/* The same without system:authenticated, for questions about the rights of an account that has not
  * sent the request. */
 struct pl_api_user pl_api_user_named_account(struct pl_arena *arena, struct pl_slice ns,
                                              struct pl_slice name);
-/* "system:serviceaccount:NS:NAME" into its parts; false for any other name. */
+/* Splits "system:serviceaccount:NS:NAME" into its parts. False for any other name. */
 bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
-/* {"username","uid","groups","extra"}, as reviews tell it. */
+/* {"username","uid","groups","extra"}, as in reviews. */
 struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_user *user);
 
-/* Fills ctx->user from the request's credentials; -1 and 401 when there are none or they are wrong.
- * A server without a token takes everybody for the administrator. */
+/* Fills ctx->user from the request's credentials. -1 and 401 if they are missing or wrong. A server
+ * without a token treats every client as the administrator. */
 int pl_api_authenticate(struct pl_api_ctx *ctx);
-/* The same for a token alone: false when it is nobody's. */
+/* The same for a token alone. False if it is invalid. */
 bool pl_api_user_of_token(struct pl_api_ctx *ctx, struct pl_slice token, struct pl_api_user *user);

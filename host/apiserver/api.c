@@ -1,10 +1,10 @@
-/* The API without sockets: its life, and the way of a request: authorisation, debug paths,
- * discovery, then the kind, whether the verb is allowed there, and the verb.
+/* The API without sockets: its creation and end, and the steps of a request: authorisation, debug
+ * paths, discovery, the kind, the check that the kind allows the verb, the verb.
  *
- * Every request is answered exactly once: a verb returns 0 when it has answered (or has begun a
- * stream), or -1 with the status filled, and then the failure is written here. Everything that a
- * request needs lies in its arena and goes with it. Writes are told to the collector of garbage and
- * to watches by one callback of the storage, before the answer. */
+ * Every request is answered exactly once. A verb returns 0 if it has answered or has begun a
+ * stream, or -1 with the status filled in; the failure is then written here. The memory of a
+ * request is in its arena and is freed with it. One callback of the storage tells the garbage
+ * collector and the watches of each write, before the answer. */
 #include "apiserver/api.h"
 
 #include "apicall/ask.h"
@@ -131,7 +131,7 @@ static int run_main(struct pl_api_ctx *ctx, const char *verb)
     return pl_api_delete_collection(ctx);
 }
 
-/* Subresources that take something else than the object. */
+/* Subresources whose body is not the object. */
 static const struct {
     const char *plural, *sub, *verb;
     int (*run)(struct pl_api_ctx *ctx);
@@ -180,7 +180,7 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
     return pl_api_no_method(&ctx->status);
 }
 
-/* Collections of a namespaced kind over all namespaces can only be read. */
+/* A namespaced kind can only be read across all namespaces. */
 static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
 {
     bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
@@ -229,7 +229,7 @@ static void tap_reply(void *self, int status, const struct pl_http_header *heade
                       struct pl_slice body)
 {
     struct tap *tap = self;
-    if (pl_api_keep_check(tap->ctx) != 0) { /* what was not kept is not acknowledged */
+    if (pl_api_keep_check(tap->ctx) != 0) { /* a write that is not on disk is not acknowledged */
         tap->ctx->responder = tap->inner;
         pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, tap->ctx->status.code);
         pl_api_answer_failure(tap->ctx);
@@ -291,7 +291,7 @@ static int dispatch(struct pl_api_ctx *ctx)
     if (ctx->request.subresource.len > 0)
         resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),
                               PL_FMT(ctx->request.subresource));
-    if (ctx->job == NULL) /* else it was counted when it was run first */
+    if (ctx->job == NULL) /* else its first run has counted it */
         pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_read(ctx, verb);

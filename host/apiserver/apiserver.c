@@ -1,7 +1,7 @@
-/* The API behind a socket: passes requests of the HTTP server to the API and answers back, and
- * tidies memory between turns. Nothing is decided here. resourceVersions begin at the time of day
- * in microseconds unless told otherwise, so that a server which was started again is ahead of the
- * one before. */
+/* The API behind a socket: it passes requests from the HTTP server to the API, passes answers back,
+ * and frees memory between turns. It makes no decisions. Unless an option says otherwise,
+ * resourceVersions begin at the current time in microseconds, so that a restarted server is ahead
+ * of its predecessor. */
 #include "apiserver/apiserver.h"
 
 #include "apicall/caller.h"
@@ -10,7 +10,7 @@
 #include "net/http_client.h"
 #include "net/http_server.h"
 
-#define MAX_BODY ((size_t)4 << 20) /* the API refuses above 3 MiB in its own words */
+#define MAX_BODY ((size_t)4 << 20) /* the API itself refuses more than 3 MiB */
 
 struct pl_apiserver {
     struct pl_loop *loop;            /* borrowed */
@@ -68,7 +68,7 @@ static const struct pl_api_responder_ops responder_ops = {
     apiserver_reply,   apiserver_begin, apiserver_write_piece, apiserver_end,
     apiserver_upgrade, unread,          on_apiserver_drained,  apiserver_cut};
 
-/* The headers by which a request speaks for somebody else: an array to free; NULL: none. */
+/* The impersonation headers. Returns owned: free with pl_free; NULL: none. */
 static struct pl_http_header *impersonation(const struct pl_exchange *exchange, size_t *count)
 {
     static const char prefix[] = "impersonate-";
@@ -165,7 +165,7 @@ void pl_apiserver_destroy(struct pl_apiserver *server)
         return;
     pl_loop_each_turn_stop(&server->idle);
     pl_api_hang_up(server->api);
-    pl_http_client_destroy(server->webhooks); /* what waited is run again, and answered */
+    pl_http_client_destroy(server->webhooks); /* waiting requests run again and are answered */
     pl_timers_run(pl_loop_timers(server->loop));
     pl_api_destroy(server->api);
     pl_server_destroy(server->server);

@@ -1,6 +1,6 @@
-/* The embedded API server: enough of Kubernetes' API, in memory, to develop and
- * test controllers against. It hangs on a loop and belongs to its thread; in
- * `perilune dev` that is a thread of its own. Knows nothing of control or lane.
+/* The embedded API server: enough of Kubernetes' API, in memory, to develop and test controllers.
+ * It runs on a loop and belongs to the loop's thread; `perilune dev` gives it its own thread. It
+ * knows nothing of control or lane.
  *
  * For tests, besides the API:
  *   POST /debug/compact   forgets the history: watches and exact lists from an older
@@ -25,33 +25,36 @@
 struct pl_apiserver;
 
 struct pl_apiserver_options {
-    /* To bind; NULL: 127.0.0.1. Requests whose Host or Origin is neither loopback nor this get
-     * 403; where this is every address, any address and the machine's own name will do. */
+    /* Address to bind; NULL: 127.0.0.1. Requests whose Host or Origin is neither loopback nor this
+     * address get 403. If it is every address (0.0.0.0, ::), any address and the machine's own name
+     * are accepted. */
     const char *host;
-    int port;          /* 0: any free one */
-    const char *token; /* bearer token that every request must carry; NULL: none is asked for */
-    const char *cert_pem, *key_pem; /* both or neither: TLS, or plain http alone */
-    /* A folder where everything is kept, and from which it comes back; NULL: memory only. With it,
-     * versions go on from the last one that was written. */
+    int port;                       /* 0: any free port */
+    const char *token;              /* required bearer token; NULL: none */
+    const char *cert_pem, *key_pem; /* both or neither: TLS and plain HTTP, or only plain HTTP */
+    /* Folder that stores everything and from which the state is restored; NULL: memory only. With
+     * it, versions continue from the last written one. */
     const char *data_dir;
-    size_t history;      /* events kept for watches to resume from; 0: 100,000; older answer 410 */
-    int64_t bookmark_ns; /* between bookmarks; 0: one minute */
-    uint64_t rand_seed;  /* of uids and generated names; 0: from the system */
-    /* resourceVersions go on from here. 0: from the clock, in microseconds, so that none comes
-     * twice: a server that is started anew has lost its data, and who watched the one before it
-     * gets 410 instead of events that it would take for the rest of what it knows. */
+    size_t history; /* events kept, from which watches can resume; 0: 100,000; older versions get
+                       410 */
+    int64_t bookmark_ns; /* time between bookmarks; 0: one minute */
+    uint64_t rand_seed;  /* seed of uids and generated names; 0: from the system */
+    /* First resourceVersion. 0: the clock in microseconds, so that no version is used twice. A
+     * restarted server has lost its data; clients that watched its predecessor must get 410, not
+     * events that seem to continue their old state. */
     uint64_t first_version;
-    /* shardSelector is passed over, as kube-apiserver does without ShardedListAndWatch. */
+    /* Ignore shardSelector, as kube-apiserver does without ShardedListAndWatch. */
     bool no_shard_selector;
-    struct pl_api_services services; /* find NULL: none is known; called on the loop's thread */
+    struct pl_api_services services; /* find NULL: none; called on the loop's thread */
 };
 
-/* NULL and err when the address can't be bound. Starts serving with the loop. */
+/* NULL and err if the address can't be bound. Serves as soon as the loop runs. Returns owned: free
+ * with pl_apiserver_stop. */
 struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
                                          const struct pl_apiserver_options *options,
                                          struct pl_err *err);
-/* Ends every watch and connection. Memory goes after the loop's next turns. */
+/* Ends all watches and connections. The memory is freed in the loop's next turns. */
 void pl_apiserver_destroy(struct pl_apiserver *server);
 int pl_apiserver_port(const struct pl_apiserver *server);
-/* "localhost" or a loopback address: nobody else reaches what listens there. */
+/* True for "localhost" and loopback addresses: other machines can't reach them. */
 bool pl_apiserver_is_loopback(const char *host);

@@ -1,10 +1,11 @@
-/* Changing a stored object: what PUT, PATCH and apply have in common once they know the new object.
+/* Changes a stored object: the common part of PUT, PATCH and apply, after they have computed the
+ * new object.
  *
- * The order of steps matters and is kube-apiserver's: place, uid and version, unknown fields, what
- * a writer may not change, defaults, managedFields, values the server assigns, generation,
- * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
- * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
- * goes is removed instead of stored. */
+ * The order of steps matters and is kube-apiserver's: place, uid and version, unknown fields,
+ * fields that the writer may not change, defaults, managedFields, values that the server assigns,
+ * generation, validation, size. The object is stored only after all steps, so a failing step stores
+ * nothing. A write that changes nothing keeps the resourceVersion and sends no event. An object
+ * that loses its last finalizer while it is being deleted is removed instead of stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
 #include "apicall/prepare.h"
@@ -120,7 +121,7 @@ static void keep_metadata(struct change *c)
     keep_if_absent(c, "deletionGracePeriodSeconds");
 }
 
-/* What a write of the status may change besides. Deployments keep their labels, Pods their owners.
+/* Other members that a status write may change. Labels of Deployments and owners of Pods are kept.
  */
 static void take_metadata(struct change *c, const struct pl_tree *sent, struct pl_tree *meta)
 {
@@ -138,7 +139,8 @@ static void take_metadata(struct change *c, const struct pl_tree *sent, struct p
     }
 }
 
-/* The main resource leaves status alone, the status subresource everything else. */
+/* A write of the main resource keeps the status. A write of the status subresource keeps everything
+ * else. */
 static void keep_other_half(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
@@ -167,7 +169,7 @@ static void keep_other_half(struct change *c)
         pl_tree_removez(c->object, "status");
 }
 
-/* Did anything change that a controller has to act on? */
+/* True if the change increments metadata.generation. */
 static bool needs_generation(const struct change *c)
 {
     const struct pl_api_ctx *ctx = c->ctx;
@@ -200,7 +202,7 @@ static void count_generation(struct change *c)
 
 /* ---- storing ---- */
 
-/* Equal but for the version and when fields were written. */
+/* True if the objects differ only in resourceVersion and in the times of managedFields. */
 static bool change_is_unchanged(struct change *c)
 {
     struct pl_arena *arena = &c->ctx->arena;
@@ -232,7 +234,7 @@ static int store(struct change *c)
         return pl_api_answer_dry(ctx, 200, shown);
     }
     if (pl_api_is_finished(object)) {
-        /* The last finalizer went, and the object with it: this state is never stored. */
+        /* The object is removed with its last finalizer: this state is never stored. */
         change_keep(c, "resourceVersion");
         pl_api_storage_remove(ctx->api->storage, c->entry);
         return pl_api_answer_dry(ctx, 200, shown);
@@ -272,7 +274,7 @@ static void record_writer(struct change *c)
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_api_writer writer = pl_api_writer_of(ctx);
     struct pl_tree *entries = pl_api_managed_base(&ctx->arena, c->old, c->sent_managed);
-    /* Nobody's fields are counted before somebody's were. */
+    /* An object without managedFields gets an entry for its previous fields first. */
     if (entries->count == 0) {
         pl_api_set_managed(ctx, c->object, NULL);
         return;

@@ -1,9 +1,9 @@
 /* The life of a kind that a CustomResourceDefinition declares.
  *
- * A kind is served from the moment its CRD is stored. Where the spec changed, its watches end,
- * since what they serve is defined anew. A CRD that is deleted stays, with a finalizer, until all
- * objects of its kind are gone; only then its kind leaves the registry, and the storage forgets it
- * in its history first. */
+ * A kind is served as soon as its CRD is stored. When the spec changes, its watches end, because
+ * the kind that they serve has a new definition. A deleted CRD stays, with a finalizer, until all
+ * objects of its kind are gone. Only then is the kind removed from the registry, after the storage
+ * has removed it from its history. */
 #include "apiserver/crd_life.h"
 
 #include "apiserver/keep.h"
@@ -37,7 +37,7 @@ static int crd_life_serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
         struct pl_node old = pl_doc_root(type->versions[0].definition);
         if (pl_node_equal(pl_node_getz(old, "spec"), pl_node_getz(pl_doc_root(crd), "spec")))
             return 0;
-        pl_api_watch_end_all(type); /* what they serve is defined anew */
+        pl_api_watch_end_all(type); /* the kind has a new definition */
     }
     if (pl_api_registry_apply(ctx->api->registry, crd, &err) != 0)
         return pl_api_bad_request(&ctx->status, "%s", err.message);
@@ -61,7 +61,7 @@ static void note_acceptance(struct pl_api *api, struct pl_arena *arena, struct p
         pl_tree_setz(arena, pl_tree_child(arena, crd, "metadata"), "managedFields", after);
 }
 
-/* Names are accepted by a write of its own, which whoever wrote the CRD does not see. */
+/* A separate write accepts the names. The writer of the CRD does not see it in the answer. */
 static void accept_names(struct pl_api *api, struct pl_doc *crd)
 {
     struct pl_arena arena = {0};
@@ -88,7 +88,7 @@ int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
     return code;
 }
 
-/* ---- going ---- */
+/* ---- deletion ---- */
 
 static void delete_objects(struct pl_api *api, struct pl_api_type *type)
 {

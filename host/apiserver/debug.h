@@ -8,12 +8,12 @@ struct pl_api_debug *pl_api_debug_create(void);
 void pl_api_debug_destroy(struct pl_api_debug *debug);
 /* Counts a request; verb "" for paths outside the resources. */
 void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_slice resource);
-/* Remembers a write once its code is known. */
+/* Records a write when its status code is known. */
 void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code);
 /* Remembers a list, or a watch that begins with one, with its query. Returns where its code belongs
  * once it is known; valid until other requests come. */
 int *pl_api_debug_list(struct pl_api_debug *debug, const struct pl_api_request *request);
 /* Answers paths below /debug/; false for others. */
 bool pl_api_debug_handle(struct pl_api_ctx *ctx);
-/* Appends the counters of requests in Prometheus' text format. */
+/* Appends the request counters in Prometheus' text format. */
 void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out);

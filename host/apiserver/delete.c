@@ -1,9 +1,9 @@
-/* Deleting one object or many: options, preconditions, the marks of deletion, and what is answered.
+/* Deletes one object or many: options, preconditions, deletion marks, answers.
  *
- * An object with finalizers is marked and stays; one without goes at once. The write that takes the
- * last finalizer away removes the object (change.c). Foreground and orphan deletion are finalizers
- * too, which gc.c works off. The choice for deletecollection is made before the first object is
- * deleted, as deleting moves the table. */
+ * An object with finalizers is marked and stays; one without finalizers is removed at once. The
+ * write that removes the last finalizer removes the object (change.c). Foreground and orphan
+ * deletion are finalizers, too; gc.c handles them. deletecollection selects its objects before it
+ * deletes the first one, because deletions move the table. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
 #include "apicall/convert.h"
@@ -42,7 +42,7 @@ static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, b
                  PL_FMT(policy));
 }
 
-/* What the body is, if it says so. */
+/* The kind of the body, if the body names it. */
 static int check_options_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree)
 {
     struct pl_slice kind = pl_tree_text_at(tree, "kind");
@@ -212,7 +212,7 @@ static void set_finalizer(struct pl_arena *arena, struct pl_tree *meta, const ch
 
 /* ---- the grace period of Pods ---- */
 
-/* Only a Pod on a node that has not ended waits; others are over at once. */
+/* Only a Pod on a node that has not ended waits; other Pods are removed at once. */
 static int64_t grace_of(const struct pl_api_ctx *ctx, const struct pl_tree *object,
                         const struct pl_api_delete_options *options)
 {
@@ -239,7 +239,7 @@ static void set_times(struct pl_api_ctx *ctx, struct pl_tree *meta, int64_t ends
                  pl_tree_int(&ctx->arena, seconds));
 }
 
-/* A grace period that runs gets shorter only. Does it? */
+/* A running grace period can only get shorter. True if it does. */
 static bool shorten(struct pl_api_ctx *ctx, struct pl_tree *object,
                     const struct pl_api_delete_options *options)
 {
@@ -272,7 +272,7 @@ static void mark(struct pl_api_ctx *ctx, struct pl_tree *object, int64_t grace_s
         pl_tree_set_strz(arena, pl_tree_child(arena, object, "status"), "phase", "Terminating");
 }
 
-/* What nothing holds goes as it is, without a mark; only Pods had a grace period. */
+/* An object without finalizers is removed without a mark; only Pods had a grace period. */
 static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
                                  struct pl_tree *marked)
 {
@@ -287,7 +287,7 @@ static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *en
     return pl_tree_doc(last, NULL);
 }
 
-/* Kinds whose dependents stay when nothing else is said. */
+/* Kinds whose dependents stay by default. */
 static bool orphans(const struct pl_api_type *type)
 {
     return pl_api_type_is_builtin(type, "Job") ||
@@ -397,7 +397,7 @@ static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t cou
     pl_buf_deinit(&out);
 }
 
-/* The objects of a collection before the first one goes, and what is left of each. */
+/* The objects of a collection before the first deletion, and their state afterwards. */
 struct many {
     struct pl_api_entry **entries;
     struct pl_node *nodes; /* in the request's version */
@@ -430,8 +430,8 @@ static void delete_forget(struct many *many)
     pl_free(many->entries);
 }
 
-/* How many of them may go, up to the first that may not, with the status. A request that waits is
- * run again, so webhooks are asked about all objects before the first one goes. */
+/* How many objects may be deleted before the first refused one, with its status. A waiting request
+ * runs again, so webhooks are asked about all objects before the first deletion. */
 static size_t admit_many(struct pl_api_ctx *ctx, const struct many *many)
 {
     size_t i = 0;
@@ -446,7 +446,7 @@ static size_t admit_many(struct pl_api_ctx *ctx, const struct many *many)
     return many->count;
 }
 
-/* What is left of an object, as the request's version has it. */
+/* The rest of an object, in the request's version. */
 static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
 {
     if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version))

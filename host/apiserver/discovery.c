@@ -1,5 +1,5 @@
-/* What clients ask before they ask for objects: groups, versions, resources, the server's version,
- * health. Computed from the registry for each request, so that a new CRD is there at once. */
+/* Discovery: groups, versions, resources, the server's version, health. Computed from the registry
+ * for each request, so that a new CRD is visible at once. */
 #include "apiserver/discovery.h"
 
 #include "apiserver/debug.h"
@@ -27,7 +27,7 @@ static bool lists_group(const struct pl_tree *versions, struct pl_slice name)
     return false;
 }
 
-/* v2 before v1 before v2beta1 before v1alpha2; names of another form come last, in their order. */
+/* The order is v2, v1, v2beta1, v1alpha2. Names of another form come last, sorted. */
 struct priority {
     int stage; /* 2: general, 1: beta, 0: alpha, -1: none of these */
     long major, minor;
@@ -86,7 +86,7 @@ static void add_version(struct pl_arena *arena, struct pl_tree *versions,
     pl_tree_push(arena, versions, entry);
 }
 
-/* NULL when nobody serves it. */
+/* NULL if the group is not served. */
 static struct pl_tree *discovery_group_of(struct pl_api_ctx *ctx, struct pl_slice group)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -168,7 +168,7 @@ static void add_resource(struct pl_arena *arena, struct pl_tree *list,
     pl_tree_push(arena, list, entry);
 }
 
-/* Which version objects are stored in, as a hash that changes with it. */
+/* A hash of the storage version; it changes with that version. */
 static void add_hash(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type)
 {
     const struct pl_api_version *v = &type->versions[type->storage_version];
@@ -265,9 +265,9 @@ static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
     ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1, text);
 }
 
-/* ---- health: who answers is well ---- */
+/* ---- health: a server that answers is healthy ---- */
 
-/* /healthz, /livez, /readyz, each also with the name of a check behind it. */
+/* /healthz, /livez, /readyz, each also followed by the name of a check. */
 static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
 {
     static const char *const pages[] = {"/healthz", "/livez", "/readyz"};
@@ -306,7 +306,7 @@ static void answer_metrics(struct pl_api_ctx *ctx)
     pl_buf_deinit(&text);
 }
 
-/* The address is the one that the client used. */
+/* The answer contains the address that the client used. */
 static void answer_versions(struct pl_api_ctx *ctx)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -369,7 +369,7 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         return answer_resources(ctx, parts[1], parts[2]);
     if (count == 2 && pl_slice_eqz(parts[0], "api"))
         return answer_resources(ctx, pl_slice_z(""), parts[1]);
-    if (count > 2 && pl_slice_eqz(parts[0], "api")) /* deeper than any resource */
+    if (count > 2 && pl_slice_eqz(parts[0], "api")) /* deeper than every resource */
         return pl_api_no_resource(&ctx->status);
     return pl_api_no_page(&ctx->status);
 }

@@ -1,11 +1,11 @@
-/* A command that is none: over WebSocket, with the channels of v5.channel.k8s.io and v4, it prints
- * what the Pod's annotation says and ends with that code.
+/* Simulated commands: over WebSocket, with the channels of v5.channel.k8s.io and v4, the server
+ * sends the output and the exit code of the Pod's annotation.
  *
  *     perilune.dev/exec: '{"stdout": "...", "stderr": "...", "code": 3, "echo": true}'
  *
- * With echo, stdin comes back on stdout, and the command ends when stdin does. A session is its own
- * owner: it goes when the client does, or when it has said all. What the client sends is hostile:
- * frames are checked and messages limited, and a breach ends the session. */
+ * With echo, stdin is copied to stdout, and the command ends with stdin. A session owns itself: it
+ * is freed when the client leaves or when everything was sent. The client is hostile: frames are
+ * checked, messages have a size limit, and a violation ends the session. */
 #include "apiserver/exec.h"
 
 #include "base/alloc.h"
@@ -92,7 +92,7 @@ static void exec_finish(struct session *session)
     session->over = true;
 }
 
-/* ---- what the client says ---- */
+/* ---- messages of the client ---- */
 
 static int on_message(struct session *session, struct pl_slice message)
 {
@@ -134,7 +134,7 @@ static void on_bytes(void *arg, struct pl_slice bytes)
 
 /* ---- the handshake ---- */
 
-/* One of a header's words. */
+/* One word of a header. */
 static bool offers(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -148,7 +148,7 @@ static bool offers(const char *list, const char *word)
     return false;
 }
 
-/* NULL and the status, where the annotation is no answer. */
+/* NULL and the status if the annotation is malformed. */
 static struct pl_doc *answer_of(struct pl_api_ctx *ctx, struct pl_node pod)
 {
     struct pl_scratch scratch;

@@ -1,11 +1,10 @@
-/* What every cluster has before its first request: namespaces, and the default roles and priority
- * classes unless the server is bare. A server that keeps its objects in a folder makes them only
- * once. */
+/* The initial objects of every cluster: namespaces and, unless the server is bare, the default
+ * roles and priority classes. A server with a data folder makes them only once. */
 #include "apicall/rbac.h"
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"
 
-/* The namespaces that every cluster has. */
+/* The initial namespaces. */
 static void make_namespaces(struct pl_api *api)
 {
     static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
@@ -19,7 +18,7 @@ static void make_namespaces(struct pl_api *api)
     }
 }
 
-/* The priority classes that every cluster has. */
+/* The initial priority classes. */
 static void make_priorities(struct pl_api *api)
 {
     static const char *const classes[] = {

@@ -1,10 +1,10 @@
-/* What happens to objects by themselves: dependents follow owners, namespaces and CRDs take their
- * content along.
+/* Garbage collection: dependents are deleted with their owners, and the content of namespaces and
+ * CRDs with these.
  *
- * Each stored change notes the uids that it may concern; a timer looks at them right after the
- * write, a bounded number a turn. Looking is idempotent: it reads what is there now, does the next
- * step, and whatever that changes is noted again. So no order of events can leave work undone, and
- * a uid is in the queue once at most. */
+ * Each stored change queues the uids that it may affect. A timer processes them right after the
+ * write, a limited number per turn. Processing is idempotent: it reads the current state and does
+ * the next step; the changes of this step are queued again. So no order of events can leave work
+ * undone. A uid is in the queue at most once. */
 #include "apiserver/gc.h"
 
 #include "apiserver/crd_life.h"
@@ -16,9 +16,9 @@
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN     "orphan"
-#define BATCH      1000 /* objects looked at in one go; the rest waits for the next turn */
+#define BATCH      1000 /* objects per turn; the rest waits for the next turn */
 
-/* An object to look at: its uid, also when it is gone. */
+/* An object to process: its uid, also if it is gone. */
 struct work {
     struct pl_link link;
     char uid[48];
@@ -66,7 +66,7 @@ static void gc_enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
         pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
 }
 
-/* What holds others up may be able to go on: owners, the namespace, the CRD. */
+/* Owners, the namespace and the CRD may have waited for this object. */
 static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type,
                             struct pl_node object)
 {
@@ -124,7 +124,7 @@ static void delete_entry(struct pl_api_gc *gc, struct pl_api_entry *entry, const
     pl_api_ctx_deinit(&ctx);
 }
 
-/* Takes a finalizer, and owner references to a uid, out of an object. */
+/* Removes a finalizer, and the owner references to a uid, from an object. */
 static void edit(struct pl_api_gc *gc, struct pl_api_entry *entry, const char *finalizer,
                  const char *owner_uid)
 {
@@ -157,11 +157,11 @@ static void edit(struct pl_api_gc *gc, struct pl_api_entry *entry, const char *f
 
 /* ---- dependents ---- */
 
-/* What its owners say about an object. */
+/* The state of an object's owners. */
 struct verdict {
-    size_t solid;    /* there, and not waiting for dependents */
-    size_t waiting;  /* being deleted in the foreground */
-    char absent[48]; /* uid of one that is gone; "" for none */
+    size_t solid;    /* existing owners that do not wait for dependents */
+    size_t waiting;  /* owners in foreground deletion */
+    char absent[48]; /* uid of a missing owner; "" for none */
 };
 
 static bool is_owner(const struct pl_api_entry *owner, const struct pl_owner *ref,
@@ -254,7 +254,7 @@ static void orphan_dependents(struct pl_api_gc *gc, struct pl_api_entry *entry)
     edit(gc, entry, ORPHAN, NULL);
 }
 
-/* Everything in it goes first; what finalizers hold keeps the namespace too. */
+/* The content is deleted first. Objects with finalizers keep the namespace, too. */
 static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
 {
     size_t left = 0, prefix = strlen(ns->key);
@@ -280,7 +280,8 @@ static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
     struct pl_tree *finalizers = pl_tree_dig(object, "spec.finalizers");
     bool changed = false;
     PL_TREE_FOR(item, finalizers)
-    if (pl_slice_eqz(pl_tree_text(item->value), "kubernetes")) { /* others' are theirs to take */
+    if (pl_slice_eqz(pl_tree_text(item->value),
+                     "kubernetes")) { /* other finalizers belong to other controllers */
         pl_tree_unlink(finalizers, item);
         changed = true;
     }

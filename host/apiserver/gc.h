@@ -1,10 +1,10 @@
-/* What happens to objects by themselves: dependents follow their owners, namespaces and
- * CRDs take their content along. Runs on a timer right after the write that caused it. */
+/* Garbage collection: dependents are deleted with their owners, and the content of namespaces and
+ * CRDs with these. Runs on a timer right after the write that caused it. */
 #pragma once
 
 #include "apicall/core.h"
 
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api);
 void pl_api_gc_destroy(struct pl_api_gc *gc);
-/* Called for every event; writes nothing itself. */
+/* Called for every event. Writes nothing itself. */
 void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event);

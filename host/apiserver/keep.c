@@ -1,5 +1,5 @@
-/* From the storage to the data folder: every event goes there before the request is answered. How
- * it comes back at start is in restore.c. */
+/* Writes every event of the storage to the data folder, before the request is answered. restore.c
+ * reads it back at start. */
 #include "apiserver/keep.h"
 
 #include "apistore/disk.h"

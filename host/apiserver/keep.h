@@ -1,11 +1,11 @@
-/* Keeps what the API stores in a folder, and brings it back. */
+/* Stores the API's objects in a data folder and restores them. */
 #pragma once
 
 #include "apicall/core.h"
 
-/* Called for every event, after the storage changed and before the answer. */
+/* Called for every event, after the storage has changed and before the answer. */
 void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event);
-/* A kind is going for good, with its events. */
+/* A kind is removed, with its events. */
 void pl_api_keep_forget(struct pl_api *api, const struct pl_api_type *type);
-/* -1 and 500 when the folder can't be written: such a write must not be acknowledged. */
+/* -1 and 500 if the folder can't be written: such a write must not be acknowledged. */
 int pl_api_keep_check(struct pl_api_ctx *ctx);

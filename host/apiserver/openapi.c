@@ -1,9 +1,9 @@
-/* /openapi/v2 and /openapi/v3: what clients read schemas, list types and patch strategies from.
+/* /openapi/v2 and /openapi/v3. Clients read schemas, list types and patch strategies there.
  *
- * A document is made when it is asked for and thrown away with the request: nothing is kept. How
- * often it is asked for is up to hashes: one says what a document follows from (the release, and
- * the CRDs of its version), so clients that have the document get 304, or don't ask at all. What
- * keeps it right: a hash changes whenever a document could. */
+ * A document is made for each request and freed with it; nothing is cached. Hashes keep the
+ * requests rare: a hash covers the input of a document (the release, and the CRDs of its version),
+ * so clients that have the document get 304 or do not ask. What keeps it right: the hash changes
+ * whenever the document could change. */
 #include "apiserver/openapi.h"
 
 #include "apiserver/openapi_document.h"
@@ -31,7 +31,7 @@ static struct pl_slice openapi_base(struct pl_arena *arena, const struct pl_api_
                       PL_FMT(pl_api_version_text(v, text)));
 }
 
-/* What a kind's part of a document follows from. */
+/* Adds the input of a kind's part of a document to the hash. */
 static void openapi_fingerprint(struct pl_buf *out, const struct pl_api_type *type,
                                 const struct pl_api_version *v)
 {
@@ -46,7 +46,7 @@ static void openapi_fingerprint(struct pl_buf *out, const struct pl_api_type *ty
     pl_buf_add_f(out, "%.*s;", PL_FMT(text));
 }
 
-/* Calls of a document's parts: all that is served at base; NULL: everywhere. */
+/* Visits all kinds that are served at base; NULL: at every base. */
 typedef void (*openapi_visit)(void *arg, const struct pl_api_type *type,
                               const struct pl_api_version *v);
 
@@ -72,7 +72,7 @@ static void openapi_hash_kind(void *arg, const struct pl_api_type *type,
     openapi_fingerprint(arg, type, v);
 }
 
-/* In the arena; empty when nothing is served there. */
+/* In the arena; empty if nothing is served there. */
 static struct pl_slice openapi_hash(struct pl_api_ctx *ctx, const struct pl_slice *base)
 {
     char hex[2 * PL_SHA256_BYTES + 1];
@@ -143,7 +143,7 @@ static void add_etag(struct pl_api_ctx *ctx, struct headers *headers, struct pl_
     openapi_add_header(headers, "Vary", "Accept");
 }
 
-/* Has the client this document? Then it is told so. */
+/* Answers 304 if the client has this document already. */
 static bool answer_unchanged(struct pl_api_ctx *ctx, struct headers *headers, struct pl_slice hash)
 {
     const char *known = ctx->request.call.if_none_match;
@@ -221,8 +221,8 @@ static const char *http_date(struct pl_api_ctx *ctx, int64_t ns)
     return pl_arena_copy(&ctx->arena, pl_slice_z(text)).ptr;
 }
 
-/* A request that names the document's hash may keep the answer for long; one that names another is
- * sent on. */
+/* An answer to a request with the document's hash may be cached for long. A request with another
+ * hash is redirected. */
 static int answer_version(struct pl_api_ctx *ctx, struct pl_slice base)
 {
     struct headers headers = {.count = 0};

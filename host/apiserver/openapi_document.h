@@ -1,4 +1,4 @@
-/* What the files that make OpenAPI documents share: one document while it is made. */
+/* One OpenAPI document while it is made. Shared by the files that make it. */
 #pragma once
 
 #include "apicall/core.h"
@@ -10,11 +10,11 @@ struct pl_openapi {
     struct pl_tree *paths;
 };
 
-/* The schema of a kind with its list, added to the document; the names that they have there are in
- * the arena. A kind that is only posted has no list. */
+/* Adds the schemas of a kind and of its list to the document; their names there are in the arena. A
+ * kind that can only be posted has no list. */
 struct pl_slice pl_openapi_add_kind(struct pl_openapi *doc, const struct pl_api_type *type,
                                     const struct pl_api_version *version);
-/* The paths where the kind is served, which refer to its schema. */
+/* Adds the paths of a kind, which refer to its schema. */
 void pl_openapi_add_paths(struct pl_openapi *doc, const struct pl_api_type *type,
                           const struct pl_api_version *version, struct pl_slice schema);
 /* {"group", "version", "kind"} */

@@ -1,7 +1,7 @@
-/* The schemas of kinds in OpenAPI documents: of built-in ones from the packed table, of custom ones
- * from their CRD. OpenAPI 2 has no words for some of what CRDs say; there those parts are left out,
- * as kube-apiserver does. The CRD's document is only read. How deep schemas go was limited when the
- * CRD was taken. */
+/* The schemas of kinds in OpenAPI documents: of built-in kinds from the packed table, of custom
+ * kinds from their CRD. OpenAPI 2 cannot express some parts of CRD schemas; these are left out, as
+ * in kube-apiserver. The CRD's document is only read. The depth of schemas was limited when the CRD
+ * was accepted. */
 #include "apiserver/openapi_document.h"
 
 #define META "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -44,7 +44,7 @@ static struct pl_slice openapi_custom_name(struct pl_arena *arena, const struct 
     return pl_arena_f(arena, "%.*s%s.%s", PL_FMT(name), v->name, kind);
 }
 
-/* ---- what CRDs say, in the words of each version of OpenAPI ---- */
+/* ---- CRD schemas in each version of OpenAPI ---- */
 
 static bool openapi_says(const struct pl_tree *schema, const char *key)
 {
@@ -52,7 +52,7 @@ static bool openapi_says(const struct pl_tree *schema, const char *key)
     return pl_tree_is(value, PL_BOOL) && value->boolean;
 }
 
-/* What may be null, or anything, says nothing about its members: clients would refuse it. */
+/* A value that may be null or of any type gets no schema of members: clients would refuse it. */
 static void openapi_leave_out(struct pl_tree *schema)
 {
     static const char *const unknown[] = {"nullable", "default", "oneOf",   "anyOf",
@@ -93,7 +93,7 @@ static struct pl_tree *openapi_of_meta(struct pl_openapi *doc, const char *name)
     return pl_describe_member(&doc->to, pl_slice_z(name), !doc->to.is_swagger);
 }
 
-/* A custom kind's schema with what every object has. */
+/* A custom kind's schema with the members that every object has. */
 static struct pl_tree *openapi_of_custom(struct pl_openapi *doc, const struct pl_api_version *v)
 {
     struct pl_arena *arena = doc->to.arena;

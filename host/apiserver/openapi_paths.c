@@ -1,7 +1,7 @@
-/* The paths of OpenAPI documents: where a kind is served, by which methods, with which parameters
- * and bodies. Clients look here for what a server can do: kubectl, whether a patch takes
- * fieldValidation; generators, for names of functions. Made by one table of operations, in the form
- * of OpenAPI 3 or 2. What is listed is served: the table follows the verbs in api.c. */
+/* The paths of OpenAPI documents: where a kind is served, with which methods, parameters and
+ * bodies. kubectl reads here whether a patch accepts fieldValidation; generators read the names of
+ * functions. All paths come from one table of operations, in the form of OpenAPI 3 or 2. What keeps
+ * it right: the table follows the verbs in api.c. */
 #include "apiserver/openapi_document.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@ enum place { AT_ALL, AT_COLLECTION, AT_ITEM, AT_STATUS, AT_SCALE };
 
 struct operation {
     enum place place;
-    const char *method, *action, *id; /* id: what operationId begins with */
+    const char *method, *action, *id; /* id: the beginning of operationId */
     const char *parameters;           /* of parameter_types, separated by blanks */
     const char *body;                 /* NULL: none; "": the object */
     const char *answer;               /* "": the object; "List": its list */
@@ -41,7 +41,7 @@ static const struct operation operations[] = {
     {AT_STATUS, "patch", "patch", "patch", WRITES " force", META "Patch", ""},
 };
 
-/* Parameters that are no text. */
+/* Parameters that are not texts. */
 static const struct {
     const char *name, *type;
 } parameter_types[] = {
@@ -116,7 +116,7 @@ static const char *openapi_body_types(const struct operation *is, bool is_custom
                        "application/merge-patch+json application/strategic-merge-patch+json";
 }
 
-/* The schema that an operation's body or answer has; "": none. */
+/* The schema of an operation's body or answer; "": none. */
 static struct pl_slice openapi_shape(struct pl_openapi *doc, const char *what,
                                      struct pl_slice schema)
 {

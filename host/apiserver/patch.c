@@ -1,7 +1,7 @@
-/* PATCH in its four forms. Merge, JSON and strategic patches are computed on the object as the
- * request's version serves it (object/patch.h) and stored like an update; apply is apply.c's. Each
- * form is refused where kube-apiserver refuses it, in its words: strategic patches of custom kinds,
- * force without apply, apply without a field manager. */
+/* PATCH in its four forms. Merge, JSON and strategic patches are applied to the object in the
+ * request's version (object/patch.h), and the result is stored like an update. apply.c does apply.
+ * Each form is refused where kube-apiserver refuses it, in its words: strategic patches of custom
+ * kinds, force without apply, apply without a field manager. */
 #include "object/patch.h"
 
 #include "apicall/body.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 415 in the words that each kind's patches get. */
+/* 415, with the list of patch types that the kind supports. */
 static int fail_unsupported(struct pl_api_ctx *ctx)
 {
     if (ctx->request.body_form != PL_API_STRATEGIC) {
@@ -115,7 +115,8 @@ struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
     return result;
 }
 
-/* Go has what a patch reaches into as maps, which it writes by key; the rest stays as it was. */
+/* Go keeps patched parts as maps, which it writes in the order of keys; the rest keeps its order.
+ */
 static void sort_merged(struct pl_tree *object, const struct pl_tree *patch)
 {
     if (!pl_tree_is(object, PL_OBJECT) || !pl_tree_is(patch, PL_OBJECT))
@@ -216,7 +217,7 @@ static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
     return pl_api_check_name(ctx, name);
 }
 
-/* What is stated about the object's identity must fit the one that is there. */
+/* Stated identity fields must equal those of the stored object. */
 static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
                            struct pl_tree *object)
 {

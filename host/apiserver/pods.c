@@ -1,10 +1,10 @@
-/* Subresources that take another kind than their object: Binding, Eviction, logs and commands of
- * Pods, and the finalizers of a Namespace.
+/* Subresources whose body is another kind than their object: Binding, Eviction, logs and commands
+ * of Pods, and the finalizers of a Namespace.
  *
- * No container runs here: a log is empty, a command is refused, in kube-apiserver's words where it
- * would refuse too. An eviction asks the disruption budgets of the Pod, counts itself in the
- * budget's status and then deletes the Pod. What a budget allows is written by whoever plays its
- * controller; a budget that nobody has looked at yet allows nothing. */
+ * No container runs here: a log is empty and a command is refused, in kube-apiserver's words where
+ * it would refuse, too. An eviction checks the disruption budgets of the Pod, is counted in the
+ * budget's status, and then deletes the Pod. A test must play the budget's controller and write
+ * what the budget allows; without such a status it allows nothing. */
 #include "apiserver/pods.h"
 
 #include "apicall/body.h"
@@ -16,7 +16,7 @@
 
 #include <inttypes.h>
 
-#define BUSY_S 10 /* until a budget that nobody has looked at yet is asked again */
+#define BUSY_S 10 /* delay until a budget without a status is checked again */
 
 static struct pl_api_type *pods_of(struct pl_api *api)
 {
@@ -32,7 +32,8 @@ static int answer_success(struct pl_api_ctx *ctx)
     return 0;
 }
 
-/* Stores what a subresource made of the object, in its writer's name. NULL when the object went. */
+/* Stores the object that a subresource has changed, in its writer's name. NULL if the object was
+ * removed. */
 static struct pl_api_entry *store(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
                                   const struct pl_tree *old, struct pl_tree *object)
 {
@@ -131,7 +132,7 @@ static int fail_busy(struct pl_api_ctx *ctx, struct pl_slice why, int retry_s)
     return -1;
 }
 
-/* The one budget that selects the pod; NULL: none. several: there is more than one. */
+/* The budget that selects the pod; NULL: none. several: there is more than one. */
 static struct pl_api_entry *budget_of(struct pl_api_ctx *ctx, struct pl_node pod, bool *several)
 {
     struct pl_api_type *type = pl_api_registry_find_group(ctx->api->registry, pl_slice_z("policy"),
@@ -161,7 +162,7 @@ static int64_t integer_at(const struct pl_tree *object, const char *path)
     return value;
 }
 
-/* One disruption less, and the pod that it was for. */
+/* Subtracts one disruption and records its pod. */
 static void pods_spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -175,8 +176,7 @@ static void pods_spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
         pl_api_store_raw(ctx->api, arena, entry, budget);
 }
 
-/* -1 when the pod's budget allows nothing; else *spent is set where a disruption is to be counted.
- */
+/* -1 if the pod's budget allows nothing. Else *spent is set if a disruption must be counted. */
 static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_entry **spent)
 {
     bool several;
@@ -209,7 +209,7 @@ static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_
     return 0;
 }
 
-/* Pods that serve nobody do not count. */
+/* Pods that have not started, have ended, or are being deleted need no budget. */
 static bool needs_budget(struct pl_node pod)
 {
     static const char *const phases[] = {"Succeeded", "Failed", "Pending"};
@@ -244,7 +244,7 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
     if (needs_budget(pod) && ask_budget(ctx, pod, &spent) != 0)
         return -1;
     if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
-        return -1; /* or it waits for a webhook, and all of this is done again */
+        return -1; /* or the request waits for a webhook and runs again from the beginning */
     pl_doc_unref(left);
     if (spent != NULL)
         pods_spend(ctx, spent);
@@ -290,7 +290,7 @@ static int fail_choice(struct pl_api_ctx *ctx, struct pl_node containers)
     return -1;
 }
 
-/* The pod, once the container that is asked for is one of its own. */
+/* The pod, if it has the requested container. */
 static const struct pl_api_entry *find_container(struct pl_api_ctx *ctx)
 {
     struct pl_slice container = parameter(ctx, "container");

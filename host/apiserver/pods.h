@@ -1,9 +1,9 @@
-/* What clients ask of Pods besides reading and writing them, and the end of a namespace. */
+/* Subresources of Pods, and the finalizers of namespaces. */
 #pragma once
 
 #include "apicall/core.h"
 
-/* Each: 0 when answered, -1 with the status filled. */
+/* Each returns 0 if it has answered, or -1 with the status filled in. */
 int pl_api_pod_bind(struct pl_api_ctx *ctx);  /* POST pods/NAME/binding, and bindings */
 int pl_api_pod_evict(struct pl_api_ctx *ctx); /* POST pods/NAME/eviction */
 int pl_api_pod_log(struct pl_api_ctx *ctx);

@@ -1,6 +1,6 @@
-/* The ClusterRoles and bindings that every cluster has: who is an administrator, what may be
- * discovered, what everybody may ask, and admin, edit and view with the parts that they are
- * aggregated of. They are facts about Kubernetes 1.37, stored once when the server starts. */
+/* The default ClusterRoles and bindings: administrators, discovery, self reviews for every user,
+ * and admin, edit and view with the roles that they aggregate. They are facts about Kubernetes 1.37
+ * and are stored once when the server starts. */
 #include "apicall/rbac.h"
 
 #include "apiserver/verbs.h"
@@ -17,8 +17,8 @@
 
 struct role {
     const char *name;
-    const char *part_of; /* admin, edit or view, which select it; NULL: none */
-    const char *rules;   /* JSON; NULL: those of its parts */
+    const char *part_of; /* the role (admin, edit or view) that selects it; NULL: none */
+    const char *rules;   /* JSON; NULL: the rules of the selected roles */
 };
 
 static const struct
@@ -116,7 +116,7 @@ static const struct
 };
 
 struct binding {
-    const char *role; /* and its own name */
+    const char *role; /* also the binding's name */
     const char *groups[2];
 };
 

@@ -1,9 +1,9 @@
-/* GET and LIST: which version is read, from which key on, and how many.
+/* GET and LIST: which version is read, from which key, and how many objects.
  *
- * A list is of one version: later pages take theirs from the continue token, and storage.c undoes
- * what has changed since. A token whose version is forgotten gets 410 with another token, from
- * which the list can go on inconsistently; a version that does not exist yet gets 504 at once,
- * where kube-apiserver waits for three seconds. */
+ * A list shows one version. Later pages take it from the continue token, and storage.c undoes newer
+ * changes. A token with a forgotten version gets 410 with another token, with which the list can
+ * continue inconsistently. A version that does not exist yet gets 504 at once; kube-apiserver first
+ * waits for three seconds. */
 #include "apicall/convert.h"
 #include "apicall/core.h"
 #include "apiserver/verbs.h"
@@ -22,9 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a list is asked for. */
+/* The parameters of a list. */
 struct plan {
-    uint64_t rv;          /* the version that is listed */
+    uint64_t rv;          /* the version to list */
     struct pl_slice from; /* the first key */
     int64_t limit;        /* 0: none */
 };
@@ -95,7 +95,7 @@ static struct pl_slice token_make(struct pl_arena *arena, int64_t rv, const char
     pl_write_str(&json, start);
     pl_buf_add_char(&json, '}');
     pl_base64_encode(pl_buf_slice(&json), &text);
-    for (size_t i = 0; i < text.len; i++) /* the alphabet of URLs, without padding */
+    for (size_t i = 0; i < text.len; i++) /* the URL alphabet, without padding */
         text.ptr[i] = text.ptr[i] == '+' ? '-' : text.ptr[i] == '/' ? '_' : text.ptr[i];
     while (text.len > 0 && text.ptr[text.len - 1] == '=')
         text.len--;
@@ -202,7 +202,7 @@ static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
     if (rv > now)
         return pl_api_fail_too_large(ctx, rv);
     if (pl_slice_eqz(request->resource_version, "0"))
-        plan->limit = 0; /* served whole from the watch cache there */
+        plan->limit = 0; /* kube-apiserver serves it whole from its watch cache */
     bool exact = pl_slice_eqz(request->version_match, "Exact") ||
                  (rv > 0 && request->version_match.len == 0 && request->limit > 0);
     if (!exact)
@@ -224,7 +224,7 @@ struct page {
     size_t remaining;     /* after this page; only without selectors */
 };
 
-/* False when the page is full and this one belongs to the next. */
+/* False if the page is full and this object belongs to the next page. */
 static bool page_add(struct page *page, const struct plan *plan, const struct pl_api_select *select,
                      struct pl_doc *doc)
 {

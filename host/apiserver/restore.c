@@ -1,9 +1,8 @@
-/* From the data folder to the storage, at start: objects, history and the version come back as they
- * were.
+/* Reads the data folder into the storage at start: objects, history and the version are restored.
  *
- * Definitions of kinds are read first, so that the objects find their kinds. Objects whose kind is
- * gone are left out. Then the collector looks at all that is being deleted or has an owner, since
- * its own list of work is not kept. An empty folder gets what every cluster has. */
+ * CRDs are read first, so that objects find their kinds. Objects without a kind are left out. Then
+ * the garbage collector processes all objects that are being deleted or have an owner, because its
+ * queue is not stored. An empty folder gets the initial objects. */
 #include "apiserver/api.h"
 #include "apiserver/gc.h"
 #include "apiserver/verbs.h"
@@ -35,7 +34,7 @@ static struct pl_doc *doc_of(struct pl_api *api, const struct pl_api_disk_row *r
     return doc;
 }
 
-/* What a Service has been given is not given again. */
+/* Addresses and ports of existing Services must not be assigned again. */
 static void note_service(struct pl_api *api, struct pl_node service)
 {
     struct pl_scratch scratch;

@@ -1,6 +1,6 @@
-/* Reviews are decided by the code that decides about requests: RBAC for access and rules,
- * authentication for tokens. They are answered at once and never stored; what is refused, and in
- * which words, is kube-apiserver's. */
+/* Reviews use the code that decides about requests: RBAC for access and rules, authentication for
+ * tokens. They are answered at once and never stored. Refusals and their words are
+ * kube-apiserver's. */
 #include "apiserver/review.h"
 
 #include "apicall/body.h"
@@ -89,10 +89,10 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
     if (ctx->type->flags & PL_API_NAMESPACED)
         check_local(ctx, &faults, spec);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
-                              pl_slice("", 0), pl_slice("", 0)); /* as kube-apiserver says it */
+                              pl_slice("", 0), pl_slice("", 0)); /* kube-apiserver's words */
 }
 
-/* ---- the answers: a status, or NULL and why not ---- */
+/* ---- the answers: a status, or NULL and the reason ---- */
 
 static struct pl_api_user subject_of(const struct pl_tree *spec)
 {
@@ -144,7 +144,7 @@ static void copy_member(struct pl_arena *arena, struct pl_tree *to, const struct
         pl_tree_setz(arena, to, name, pl_tree_copy(arena, value));
 }
 
-/* A rule may be about both; the answer tells them apart. */
+/* A rule may hold resources and URLs; the answer lists them separately. */
 static void add_rule(struct pl_arena *arena, const struct pl_tree *rule, struct pl_tree *resources,
                      struct pl_tree *paths)
 {
@@ -195,7 +195,7 @@ static struct pl_tree *review_token(struct pl_api_ctx *ctx, const struct pl_tree
     pl_tree_setz(arena, status, "user", pl_api_user_info(arena, &user));
     if (audiences != NULL && audiences->count > 0)
         pl_tree_setz(arena, status, "audiences", pl_tree_copy(arena, audiences));
-    else if (user.extra != NULL) /* a token that is made for somebody */
+    else if (user.extra != NULL) /* a token of a service account */
         pl_tree_setz(arena, status, "audiences",
                      pl_tree_literal(arena, "[\"https://kubernetes.default.svc\"]"));
     return status;
@@ -221,7 +221,7 @@ static const struct {
     {"SelfSubjectReview", review_self},
 };
 
-/* The envelope, metadata, spec, status. */
+/* The object of the answer: metadata, spec, status. */
 static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     static const char *const members[] = {"apiVersion", "kind", "metadata", "spec", "status"};
@@ -234,7 +234,8 @@ static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *ob
     return out;
 }
 
-/* As an object that is made: who wrote what; only a SelfSubjectReview says when. */
+/* Like a new object: managedFields name the writer; only a SelfSubjectReview has a creation time.
+ */
 static void review_describe(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -242,7 +243,7 @@ static void review_describe(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_tree_setz(arena, pl_api_meta_of(ctx, object), "creationTimestamp",
                      pl_api_now(ctx->api, arena));
     if (strcmp(ctx->type->kind, "SelfSubjectRulesReview") == 0) {
-        pl_tree_setz(arena, object, "spec", pl_tree_object(arena)); /* as kube-apiserver has it */
+        pl_tree_setz(arena, object, "spec", pl_tree_object(arena)); /* as in kube-apiserver */
         return;
     }
     struct pl_api_writer writer = pl_api_writer_of(ctx);

@@ -1,6 +1,6 @@
-/* The scale subresource: a Scale object made from an object's paths, and a write of its replicas
- * turned into a change of the object. Built-in kinds have fixed paths, custom kinds name theirs. A
- * write goes through change.c like any other. */
+/* The scale subresource: it makes a Scale from paths of an object, and turns a write of the
+ * replicas into a change of the object. Built-in kinds have fixed paths; CRDs name those of custom
+ * kinds. A write passes change.c like any other write. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
 #include "apiserver/steps.h"
@@ -36,7 +36,7 @@ static struct pl_slice labels_text(struct pl_api_ctx *ctx, struct pl_node labels
     return text;
 }
 
-/* Built-in kinds have a selector object, custom kinds name a text. */
+/* Built-in kinds have a selector object; custom kinds name a member with a text. */
 static struct pl_slice selector_of(struct pl_api_ctx *ctx, struct pl_node object)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
@@ -112,7 +112,7 @@ int pl_api_get_scale(struct pl_api_ctx *ctx)
     return 0;
 }
 
-/* The wanted scale from the body: whole, or a patch of the present one. */
+/* The requested scale: the body, or a patch of the current scale. */
 static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
 {
     struct pl_tree *scale = scale_of(ctx, pl_doc_root(entry->doc));
@@ -130,7 +130,7 @@ static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry 
     return tree;
 }
 
-/* Answers with a Scale where the change would answer with the object. */
+/* Answers with a Scale instead of the changed object. */
 struct capture {
     int status;
 };
@@ -145,7 +145,7 @@ static void drop_reply(void *self, int status, const struct pl_http_header *head
     PL_UNUSED(body);
 }
 
-/* Webhooks of the subresource see Scales; mutating ones may change the wanted one. */
+/* Webhooks of the subresource see Scales. Mutating webhooks may change the requested one. */
 static int admit(struct pl_api_ctx *ctx, const struct pl_api_entry *entry, struct pl_tree **scale)
 {
     if (!pl_api_admit_any(ctx))

@@ -1,6 +1,5 @@
-/* Steps that creating and changing share: unknown fields, the writer's description, size,
- * validation, whether an object is finished. Each works on the tree in the request's version and
- * fails with the status filled. */
+/* Common steps of creation and change: unknown fields, the writer, size, validation. Each works on
+ * the tree in the request's version and fails with the status filled in. */
 #include "apiserver/steps.h"
 #include "schema/rules.h"
 
@@ -51,7 +50,7 @@ static void steps_warn(struct pl_api_ctx *ctx, struct pl_slice text)
     pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
 }
 
-/* Unknown fields are dropped, with a warning, unless none or an error is wanted. */
+/* Warns about unknown fields or refuses them, as fieldValidation says. */
 static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
 {
     struct pl_slice mode = ctx->request.field_validation;
@@ -148,7 +147,7 @@ int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object)
                : pl_api_fail(&ctx->status, 500, "", "etcdserver: request is too large");
 }
 
-/* The document that a dry run answers with. */
+/* The document of a dry run's answer. */
 int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object)
 {
     struct pl_doc *doc = pl_tree_doc(object, NULL);
@@ -170,7 +169,7 @@ bool pl_api_is_finished(const struct pl_tree *object)
            (finalizers == NULL || finalizers->count == 0) && (more == NULL || more->count == 0);
 }
 
-/* What a rule says of a part that did not change is a warning. */
+/* A violated rule about an unchanged part is only a warning. */
 static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                         const struct pl_tree *object, const struct pl_tree *old)
 {
@@ -200,7 +199,7 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
     if (ctx->type->is_custom) {
         pl_api_structural_validate(&faults, object, pl_api_ctx_version(ctx)->schema,
                                    pl_slice("", 0));
-        if (faults.causes == NULL) /* rules are about objects that fit their schema */
+        if (faults.causes == NULL) /* rules are evaluated only for objects that fit their schema */
             apply_rules(ctx, &faults, object, old);
     } else
         validate_builtin(&faults, ctx->type, object, old);

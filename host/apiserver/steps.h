@@ -1,5 +1,4 @@
-/* The steps that creating and changing objects have in common. Objects are in the
- * request's version. */
+/* Common steps of creation and change. Objects are in the request's version. */
 #pragma once
 
 #include "apiserver/write.h"
@@ -7,24 +6,24 @@
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object);
 struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);
-/* The object's namespace is the request's, if it says one. */
+/* Checks that the object's namespace, if it has one, is the request's. */
 int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object);
-/* The object's name is the request's. */
+/* Checks that the object's name is the request's. */
 int pl_api_check_name(struct pl_api_ctx *ctx, struct pl_slice name);
-/* The parameters of a write, as options of that kind ("CreateOptions"): 0, or -1 with the status.
- */
+/* Checks the parameters of a write as options of that kind ("CreateOptions"). 0, or -1 with the
+ * status. */
 int pl_api_check_options(struct pl_api_ctx *ctx, const char *kind);
-/* dryRun is All or nothing. */
+/* Checks that dryRun is absent or "All". */
 void pl_api_check_dry(struct pl_api_faults *faults, struct pl_slice dry);
-/* 422 about options of that kind; 0 when there are no faults. */
+/* 422 for options of that kind; 0 if there are no faults. */
 int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faults,
                         const char *kind);
-/* Drops unknown fields and fills in a custom kind's defaults; -1 when unknown fields
- * are to be refused. */
+/* Drops unknown fields and fills in a custom kind's defaults. -1 if unknown fields must be refused.
+ */
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);
-/* The same for what is applied, without defaults: they are not stated. */
+/* The same for an applied object, without defaults, because the client did not state them. */
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
-/* What the request's patch makes of the target; NULL and the status when it does not fit. */
+/* Applies the request's patch to the target. NULL and the status if the patch does not apply. */
 struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target);
 /* old: NULL for a new object. */
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old);
@@ -32,5 +31,5 @@ int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object);
 /* The request's author, for managedFields. */
 struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx);
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries);
-/* Answers with an object that is not stored. */
+/* Answers with an object that was not stored. */
 int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object);

@@ -1,10 +1,10 @@
-/* The verbs of the API, each in the file of its name; api.c chooses among them. They run on the
- * server's thread, and answer through the context's responder. */
+/* The verbs of the API, each in the file of its name; api.c calls them. They run on the server's
+ * thread and answer through the context's responder. */
 #pragma once
 
 #include "apicall/core.h"
 
-/* Each gives 0 when it has answered (or will, as a watch does), -1 with the status filled. */
+/* Each returns 0 if it has answered (or will, like a watch), or -1 with the status filled in. */
 int pl_api_get(struct pl_api_ctx *ctx);
 int pl_api_list(struct pl_api_ctx *ctx);
 int pl_api_watch(struct pl_api_ctx *ctx);
@@ -17,7 +17,7 @@ int pl_api_get_scale(struct pl_api_ctx *ctx);
 /* PUT and PATCH of the scale subresource. */
 int pl_api_write_scale(struct pl_api_ctx *ctx);
 
-/* Stores what every cluster has. */
+/* Stores the initial objects. */
 void pl_api_make_first(struct pl_api *api);
-/* Of it, the roles and bindings (rbac_defaults.c). */
+/* Stores the default roles and bindings (rbac_defaults.c). */
 void pl_api_rbac_make_defaults(struct pl_api *api);

@@ -1,11 +1,11 @@
-/* Watches: the state or the history first, then what happens.
+/* Watches: first the current state or the history, then each new event.
  *
- * Whatever `rv` a watch has reached, it gets each later event of its kind once and in order. An
- * object that begins or ceases to match the selector is shown as added or deleted. Texts of an
- * event are made once for all watches that want the same form.
+ * A watch that has reached version `rv` gets each later event of its kind once and in order. An
+ * object that begins or ceases to match the selector is sent as added or deleted. The text of an
+ * event is made once for all watches of the same form.
  *
- * The client may leave while something is written to it: then the watch is only marked, and whoever
- * writes destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
+ * The client may leave during a write to it. The watch is then only marked, and the writing code
+ * destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
 #include "apiserver/watch.h"
 
 #include "apiserver/verbs.h"
@@ -15,9 +15,9 @@
 
 #include <inttypes.h>
 
-#define MIN_SECONDS 1800 /* without timeoutSeconds a watch lasts this long up to twice as long */
+#define MIN_SECONDS 1800 /* without timeoutSeconds a watch lasts this long to twice as long */
 
-/* ---- what happens to it ---- */
+/* ---- callbacks ---- */
 
 static void on_close(void *arg)
 {
@@ -37,7 +37,7 @@ static void on_bookmark(struct pl_timer *timer)
     struct pl_api_watch *watch = PL_CONTAINER_OF(timer, struct pl_api_watch, bookmark);
     uint64_t now = pl_api_storage_rv(watch->api->storage);
     bool there = true;
-    if (!watch->waits && !watch->converting) { /* else it has not been told everything */
+    if (!watch->waits && !watch->converting) { /* else events are still unsent */
         if (watch->rv < now)
             watch->rv = now;
         there = pl_api_watch_bookmark(watch, false);
@@ -110,8 +110,8 @@ static void watch_begin(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
     watch->responder.ops->begin(watch->responder.self, 200, form, on_close, watch);
 }
 
-/* A version ahead of the storage is of a server that was here before and lost its memory: its
- * client would wait in silence for events that it takes for old ones. */
+/* A version ahead of the storage comes from an earlier server that has lost its data. Without an
+ * error its client would wait, and would take the next events for old ones. */
 static bool is_expired(const struct pl_api_storage *storage, uint64_t rv)
 {
     return rv > 0 && (rv < pl_api_storage_floor(storage) || rv > pl_api_storage_rv(storage));
@@ -150,7 +150,7 @@ int pl_api_watch(struct pl_api_ctx *ctx)
         return 0;
     }
     if (request->send_initial && rv > pl_api_storage_rv(storage)) {
-        /* Not older than a version that there is not yet; kube-apiserver waits 3 s for it first. */
+        /* A version that does not exist yet. kube-apiserver first waits 3 s for it. */
         pl_api_fail_too_large(ctx, rv);
         pl_api_watch_end_with(watch, &ctx->status);
         return 0;

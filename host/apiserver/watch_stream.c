@@ -1,6 +1,6 @@
-/* Each watch has a place in the kind's history. It is told as much as its client takes; all
- * watches share one bound on what is unread, and the one furthest behind is cut first. Nothing is
- * copied for a watch. */
+/* Each watch has a position in the kind's history and sends as much as its client reads. All
+ * watches share one limit of unread bytes; the watch that is furthest behind is cut first. Nothing
+ * is copied for a watch. */
 #include "apiserver/watch_stream.h"
 
 #include "apicall/ask.h"
@@ -49,7 +49,7 @@ static void look_at_unread(struct pl_api_watch *watch)
     watch->unread = unread;
 }
 
-/* What is furthest behind and takes room. Looks at all of them anew. */
+/* The watch that is furthest behind and has unread bytes. Measures all watches again. */
 static struct pl_api_watch *furthest_behind(struct pl_api *api)
 {
     struct pl_api_watch *found = NULL;
@@ -64,7 +64,7 @@ static struct pl_api_watch *furthest_behind(struct pl_api *api)
     return found;
 }
 
-/* All watches share one bound: those furthest behind are cut. */
+/* All watches share one limit: those furthest behind are cut. */
 static void watch_stream_make_room(struct pl_api *api)
 {
     while (api->watch_unread > api->watch_bytes) {
@@ -86,7 +86,7 @@ static void on_watch_stream_drained(void *arg)
     pl_api_watch_run(watch);
 }
 
-/* False when the client left. The watch is not destroyed here. */
+/* False if the client has left. The watch is not destroyed here. */
 static bool watch_stream_send(struct pl_api_watch *watch, struct pl_slice piece)
 {
     watch->busy = true;
@@ -119,7 +119,7 @@ static void write_object(struct pl_api_watch *watch, struct pl_node object, stru
     }
 }
 
-/* An event about what is JSON already. */
+/* An event whose object is JSON already. */
 static void write_event_json(const struct pl_api_watch *watch, const char *name,
                              struct pl_slice json, struct pl_buf *out)
 {
@@ -223,7 +223,7 @@ void pl_api_watch_expire(struct pl_api_watch *watch)
 
 /* ---- other versions, by the webhook of the kind ---- */
 
-#define CONVERT_MOST 100 /* objects at once */
+#define CONVERT_MOST 100 /* objects per question */
 
 static bool converts(const struct pl_api_watch *watch)
 {
@@ -250,7 +250,7 @@ static void ignore(void *self, int status, const struct pl_http_header *headers,
 
 enum converted { CONVERTED, CONVERTING, NOT_CONVERTED };
 
-/* ctx holds what comes out, until its end. CONVERTING: the watch goes on by itself. */
+/* ctx holds the results until it ends. CONVERTING: the watch continues later by itself. */
 static enum converted convert(struct pl_api_watch *watch, struct pl_api_ctx *ctx,
                               struct pl_node *objects, size_t count)
 {
@@ -270,7 +270,7 @@ static enum converted convert(struct pl_api_watch *watch, struct pl_api_ctx *ctx
     return CONVERTING;
 }
 
-/* What was asked for has been sent. */
+/* The initial state was sent. */
 static void forget_converted(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
 {
     pl_api_job_drop(watch->job);
@@ -278,8 +278,8 @@ static void forget_converted(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
     pl_api_ctx_deinit(ctx);
 }
 
-/* Sends objects in the watch's version, with `name`. False: it is over, and destroyed by whoever
- * called. */
+/* Sends objects in the watch's version as events of type `name`. False: the watch is over, and the
+ * caller destroys it. */
 static bool send_converted(struct pl_api_watch *watch, const char *name, struct pl_node *objects,
                            size_t count)
 {
@@ -301,7 +301,7 @@ static bool send_converted(struct pl_api_watch *watch, const char *name, struct 
     return there;
 }
 
-/* The last state that was selected, with the version at which it stopped being so. */
+/* The last selected state, with the version at which the object left the selection. */
 static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *event)
 {
     struct pl_arena arena = {0};
@@ -318,7 +318,7 @@ static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *eve
     return there;
 }
 
-/* Texts of an event that several watches get, made once. */
+/* Texts of an event, made once for several watches. */
 struct shared {
     struct pl_buf text;
     size_t version;
@@ -369,7 +369,7 @@ static bool watch_stream_deliver(struct pl_api_watch *watch, const struct pl_api
         return true;
     watch->rv = event->rv;
     bool there = watch_stream_tell(watch, event, shared);
-    if (there && watch->converting) /* it was not told: it is when it has been converted */
+    if (there && watch->converting) /* not sent yet: it follows after the conversion */
         watch->rv = before;
     return there;
 }
@@ -393,7 +393,7 @@ void pl_api_watch_end_all(struct pl_api_type *type)
     }
 }
 
-/* ---- what was before ---- */
+/* ---- the state and the history ---- */
 
 static bool is_next(const struct pl_api_watch *watch, const struct pl_api_view *view, size_t i)
 {
@@ -407,7 +407,7 @@ static void stop_at(struct pl_api_watch *watch, const char *key)
     pl_buf_add_z(&watch->next, key);
 }
 
-/* The same for those that a webhook converts, a hundred at a time. */
+/* The same for objects that a webhook converts, a hundred at a time. */
 static bool send_objects_converted(struct pl_api_watch *watch, const struct pl_api_view *view)
 {
     struct pl_node batch[CONVERT_MOST];
@@ -457,7 +457,7 @@ static bool send_objects(struct pl_api_watch *watch, const struct pl_api_view *v
     return true;
 }
 
-/* The objects as they were when the watch began, from where it stopped. */
+/* Sends the objects of the initial state, from the position where it stopped. */
 static bool send_state(struct pl_api_watch *watch)
 {
     struct pl_api_view view;

@@ -1,6 +1,6 @@
-/* What a watch sends, and when. A client that does not take what was written gets no more until
- * it has: what it has yet to be told stays in the kind's objects and in the history, which all
- * watches share. When it falls out of the history it is told 410. Private to the watch*.c files. */
+/* What a watch sends, and when. A client that does not read gets nothing more until it has read:
+ * its unsent events stay in the kind's objects and in the history, which all watches share. When
+ * its position falls out of the history, it gets 410. Private to the watch*.c files. */
 #pragma once
 
 #include "apicall/core.h"
@@ -16,28 +16,28 @@ struct pl_api_watch {
     struct pl_api_select select;
     struct pl_api_responder responder;
     struct pl_timer timeout, bookmark;
-    uint64_t rv;   /* events up to here were sent or are not wanted; of the state: its version */
-    bool in_state; /* the objects as of rv are being sent */
-    struct pl_buf next; /* the key of the first one that was not */
+    uint64_t rv;        /* events up to this version were handled; for the state: its version */
+    bool in_state;      /* the objects as of rv are still being sent */
+    struct pl_buf next; /* the key of the first unsent object */
     bool bookmarks, had_columns;
-    bool marks_state;       /* a bookmark ends the state */
-    bool waits;             /* for the client to take what was written */
-    bool converting;        /* for the webhook that converts what comes next */
-    struct pl_api_job *job; /* what it has asked that webhook; NULL: nothing */
-    bool busy, closed;      /* the client may leave while we write */
-    size_t unread;          /* bytes, when it was last looked at; part of the API's watch_unread */
+    bool marks_state;       /* a bookmark marks the end of the state */
+    bool waits;             /* waits until the client has read */
+    bool converting;        /* waits for the webhook that converts the next objects */
+    struct pl_api_job *job; /* the open question to that webhook; NULL: none */
+    bool busy, closed;      /* the client may leave during a write */
+    size_t unread;          /* bytes at the last measurement; part of the API's watch_unread */
 };
 
-/* Sends what there is to send now; later events follow by themselves. The watch may be gone
- * after the call. */
+/* Sends all pending events; later events follow by themselves. The watch may be destroyed by the
+ * call. */
 void pl_api_watch_run(struct pl_api_watch *watch);
 /* Tells the client and ends the watch. */
 void pl_api_watch_end(struct pl_api_watch *watch);
-/* The same after an ERROR event: how a watch says that its version is of no use. */
+/* The same after an ERROR event: the watch's version cannot be used. */
 void pl_api_watch_end_with(struct pl_api_watch *watch, const struct pl_api_status *status);
-/* Ends a watch from a version that there is no history of, or not yet. */
+/* Ends a watch whose version is forgotten or does not exist yet. */
 void pl_api_watch_expire(struct pl_api_watch *watch);
-/* False when the client left; the watch is not destroyed here. */
+/* False if the client has left. The watch is not destroyed here. */
 bool pl_api_watch_bookmark(struct pl_api_watch *watch, bool initial_end);
-/* Frees it. The client is not told. */
+/* Frees it without a word to the client. */
 void pl_api_watch_destroy(struct pl_api_watch *watch);

@@ -1,7 +1,6 @@
-/* Creating an object. The order of steps of a creation is kube-
- * apiserver's: namespace, unknown fields, what the server stamps, defaults, managedFields, assigned
- * values, validation, size, and last whether the name is taken. Nothing is stored before all of it
- * succeeded. */
+/* Creates an object. The order of steps is kube-apiserver's: namespace, unknown fields, values that
+ * the server sets, defaults, managedFields, assigned values, validation, size, and last whether the
+ * name is taken. Nothing is stored before all steps have succeeded. */
 #include "apiserver/write.h"
 
 #include "apicall/admit.h"
@@ -20,7 +19,7 @@
 #include <stdlib.h>
 
 #define GENERATED_LETTERS 5
-#define MAX_GENERATED     58 /* of generateName, so that the name is a label */
+#define MAX_GENERATED     58 /* characters of generateName, so that the name is a label */
 
 static int check_namespace(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl_slice name)
 {
@@ -63,9 +62,9 @@ static void generate_name(struct pl_api_ctx *ctx, struct pl_tree *meta)
     pl_tree_setz(&ctx->arena, meta, "name", pl_tree_str(&ctx->arena, name));
 }
 
-/* A server with a seed makes up names and uids from it, from the object and from how many like it
- * were made before: other requests, reads or writes, shift none of it. What waits for a webhook
- * runs again with the seed that it had. */
+/* With a seed, names and uids depend only on the seed, the object and the number of similar objects
+ * made before: other requests do not change them. A request that waits for a webhook runs again
+ * with the same seed. */
 static void seed_made(struct pl_api_ctx *ctx, const struct pl_tree *meta)
 {
     struct pl_api *api = ctx->api;
@@ -83,7 +82,7 @@ static void seed_made(struct pl_api_ctx *ctx, const struct pl_tree *meta)
     pl_rand_seed(&ctx->rand, ctx->seed);
 }
 
-/* What the server alone says about a new object. */
+/* The values that only the server sets in a new object. */
 static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -118,8 +117,8 @@ static int fail_exists(struct pl_api_ctx *ctx, struct pl_slice name, bool going)
     return -1;
 }
 
-/* A built-in object starts from one that says nothing, which has what is always written: nobody
- * added that. */
+/* managedFields of a built-in object are compared with an empty object of its kind, because Go
+ * always writes some members: nobody added these. */
 static struct pl_tree *blank(struct pl_api_ctx *ctx)
 {
     struct pl_tree *nothing = pl_tree_object(&ctx->arena);
@@ -145,7 +144,7 @@ static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl
     return code;
 }
 
-/* What mutating webhooks make of it; fields are looked at again when they changed any. */
+/* Calls mutating webhooks. If they change fields, the fields are checked again. */
 static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
 {
     struct pl_api_admission admission = {.operation = "CREATE", .object = *object};
@@ -156,7 +155,7 @@ static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
     return same ? 0 : pl_api_shape(ctx, *object);
 }
 
-/* What webhooks see of a new object beside what was sent: no uid and no time yet. */
+/* The object that webhooks see: as sent, without uid and creation time. */
 static void stamp_before(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_tree *meta = pl_api_meta_of(ctx, object);

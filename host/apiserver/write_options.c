@@ -1,7 +1,6 @@
-/* The parameters that every write has: who writes, whether it is a trial, what becomes of unknown
- * fields. What kube-apiserver refuses of them is refused before the body is looked at, as a fault
- * of its CreateOptions, UpdateOptions, PatchOptions or DeleteOptions. Nothing here looks at
- * objects. */
+/* The parameters of every write: field manager, dry run, field validation. Invalid ones are refused
+ * as in kube-apiserver: before the body is read, as faults of CreateOptions, UpdateOptions,
+ * PatchOptions or DeleteOptions. Objects are not read here. */
 #include "apiserver/steps.h"
 
 #include "value/utf8.h"
@@ -11,7 +10,7 @@
 
 #define MAX_MANAGER 128
 
-/* As Go quotes it: what can't be printed is an escape. */
+/* Quoted as in Go: unprintable characters are escaped. */
 static struct pl_slice quoted(struct pl_arena *arena, struct pl_slice text)
 {
     struct pl_buf out = PL_BUF_INIT;

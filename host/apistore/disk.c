@@ -1,11 +1,11 @@
 /* The data folder. Each change is one transaction of the write-ahead log: the object's row and one
  * row of the history. It is committed before the answer goes out, so a process that is killed at
  * any moment has lost nothing that it answered. The log is not synchronised with the disk at each
- * commit: a power failure may lose the last changes, but never leaves half of one.
+ * commit: a power failure may lose the last changes, but it never leaves half of a change.
  *
- * The database is locked as long as it is open, so that two servers never share a folder. After a
- * write that failed, nothing is written any more: the caller refuses writes and says why. The
- * history is cut now and then, so that the folder does not grow for ever. */
+ * The database is locked while it is open, so that two servers never share a folder. After a failed
+ * write nothing is written any more: the caller refuses writes and says why. The history is cut
+ * from time to time, so that the folder does not grow without limit. */
 #include "apistore/disk.h"
 
 #include "apistore/sqlite.h"
@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT       1     /* of the tables */
-#define EVENTS_MAX   20000 /* that are kept for watches to resume from */
-#define EVENTS_SLACK 1000  /* more than that before they are cut again */
+#define FORMAT       1     /* version of the tables */
+#define EVENTS_MAX   20000 /* kept, so that watches can resume */
+#define EVENTS_SLACK 1000  /* so many more are kept before the next cut */
 
 enum statement { BEGIN, PUT, REMOVE, RECORD, COMMIT, CUT, VERSION, STATEMENTS };
 
@@ -62,7 +62,7 @@ static int disk_run(struct pl_api_disk *disk, const char *sql, struct pl_err *er
     return disk->api.exec(disk->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : disk_fail(disk, err);
 }
 
-/* The first column of the first row; 0 when there is none. */
+/* The first column of the first row; 0 if there is none. */
 static int64_t disk_number(struct pl_api_disk *disk, const char *sql)
 {
     sqlite3_stmt *statement = NULL;

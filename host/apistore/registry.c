@@ -1,6 +1,6 @@
-/* The kinds that are served: a list of types, each with its table of objects. A custom kind's type
- * stays the same object when its CRD changes, so that objects and watches keep pointing at it; it
- * is removed only when nothing does any more. */
+/* The served kinds: a list of types, each with its table of objects. When a CRD changes, its type
+ * stays the same object, because objects and watches point at it. It is removed only when nothing
+ * points at it any more. */
 #include "apistore/registry.h"
 
 #include "base/alloc.h"

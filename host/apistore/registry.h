@@ -1,5 +1,4 @@
-/* Which kinds there are: the built-in ones from a table, the others from applied
- * CustomResourceDefinitions. */
+/* The served kinds: built-in kinds from a table, and kinds of applied CustomResourceDefinitions. */
 #pragma once
 
 #include "apistore/storage.h"
@@ -8,23 +7,23 @@
 struct pl_api_registry;
 
 struct pl_api_registry *pl_api_registry_create(void);
-/* Objects go with their types; pool documents are dropped here. */
+/* Frees the types and their objects; drops their documents of the pool. */
 void pl_api_registry_destroy(struct pl_api_registry *registry);
 
-/* All types in the order they came. */
+/* Visits all types in the order in which they were added. */
 struct pl_api_type *pl_api_registry_first(const struct pl_api_registry *registry);
-/* By group, version and plural, served versions only. NULL when there is none;
- * version (may be NULL) becomes the index. */
+/* Finds a type by group, version and plural; only served versions count. NULL if there is none.
+ * version (may be NULL) is set to the index. Borrowed: lives until the kind is removed. */
 struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
                                          struct pl_slice group, struct pl_slice version,
                                          struct pl_slice plural, size_t *index);
-/* Any type of that group and plural. */
+/* The type with that group and plural, in any version. NULL if there is none. Borrowed. */
 struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
                                                struct pl_slice group, struct pl_slice plural);
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group);
 
-/* Makes or remakes the custom kind that a (valid) CRD declares; objects survive. */
+/* Adds or updates the custom kind of a valid CRD. Its objects stay. */
 PL_MUST_USE int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd,
                                       struct pl_err *err);
-/* Forgets a custom kind and its remaining objects. */
+/* Removes a custom kind and its remaining objects. */
 void pl_api_registry_remove(struct pl_api_registry *registry, struct pl_api_type *type);

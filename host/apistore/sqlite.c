@@ -11,7 +11,8 @@ static int sqlite_find(struct pl_sqlite *sqlite, const char *name, void *field, 
     void *call = dlsym(sqlite->library, name);
     if (call == NULL)
         return pl_err_set(err, PL_EIO, LIBRARY " has no %s: it is too old", name);
-    memcpy(field, &call, size); /* an object pointer becomes a function's, as POSIX allows */
+    memcpy(field, &call,
+           size); /* converts an object pointer to a function pointer, as POSIX allows */
     return 0;
 }
 

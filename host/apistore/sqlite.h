@@ -1,11 +1,12 @@
-/* SQLite, loaded when the first data folder is opened: a process that has none never maps it. */
+/* SQLite, loaded when the first data folder is opened. A process without one never maps the
+ * library. */
 #pragma once
 
 #include "base/err.h"
 
 #include <sqlite3.h>
 
-/* The calls that we use, by their names without "sqlite3_". */
+/* The functions that we use, by their names without "sqlite3_". */
 /* clang-format off */
 #define PL_SQLITE_CALLS(X) \
     X(open_v2) X(close_v2) X(exec) X(prepare_v2) X(step) X(reset) X(finalize) X(bind_text) \
@@ -14,13 +15,13 @@
 /* clang-format on */
 
 struct pl_sqlite {
-    void *library; /* owned; of dlopen */
+    void *library; /* owned; from dlopen */
 #define PL_SQLITE_FIELD(name) __typeof__(&sqlite3_##name) name;
     PL_SQLITE_CALLS(PL_SQLITE_FIELD)
 #undef PL_SQLITE_FIELD
 };
 
-/* EIO when the library is not there, with the package that has it. */
+/* EIO if the library is missing; err names its package. */
 PL_MUST_USE int pl_sqlite_load(struct pl_sqlite *sqlite, struct pl_err *err);
-/* Safe on zeroes. */
+/* Accepts a structure of zeroes. */
 void pl_sqlite_unload(struct pl_sqlite *sqlite);

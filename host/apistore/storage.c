@@ -1,12 +1,12 @@
-/* All objects, one counter of resourceVersions, and the last events.
+/* All objects, the counter of resourceVersions, and the history of the last events.
  *
- * Every write takes the next version, puts the object into its table, records an event with what
- * was there before, and calls on_event, all in one go on one thread: so versions, tables and
+ * Every write takes the next version, puts the object into its table, records an event with the old
+ * object, and calls on_event. All this happens in one call on one thread, so versions, tables and
  * history never disagree. Keys of a table are sorted, which gives lists their order and pages.
  *
- * An older version is read by undoing the events since then; `floor` is the last version of which
- * the history is gone. Documents are of the pool and immutable, so a view of the past shares what
- * did not change. */
+ * An older version is read by undoing the events since then. `floor` is the newest version whose
+ * history is gone. Documents are immutable and belong to the pool, so a view of the past shares
+ * unchanged documents. */
 #include "apistore/storage.h"
 
 #include "apistore/registry.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Entries that name one owner. */
+/* Entries that name the same owner. */
 struct dependents {
     struct pl_api_entry **items; /* owned array */
     size_t count, cap;
@@ -31,7 +31,7 @@ struct pl_api_storage {
     uint64_t rv, floor;
     struct pl_api_event *ring; /* owned, oldest at `first` */
     size_t first, count, cap, max;
-    size_t bytes, max_bytes; /* of the events' documents, as text */
+    size_t bytes, max_bytes; /* of the events' documents as text */
     struct pl_map by_uid;    /* uid -> entry */
     struct pl_map by_owner;  /* owner's uid -> struct dependents */
 };
@@ -206,7 +206,7 @@ static void grow_ring(struct pl_api_storage *storage)
     storage->first = 0;
 }
 
-/* Takes the documents of the event. */
+/* Takes ownership of the event's documents. */
 static void record(struct pl_api_storage *storage, struct pl_api_event event)
 {
     storage->bytes += event.bytes;
@@ -300,8 +300,8 @@ void pl_api_storage_destroy(struct pl_api_storage *storage)
 
 /* ---- writing ---- */
 
-/* What the object takes as text, roughly: documents share what is equal, so that a change mostly
- * takes less. */
+/* The approximate size of the object as text. Documents share equal parts, so a change mostly needs
+ * less. */
 static size_t storage_bytes_of(const struct pl_tree *tree)
 {
     size_t bytes = tree->text.len + 3;
@@ -310,7 +310,7 @@ static size_t storage_bytes_of(const struct pl_tree *tree)
     return bytes;
 }
 
-/* Gives the object the next version and makes it a document of the pool. */
+/* Gives the object the next version and makes it a document in the pool. */
 static struct pl_doc *stamp(struct pl_api_storage *storage, struct pl_arena *arena,
                             struct pl_tree *object)
 {
@@ -375,7 +375,7 @@ void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *
     emit(storage, type->table);
 }
 
-/* ---- coming back ---- */
+/* ---- restart from a data folder ---- */
 
 void pl_api_storage_restore_begin(struct pl_api_storage *storage)
 {
@@ -409,13 +409,13 @@ void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct p
 void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor)
 {
     storage->rv = rv;
-    if (floor > storage->floor) /* else what did not fit into the history said it */
+    if (floor > storage->floor) /* else events that did not fit into the history have set it */
         storage->floor = floor;
 }
 
 /* ---- the past ---- */
 
-/* What an object that changed since was then. */
+/* The state of a changed object at that time. */
 struct past {
     const char *key;    /* borrowed from the map */
     struct pl_doc *doc; /* borrowed; NULL: did not exist */

@@ -1,4 +1,4 @@
-/* The objects of all kinds, one resourceVersion counter, and what happened last. */
+/* The objects of all kinds, the resourceVersion counter, and the last events. */
 #pragma once
 
 #include "base/list.h"
@@ -17,7 +17,7 @@ struct pl_pool;
 struct pl_api_entry {
     char *key;                /* owned: "namespace/name" or "name" */
     struct pl_doc *doc;       /* counted; in the storage version */
-    uint64_t rv;              /* of the last write */
+    uint64_t rv;              /* of its last write */
     struct pl_api_type *type; /* back-pointer */
     char uid[48];
 };
@@ -28,7 +28,7 @@ struct pl_api_table {
     size_t count, cap;
     struct pl_map by_key;
     uint64_t last_rv;       /* of the newest event of this kind */
-    struct pl_list watches; /* of struct pl_api_watch; the watch file's */
+    struct pl_list watches; /* list of struct pl_api_watch; used by the watch file */
 };
 
 enum pl_api_change { PL_API_ADDED, PL_API_MODIFIED, PL_API_DELETED };
@@ -37,20 +37,20 @@ struct pl_api_event {
     uint64_t rv;
     enum pl_api_change change;
     struct pl_api_type *type; /* NULL once the kind is gone */
-    struct pl_doc *doc; /* counted: the new state; of a deletion the last state, with the new rv */
+    struct pl_doc *doc; /* counted: the new state; for a deletion the last state with the new rv */
     struct pl_doc *old; /* counted: the state before; NULL for an addition */
     size_t bytes;       /* of doc as text, roughly */
 };
 
 struct pl_api_storage_ops {
-    /* After each write, with the storage consistent. Must not write. */
+    /* Called after each write, when the storage is consistent. Must not write. */
     void (*on_event)(void *arg, const struct pl_api_event *event);
 };
 
 struct pl_api_storage_options {
     size_t history;       /* events kept */
-    size_t history_bytes; /* of their documents as text; the newest is kept whatever it is */
-    uint64_t first; /* the version before the first write, and the oldest that may be asked for */
+    size_t history_bytes; /* of their documents as text; the newest event is always kept */
+    uint64_t first;       /* the version before the first write; the oldest readable version */
 };
 
 /* pool and ops are borrowed for life, options are copied. */
@@ -60,16 +60,16 @@ struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
 void pl_api_storage_destroy(struct pl_api_storage *storage);
 
 struct pl_api_table *pl_api_table_create(void); /* owned */
-/* Drops the objects silently. */
+/* Drops the objects without events. */
 void pl_api_table_destroy(struct pl_api_table *table);
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
 /* The first entry whose key is >= key. */
 size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
 
 uint64_t pl_api_storage_rv(const struct pl_api_storage *storage);
-/* Watches and lists must not start before this version. */
+/* Watches and lists can't start before this version. */
 uint64_t pl_api_storage_floor(const struct pl_api_storage *storage);
-/* Forgets the history: everything older than now is too old. */
+/* Deletes the history: every version before now is then too old. */
 void pl_api_storage_compact(struct pl_api_storage *storage);
 
 /* Creates or replaces: the object gets the next resourceVersion (set in the tree
@@ -77,24 +77,25 @@ void pl_api_storage_compact(struct pl_api_storage *storage);
 struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct pl_arena *arena,
                                         struct pl_api_type *type, struct pl_slice key,
                                         struct pl_tree *object);
-/* For a server that starts with what an earlier one kept, before anything else: an object as it was
- * stored, an event of the past (oldest first), and then the version that was reached and the last
- * one of which the history is gone. Documents are taken. No event is told. */
+/* For a server that starts from a data folder, before anything else: the stored objects, the past
+ * events (oldest first), and then the last version and the newest version whose history is gone.
+ * Takes ownership of documents. No event is sent. */
 void pl_api_storage_restore_begin(struct pl_api_storage *storage);
 void pl_api_storage_restore(struct pl_api_storage *storage, struct pl_api_type *type,
                             struct pl_slice key, struct pl_doc *doc, uint64_t rv);
 void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct pl_api_event *event);
 void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor);
 
-/* The entry is gone after the call. */
+/* The entry is freed by this call. */
 void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *entry);
-/* Events of a kind that is about to go keep their documents but not the type. */
+/* Events of a kind that is being removed keep their documents but lose their type. */
 void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_api_type *type);
 
-/* The object with that uid, of any kind; NULL when there is none. */
+/* The object with that uid, of any kind; NULL if there is none. Borrowed until the next write. */
 struct pl_api_entry *pl_api_storage_by_uid(const struct pl_api_storage *storage,
                                            struct pl_slice uid);
-/* Entries whose ownerReferences name that uid: a copy of the set, the caller frees it. */
+/* Entries whose ownerReferences name that uid. Returns owned: free with pl_free; the entries are
+ * borrowed. */
 struct pl_api_entry **pl_api_storage_dependents(const struct pl_api_storage *storage,
                                                 struct pl_slice uid, size_t *count);
 
@@ -104,7 +105,7 @@ struct pl_api_view {
     const char **keys;    /* owned array of borrowed texts */
     struct pl_doc **docs; /* owned array of borrowed documents */
     size_t count;
-    struct pl_arena texts; /* private: keys of objects that are gone */
+    struct pl_arena texts; /* private: keys of deleted objects */
 };
 void pl_api_storage_view(struct pl_api_storage *storage, struct pl_api_type *type, uint64_t rv,
                          struct pl_api_view *view);

@@ -208,7 +208,7 @@ static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
     size_t count = count_labels(spec);
     if (!metrics_is_name(spec->name, true))
         return pl_err_set(err, PL_EINVAL,
-                          "\"%.200s\" is no name of a metric: letters, digits, \"_\" and \":\", at "
+                          "\"%.200s\" is not a metric name: letters, digits, \"_\" and \":\", at "
                           "most 200, a digit not first",
                           spec->name);
     if (strlen(spec->help) > PL_METRIC_HELP)
@@ -218,14 +218,14 @@ static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
         const char *label = spec->labels[i];
         if (!metrics_is_name(label, false) || strncmp(label, "__", 2) == 0)
             return pl_err_set(err, PL_EINVAL,
-                              "\"%.200s\" is no name of a label: letters, digits and \"_\", not "
+                              "\"%.200s\" is not a label name: letters, digits and \"_\", not "
                               "beginning with a digit or \"__\"",
                               label);
         if (spec->type == PL_METRIC_HISTOGRAM && strcmp(label, "le") == 0)
             return pl_err_set(err, PL_EINVAL, "a histogram has the label \"le\" already");
         for (size_t k = 0; k < i; k++)
             if (strcmp(label, spec->labels[k]) == 0)
-                return pl_err_set(err, PL_EINVAL, "the label \"%s\" is there twice", label);
+                return pl_err_set(err, PL_EINVAL, "the label \"%s\" is given twice", label);
     }
     return 0;
 }

@@ -92,7 +92,7 @@ static void event_check_texts(lua_State *L, struct pl_slice texts[TEXTS])
     for (int i = 0; i < TEXTS; i++) {
         bool needed = i == API_VERSION || i == KIND || i == NAME || i == REASON;
         texts[i] = pl_argument_text(L, i + 2);
-        luaL_argcheck(L, !needed || texts[i].len > 0, i + 2, "a text that is not empty expected");
+        luaL_argcheck(L, !needed || texts[i].len > 0, i + 2, "expected a text that is not empty");
     }
 }
 
@@ -106,7 +106,7 @@ static int event(lua_State *L)
         return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
     struct pl_lanes *lanes = s->lane->lanes;
     if (lanes->options.dialog != NULL)
-        return pl_lerr_raise(L, s, "nothing can be changed from here: reads alone are allowed");
+        return pl_lerr_raise(L, s, "nothing can be changed here: only reads are allowed");
     if (atomic_fetch_add(&lanes->events_out, 1) >= EVENTS_OUT) {
         atomic_fetch_sub(&lanes->events_out, 1);
         atomic_fetch_add(&lanes->events_lost, 1);

@@ -75,7 +75,7 @@ static int declare(lua_State *L)
     static const char *const types[] = {"counter", "gauge", "histogram", NULL};
     struct pl_state *s = pl_state_of(L);
     if (s->lane != NULL && s->lane->lanes->options.dialog != NULL)
-        return pl_lerr_raise(L, s, "nothing can be changed from here: reads alone are allowed");
+        return pl_lerr_raise(L, s, "nothing can be changed here: only reads are allowed");
     struct pl_metric_spec spec = {
         .type = (enum pl_metric_type)luaL_checkoption(L, 1, NULL, types),
         .name = luaL_checkstring(L, 2),
@@ -177,7 +177,7 @@ static int metrics_put(lua_State *L, enum pl_metric_put how, enum pl_metric_type
     luaL_argcheck(L, handle->type == type || handle->type == other, 1, "a metric of another type");
     double number = luaL_checknumber(L, 2);
     luaL_argcheck(L, isfinite(number) && (handle->type != PL_METRIC_COUNTER || number >= 0), 2,
-                  "a number expected, for a counter of at least zero");
+                  "expected a number (for a counter: zero or more)");
     luaL_checkany(L, 3);
     struct values values = values_of(L, handle, 4);
     char *owner = lua_toboolean(L, 3) ? owner_of(pl_state_of(L), handle->metric, &values) : NULL;

@@ -154,8 +154,8 @@ static void check_shard(lua_State *L, struct pl_state *s, const struct pl_cache 
     struct pl_err err;
     pl_err_clear(&err);
     pl_err_set(&err, PL_EREFUSED,
-               "the namespace \"%.*s\" is another replica's: perilune.live reads it, and a source "
-               "with shared = true caches all of them",
+               "the namespace \"%.*s\" belongs to another replica: perilune.live can read it, and "
+               "a source with shared = true caches all namespaces",
                PL_FMT(ns));
     snprintf(err.reason, sizeof err.reason, "shard");
     struct pl_about about = {.verb = "read", .kind = lua_tostring(L, 1)};

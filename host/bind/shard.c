@@ -11,7 +11,7 @@
 static struct pl_shards *shards_of(lua_State *L, struct pl_state *s)
 {
     if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
-        pl_lerr_raise(L, s, "shard: nothing is known of shards while scripts are loaded");
+        pl_lerr_raise(L, s, "shard: shards are not known while scripts are loaded");
     return s->lane->lanes->shards;
 }
 

@@ -35,8 +35,7 @@ static int sleep_for(lua_State *L)
     if (exec->stopping && exec->woken && !exec->canceled) {
         /* It was asked to stop, and continues. */
         exec->canceled = true;
-        pl_err_set(pl_exec_why(exec), PL_ECANCELED,
-                   "the task was asked to stop and went on sleeping");
+        pl_err_set(pl_exec_why(exec), PL_ECANCELED, "the task was asked to stop and slept again");
     }
     struct pl_lop *op = pl_lop_create(PL_LOP_SLEEP);
     if (exec->stopping) {

@@ -22,7 +22,7 @@ static int array(lua_State *L)
     pl_lazy_fill(L, s, lua_gettop(L));
     /* It would lose that metatable: the module itself is such a table. */
     if (!pl_array_is_marked(L, s, lua_gettop(L)) && lua_getmetatable(L, -1))
-        return pl_lerr_raise(L, s, "array: a table with a metatable of its own is no array");
+        return pl_lerr_raise(L, s, "array: a table with its own metatable is not an array");
     pl_array_mark(L, s);
     return 1;
 }

@@ -31,7 +31,7 @@ static int zone_file(lua_State *L)
     lua_settop(L, 1);
     if (!zone_is_name(name, len)) {
         lua_pushnil(L);
-        lua_pushliteral(L, "this is no zone's name, such as \"Europe/Berlin\"");
+        lua_pushliteral(L, "this is not the name of a time zone, such as \"Europe/Berlin\"");
         return 2;
     }
     snprintf(path, sizeof path, "%s%s", FOLDER, name);

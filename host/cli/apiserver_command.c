@@ -18,16 +18,16 @@ static const struct pl_flag table[] = {
      .help = "address to serve on; port 0 is any free one"},
     {.name = "kubeconfig-out",
      .metavar = "FILE",
-     .help = "write a kubeconfig for kubectl here: address, token, certificate"},
+     .help = "write a kubeconfig for kubectl to this file: address, token, certificate"},
     {.name = "insecure",
      .type = PL_FLAG_SWITCH,
      .fallback = "false",
-     .help = "plain http without credentials: whoever reaches it may do everything"},
+     .help = "plain HTTP without credentials: anyone who can connect may do everything"},
     {.name = "first-version",
      .type = PL_FLAG_INTEGER,
      .fallback = "0",
      .metavar = "N",
-     .help = "resourceVersions go on from N, as after a backup was restored; 0: from the clock"},
+     .help = "first resourceVersion, as after a backup was restored; 0: taken from the clock"},
     {.name = "shard-selector",
      .type = PL_FLAG_SWITCH,
      .fallback = "true",
@@ -35,10 +35,11 @@ static const struct pl_flag table[] = {
     {.name = "service",
      .metavar = "NS/NAME[:PORT]=HOST:PORT",
      .repeatable = true,
-     .help = "where a Service is that webhooks are registered with (port 443 unless given)"},
+     .help = "address of a Service that webhooks are registered with (default port 443)"},
     {.name = "data-dir",
      .metavar = "DIR",
-     .help = "keep everything in this folder and go on with what is there; default: memory only"},
+     .help =
+         "store everything in this folder and continue with its content (default: memory only)"},
 };
 
 /* "127.0.0.1:0" into its parts. */
@@ -114,8 +115,8 @@ static void apiserver_warn(const char *host, bool insecure)
 {
     if (!pl_apiserver_is_loopback(host))
         fprintf(stderr,
-                "perilune apiserver: warning: %s is no loopback address: other machines reach this "
-                "server%s\n",
+                "perilune apiserver: warning: %s is not a loopback address: other machines reach "
+                "this server%s\n",
                 host, insecure ? ", and may do everything on it without credentials" : "");
 }
 

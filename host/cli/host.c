@@ -188,8 +188,8 @@ static int join_election(struct host *host, struct pl_err *err)
     if (!host->options->leader.elect)
         return 0;
     if (host->options->dry_run) {
-        pl_log(PL_LOG_WARN, "--leader-elect is left out: a dry run changes nothing, so it must not "
-                            "take the Lease from who does");
+        pl_log(PL_LOG_WARN, "--leader-elect is ignored: a dry run must not take the Lease from a "
+                            "replica that does the work");
         return 0;
     }
     host->leader = pl_leader_create(&setup, err);
@@ -327,7 +327,7 @@ static void open_admin(struct host *host)
         return;
     host->admin = pl_admin_create(&options, &err);
     if (host->admin == NULL) {
-        pl_log(PL_LOG_WARN, "no admin socket: status, why and their like will not work",
+        pl_log(PL_LOG_WARN, "no admin socket: status, why and similar commands will not work",
                pl_str("error", err.message));
         options.path = "0";
         host->admin = pl_admin_create(&options, &err);

@@ -101,8 +101,8 @@ static int choose_namespace(struct pl_leader *leader, struct pl_err *err)
         ns = config->ns;
     if (ns == NULL || ns[0] == '\0')
         return pl_err_set(err, PL_EINVAL,
-                          "--leader-elect needs --leader-elect-resource-namespace outside of a "
-                          "cluster: where is the Lease?");
+                          "--leader-elect needs --leader-elect-resource-namespace outside a "
+                          "cluster: the namespace of the Lease");
     if (leader->o.options->name == NULL && leader->o.first_controller == NULL)
         return pl_err_set(
             err, PL_EINVAL,
@@ -129,7 +129,7 @@ static bool leader_is_ready(void *arg, struct pl_buf *why)
     struct pl_shard_set coming = pl_shards_in(shards, PL_SHARD_COMING);
     if (pl_shard_set_count(&coming) == 0)
         return true;
-    pl_buf_add_f(why, "%u shards have come and are not synced yet", pl_shard_set_count(&coming));
+    pl_buf_add_f(why, "%u new shards have not synced yet", pl_shard_set_count(&coming));
     return false;
 }
 

@@ -18,7 +18,7 @@ int pl_open_page(const struct pl_page_options *options, struct pl_page **page, s
     pl_command_flush();
     pl_buf_deinit(&url);
     if (pl_page_is_open_to_network(*page))
-        pl_log(PL_LOG_WARN, "the page is open to the network: whoever has its address, which has "
-                            "the token, can see and change what this host does");
+        pl_log(PL_LOG_WARN, "the page is open to the network: anyone with its address, which "
+                            "contains the token, can see and change what this host does");
     return 0;
 }

@@ -18,7 +18,7 @@
 #define DIFFERS 3
 
 static const struct pl_flag table[] = {
-    {.name = "until", .metavar = "TIME", .help = "stop there, such as 2026-01-31T08:00:00Z"},
+    {.name = "until", .metavar = "TIME", .help = "stop at this time, such as 2026-01-31T08:00:00Z"},
     {.name = "key",
      .metavar = "KIND NS/NAME",
      .help = "runs of this key: print what they called, or compare them alone; KIND: that of the "
@@ -72,13 +72,13 @@ static void print_replayed(const struct pl_reader *reader, const struct pl_repla
         print_time(replayed->last_ns > replayed->first_ns ? replayed->last_ns : replayed->first_ns);
     }
     if (replayed->skipped > 0)
-        printf("; %zu runs had begun before the record does", replayed->skipped);
+        printf("; %zu runs had begun before the record", replayed->skipped);
     if (replayed->limited > 0)
         printf("; %zu were ended by a limit, which is not replayed", replayed->limited);
     if (reader->gap)
-        printf("; the host left some out, as its disk was too slow");
+        printf("; the host left entries out because its disk was too slow");
     if (reader->cut)
-        printf("; the file ends in the middle of something, as the host was killed");
+        printf("; the file ends in the middle of an entry because the host was killed");
     printf("\n");
 }
 
@@ -88,10 +88,10 @@ static int finish(const struct pl_reader *reader, const struct pl_replayed *repl
     if (replayed->quit)
         return PL_EXIT_OK;
     if (replayed->difference == NULL) {
-        printf("everything went as it was recorded\n");
+        printf("everything happened as it was recorded\n");
         return PL_EXIT_OK;
     }
-    printf("it went another way at %s\n", replayed->difference);
+    printf("the replay differs at %s\n", replayed->difference);
     return DIFFERS;
 }
 
@@ -147,9 +147,9 @@ static int print_rehearsed(const struct pl_rehearsed_record *done, bool exit_cod
 {
     printf("%zu of %zu runs write something else", done->different, done->runs);
     if (done->missing > 0)
-        printf("; of %zu runs these scripts do not have the controller", done->missing);
+        printf("; %zu runs belong to controllers that these scripts do not have", done->missing);
     if (done->unknown > 0)
-        printf("; %zu reads are not answered by the record", done->unknown);
+        printf("; the record has no answer to %zu reads", done->unknown);
     printf("\n");
     return exit_code && done->different > 0 ? PL_EXIT_FAILURE : PL_EXIT_OK;
 }

@@ -46,8 +46,8 @@ static const struct pl_flag new_flags[] = {
     {.name = "kind", .metavar = "KIND", .help = "the kind (default NAME in CamelCase)"},
     {.name = "webhook",
      .type = PL_FLAG_SWITCH,
-     .help = "with an admission webhook that refuses what the schema cannot"},
-    {.name = "dir", .metavar = "DIR", .help = "where the files go (default ./NAME)"},
+     .help = "add an admission webhook that refuses what the schema cannot"},
+    {.name = "dir", .metavar = "DIR", .help = "folder for the files (default ./NAME)"},
 };
 
 int pl_command_new(const struct pl_command *self, int argc, char *const *argv)
@@ -66,7 +66,7 @@ int pl_command_new(const struct pl_command *self, int argc, char *const *argv)
 static const struct pl_flag types_flags[] = {
     {.name = "out",
      .metavar = "DIR",
-     .help = "where perilune.lua goes (default types beside PATH)"},
+     .help = "folder for perilune.lua (default: types beside PATH)"},
 };
 
 int pl_command_types(const struct pl_command *self, int argc, char *const *argv)

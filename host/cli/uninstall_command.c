@@ -78,8 +78,9 @@ static int uninstall(const struct pl_command *self, const struct pl_options *opt
 {
     bool cleanup = pl_flags_switch(&options->flags, "cleanup") && !options->dry_run;
     if (cleanup && !pl_flags_switch(&options->flags, "yes")) {
-        fprintf(stderr, "perilune uninstall: --cleanup runs the scripts' cleanup for every object, "
-                        "though none is deleted: say --yes, too, or look first with --dry-run\n");
+        fprintf(stderr,
+                "perilune uninstall: --cleanup runs the scripts' cleanup for every object although "
+                "none is deleted: confirm it with --yes, or try --dry-run first\n");
         return PL_EXIT_USAGE;
     }
     struct pl_lanes_options with = options->lanes;

@@ -61,9 +61,7 @@ static int read_target(const struct pl_flags *flags, struct pl_webhook_options *
     out->self_signed = pl_flags_switch(flags, "webhook-self-signed");
     out->keep = pl_flags_switch(flags, "webhook-keep");
     if (service != NULL && url != NULL)
-        return pl_err_set(err, PL_EINVAL,
-                          "--webhook-service and --webhook-url exclude each other: where are the "
-                          "webhooks?");
+        return pl_err_set(err, PL_EINVAL, "--webhook-service and --webhook-url exclude each other");
     if (out->cert_dir == NULL && !out->self_signed)
         return pl_err_set(err, PL_EINVAL, "--no-webhook-self-signed needs --webhook-cert-dir");
     int rc = read_service(service, out, err);

@@ -103,7 +103,7 @@ static void remotes_fail(struct remote *remote, const struct pl_err *why)
     if (remote->config == NULL)
         pl_client_hold(remote->client, &held);
     if (!pl_text_eq(remote->trouble, why->message))
-        pl_log(PL_LOG_ERROR, "it is not known how a cluster is reached; tried again",
+        pl_log(PL_LOG_ERROR, "cannot find out how to reach a cluster; trying again",
                pl_str("cluster", remote->spec.name), pl_str("from", remote->from),
                pl_str("error", why->message));
     pl_free(remote->trouble);
@@ -125,7 +125,8 @@ static void use(struct remote *remote, struct pl_kubeconfig *config)
         remotes_fail(remote, &err);
         return;
     }
-    pl_log(PL_LOG_INFO, remote->config == NULL ? "cluster is known" : "cluster is reached anew",
+    pl_log(PL_LOG_INFO,
+           remote->config == NULL ? "cluster configured" : "cluster configuration changed",
            pl_str("cluster", remote->spec.name), pl_str("server", next->server),
            pl_str("from", remote->from));
     if (remote->config != NULL) {
@@ -201,7 +202,7 @@ static char *remotes_text_of(const struct remote *remote, struct pl_doc *secret,
     if (encoded.len == 0)
         pl_err_set(err, PL_EINVAL, "%s has no key \"%s\"", remote->from, remote->spec.secret_key);
     else if (encoded.len > SECRET_MAX || !pl_base64_decode(encoded, &text))
-        pl_err_set(err, PL_EINVAL, "%s: \"%s\" is no base64", remote->from,
+        pl_err_set(err, PL_EINVAL, "%s: \"%s\" is not base64", remote->from,
                    remote->spec.secret_key);
     else
         return pl_buf_take(&text);
@@ -331,7 +332,7 @@ struct pl_remotes *pl_remotes_create(const struct pl_remotes_options *options)
     struct pl_remotes *remotes = PL_NEW(struct pl_remotes);
     const struct pl_metric_spec up = {
         .name = "perilune_cluster_known",
-        .help = "1 when it is known how the cluster that scripts name is reached.",
+        .help = "1 when the host knows how to reach the cluster that scripts name.",
         .type = PL_METRIC_GAUGE,
         .labels = {"cluster"}};
     remotes->o = *options;

@@ -159,7 +159,7 @@ static void on_tracer_done(void *arg, const struct pl_err *err)
         pl_series_add(series, (double)tracer->in_flight);
     if (!taken && (tracer->said_ns == 0 || now - tracer->said_ns > SAY_AGAIN)) {
         tracer->said_ns = now;
-        pl_log(PL_LOG_WARN, "traces are lost: the collector does not take them",
+        pl_log(PL_LOG_WARN, "traces are lost: the collector did not accept them",
                pl_str("error", err != NULL ? err->message : "its answer"),
                pl_int("status", tracer->status));
     }

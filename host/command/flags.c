@@ -173,7 +173,7 @@ static int of_others(const struct pl_flag *flag, const char *source, struct pl_e
                         p == flag->of ? "" : " and ", (int)end, p);
         p += end + (p[end] == '|');
     }
-    return pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists those that are taken here",
+    return pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists the flags of this command",
                       source, whose);
 }
 

@@ -221,7 +221,7 @@ void pl_controller_retire(struct pl_controller *c,
 {
     if (c->retired || c->stopping)
         return;
-    pl_log(PL_LOG_INFO, "controller is not declared any more", pl_str("controller", c->name),
+    pl_log(PL_LOG_INFO, "controller is no longer declared", pl_str("controller", c->name),
            pl_int("running", (int64_t)c->in_flight));
     c->retired = true;
     c->running = c->listening = false;

@@ -221,7 +221,7 @@ void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
         pl_buf_add_f(out, "standby: does not campaign for lease %s %s", l->lease,
                      l->stopping ? "any more" : "before a leader-only controller could run");
     else if (holder[0] == '\0')
-        pl_buf_add_f(out, "standby: campaigns for lease %s, which nobody is seen to hold",
+        pl_buf_add_f(out, "standby: campaigns for lease %s, which no replica seems to hold",
                      l->lease);
     else
         pl_buf_add_f(out, "standby because %s holds lease %s, seen for %.1f s", holder, l->lease,

@@ -76,7 +76,7 @@ static void tell_loop(struct pl_controller *c, struct pl_slice key, const struct
     char *note =
         pl_format("what controller %s writes wakes it again and again (%d runs in a row): %s",
                   c->name, loop->times, loop->fields);
-    pl_log(PL_LOG_WARN, "hot loop: a key is woken by its own writes, again and again",
+    pl_log(PL_LOG_WARN, "hot loop: a key is queued by its own writes, again and again",
            pl_str("controller", c->name), pl_strn("key", key), pl_int("runs", loop->times),
            pl_str("fields", loop->fields));
     say_event(c, key, false, note);
@@ -137,7 +137,7 @@ static void tell_fight(struct asker *asker, struct pl_doc *object)
     char *note =
         pl_format("controller %s and somebody else change %s of %s %s in turns (%d); managers: %s",
                   c->name, asker->path, asker->kind, asker->object, asker->times, names);
-    pl_log(PL_LOG_WARN, "fight: a field is changed in turns", pl_str("controller", c->name),
+    pl_log(PL_LOG_WARN, "fight: two writers change a field in turns", pl_str("controller", c->name),
            pl_str("key", asker->key), pl_str("kind", asker->kind), pl_str("object", asker->object),
            pl_str("fields", asker->path), pl_int("turns", asker->times), pl_str("managers", names));
     say_event(c, pl_slice_z(asker->key), true, note);

@@ -288,7 +288,7 @@ static void manager_lose(void *arg)
     struct pl_manager *manager = arg;
     if (manager->ended)
         return;
-    pl_log(PL_LOG_ERROR, "ending at once: what only a leader may do must not go on");
+    pl_log(PL_LOG_ERROR, "ending at once: leader-only work must not continue");
     pl_gate_close(pl_cluster_gate(manager->o.cluster), "leader", "the lead was lost");
     manager->stopping = true;
     manager->exit_code = EXIT_LEAD_LOST;

@@ -171,7 +171,7 @@ void pl_edition_select(struct pl_edition *edition, size_t source, const struct p
             has_group_version(unknown, unknown_count, kind))
             continue;
         if (members_end(member, !has_other_version(kinds, count, kind)))
-            log_change(edition, "a kind is not followed any more", kind);
+            log_change(edition, "a kind is no longer followed", kind);
     }
     for (size_t i = 0; i < count; i++)
         if (members_begin(edition, source, &kinds[i]))

@@ -52,15 +52,15 @@ static const char *held_by(struct pl_controller *c)
     if (!c->running)
         return c->may_run ? "it waits for its sources" : "it waits for the lead";
     if (!pl_controller_has_synced(c) || c->asked > 0)
-        return "its sources are being looked at";
+        return "scripts still look at its sources";
     if (c->in_flight > 0 || c->drive_deferred || pl_workqueue_len(c->queue, pl_controller_now(c)))
         return is_task ? "it runs" : "keys are reconciled";
     if (tries_again(c) || pl_subscriptions_try_again(c, PL_ONCE_MAP_TRIES))
-        return "what failed is tried again";
+        return "failed keys are retried";
     if (is_task && !c->task_ran)
         return "it has not run";
     if (!sources_are_settled(c))
-        return "its watches have not brought what was written";
+        return "its watches have not yet delivered what was written";
     return NULL;
 }
 
@@ -135,7 +135,7 @@ static void on_once_limit(struct pl_timer *timer)
         struct pl_controller *c = pl_manager_at(once->o.manager, i);
         const char *held = held_by(c);
         if (held != NULL)
-            pl_log(PL_LOG_ERROR, "once: not over within --once-timeout",
+            pl_log(PL_LOG_ERROR, "once: not finished within --once-timeout",
                    pl_str("controller", c->name), pl_str("because", held));
     }
     once_end(once, EXIT_FAILED);

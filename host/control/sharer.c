@@ -37,7 +37,7 @@ static void sharer_start(void *self, enum pl_shard_verb verb, const struct pl_sh
 static void on_lost(void *self, const char *why)
 {
     struct pl_sharer *s = self;
-    pl_log(PL_LOG_ERROR, "the member's Lease is lost, and all its shards",
+    pl_log(PL_LOG_ERROR, "the member's Lease is lost, and with it all its shards",
            pl_str("lease", s->lease), pl_str("identity", pl_membership_id(s->m)),
            pl_str("why", why));
     s->o.ops->on_lost(s->o.arg, why);
@@ -56,8 +56,8 @@ static void on_refused(void *self, unsigned other, const char *who)
     struct pl_sharer *s = self;
     if (!s->failed)
         pl_log(PL_LOG_ERROR,
-               "another replica of this name lives with another number of shards: changing it "
-               "needs strategy Recreate",
+               "a live replica of this name has another number of shards: changing it needs "
+               "strategy Recreate",
                pl_str("lease", s->lease), pl_int("shards", pl_shards_count(s->o.shards)),
                pl_int("other_shards", other), pl_str("member", who));
     sharer_fail(s, EXIT_MISTAKE);
@@ -68,8 +68,7 @@ static void on_late(void *self)
     struct pl_sharer *s = self;
     if (!s->failed)
         pl_log(PL_LOG_ERROR,
-               "shards that came did not sync within cache_sync_timeout: they are "
-               "given back",
+               "new shards did not sync within cache_sync_timeout: they are given back",
                pl_str("lease", s->lease));
     sharer_fail(s, EXIT_NOT_SYNCED);
 }
@@ -82,10 +81,10 @@ static void log_change(const struct pl_sharer *s, const struct pl_shard_set *whi
                        enum pl_shard_state state)
 {
     static const char *const words[] = {
-        [PL_SHARD_ELSEWHERE] = "shards have gone",
-        [PL_SHARD_COMING] = "shards come",
-        [PL_SHARD_OURS] = "shards are ours",
-        [PL_SHARD_GOING] = "shards go: their runs end",
+        [PL_SHARD_ELSEWHERE] = "shards given away",
+        [PL_SHARD_COMING] = "shards arrive: their objects are listed",
+        [PL_SHARD_OURS] = "shards acquired",
+        [PL_SHARD_GOING] = "shards leave: their runs end",
     };
     struct pl_buf text = PL_BUF_INIT;
     for (unsigned i = 0; i < pl_shards_count(s->o.shards); i++)
@@ -186,8 +185,8 @@ void pl_sharer_join(struct pl_sharer *s)
     char id[PL_LEASE_HOLDER];
     make_id(s, id);
     pl_membership_join(s->m, id);
-    pl_log(PL_LOG_INFO, "joins those that share", pl_str("lease", s->lease), pl_str("identity", id),
-           pl_int("shards", pl_shards_count(s->o.shards)));
+    pl_log(PL_LOG_INFO, "joining the replicas that share the shards", pl_str("lease", s->lease),
+           pl_str("identity", id), pl_int("shards", pl_shards_count(s->o.shards)));
     if (!s->watching)
         pl_shard_leases_watch(s->o.leases, s->m);
     s->watching = true;

@@ -130,8 +130,8 @@ static void foreign_key(struct pl_subscription *subscription, struct pl_slice ke
         return;
     subscription->said_foreign = true;
     pl_log(PL_LOG_ERROR,
-           "a map function gave a key of another shard, which is dropped: the source needs "
-           "shared = true to have every replica see every object",
+           "a map function returned a key of another shard, which is dropped: with shared = true "
+           "on the source, every replica sees every object",
            pl_str("controller", c->name), pl_str("kind", subscription->kind), pl_strn("key", key));
 }
 

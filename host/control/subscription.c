@@ -269,17 +269,17 @@ static void overflow(struct pl_controller *c, const struct ask *ask)
     if (c->unmapped_said_ns != 0 && now - c->unmapped_said_ns < SAY_AGAIN)
         return;
     c->unmapped_said_ns = now;
-    pl_log(PL_LOG_ERROR, "too many objects wait for their map function, others are left out",
-           pl_str("controller", c->name), pl_str("kind", ask->subscription->kind),
-           pl_int("waiting", (int64_t)c->retry_keys.count),
-           pl_int("left_out", (int64_t)c->unmapped));
+    pl_log(
+        PL_LOG_ERROR, "too many objects wait for their map function: further objects are left out",
+        pl_str("controller", c->name), pl_str("kind", ask->subscription->kind),
+        pl_int("waiting", (int64_t)c->retry_keys.count), pl_int("left_out", (int64_t)c->unmapped));
 }
 
 void pl_subscriptions_check_overflow(struct pl_controller *c)
 {
     if (!c->overflowed || !c->listening || c->retry_keys.count > retries_max(c) / 2)
         return;
-    pl_log(PL_LOG_WARN, "events were left out: every object is looked at again",
+    pl_log(PL_LOG_WARN, "events were left out: every object is mapped again",
            pl_str("controller", c->name), pl_int("left_out", (int64_t)c->unmapped));
     c->overflowed = false;
     c->unmapped = 0;

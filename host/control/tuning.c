@@ -17,7 +17,7 @@ static void tuning_apply(struct pl_controller *c, const struct pl_tuning *tuning
 static void on_over(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, tuned);
-    pl_log(PL_LOG_INFO, "tuning is over", pl_str("controller", c->name));
+    pl_log(PL_LOG_INFO, "tuning ended", pl_str("controller", c->name));
     tuning_apply(c, &(struct pl_tuning){0});
 }
 

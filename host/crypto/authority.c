@@ -153,7 +153,8 @@ static int authority_add_names(struct pl_buf *out, const char *const *names, str
 {
     for (size_t i = 0; names[i] != NULL; i++)
         if (!pl_x509_add_name(out, names[i]))
-            return pl_err_set(err, PL_EINVAL, "\"%.100s\" is no name for a certificate", names[i]);
+            return pl_err_set(err, PL_EINVAL, "\"%.100s\" cannot be a name in a certificate",
+                              names[i]);
     return 0;
 }
 

@@ -36,7 +36,7 @@ int pl_x509_make_key(const char *kind, struct pl_buf *pem, struct pl_err *err)
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
         known = known || strcmp(kinds[i], kind) == 0;
     if (!known)
-        return pl_err_set(err, PL_EINVAL, "\"%s\" is no kind of key", kind);
+        return pl_err_set(err, PL_EINVAL, "\"%s\" is not a kind of key", kind);
     EVP_PKEY *key = generate(kind);
     BIO *bio = BIO_new(BIO_s_mem());
     bool made =
@@ -347,7 +347,7 @@ static int check_issuer(X509 *issuer, EVP_PKEY *key, struct pl_err *err)
     if (X509_check_private_key(issuer, key) != 1)
         rc = pl_err_set(err, PL_EINVAL, "the issuer's key is not its certificate's");
     else if (X509_check_ca(issuer) != 1)
-        rc = pl_err_set(err, PL_EINVAL, "the issuer's certificate is no CA's");
+        rc = pl_err_set(err, PL_EINVAL, "the issuer's certificate is not that of a CA");
     else if (X509_cmp_current_time(X509_get0_notAfter(issuer)) < 0)
         rc = pl_err_set(err, PL_EINVAL, "the issuer's certificate has expired");
     ERR_clear_error();

@@ -49,7 +49,7 @@ EVP_PKEY *pl_x509_private_key(struct pl_slice pem, struct pl_err *err)
     EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, pl_x509_no_password, NULL);
     BIO_free(bio);
     if (key == NULL)
-        pl_x509_fail(err, "this is no private key as PEM, without a password");
+        pl_x509_fail(err, "this is not a PEM private key without a password");
     ERR_clear_error();
     return key;
 }
@@ -61,7 +61,7 @@ static EVP_PKEY *request_key(struct pl_slice pem, struct pl_err *err)
     X509_REQ *request = PEM_read_bio_X509_REQ(bio, NULL, pl_x509_no_password, NULL);
     BIO_free(bio);
     if (request == NULL) {
-        pl_x509_fail(err, "this is no key and no certificate request as PEM");
+        pl_x509_fail(err, "this is neither a PEM key nor a PEM certificate request");
         return NULL;
     }
     EVP_PKEY *key = X509_REQ_get_pubkey(request);

@@ -214,7 +214,7 @@ int pl_x509_read(struct pl_slice pem, struct pl_buf *out, struct pl_err *err)
     }
     BIO_free(bio);
     if (rc >= 0 && count == 0)
-        rc = pl_x509_fail(err, "this is no certificate and no request as PEM");
+        rc = pl_x509_fail(err, "this is neither a PEM certificate nor a PEM certificate request");
     else if (rc >= 0 && count == PL_X509_CERTS_MAX)
         rc = pl_err_set(err, PL_ELIMIT, "more than %d certificates", PL_X509_CERTS_MAX - 1);
     else if (rc >= 0 && ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
@@ -251,7 +251,7 @@ static int x509_read_judge(X509_STORE_CTX *context, const struct pl_x509_wish *w
     else if (pl_slice_eqz(wish->usage, "client"))
         X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_CLIENT);
     if (!set_host(param, wish->host))
-        return pl_err_set(err, PL_EINVAL, "the host is no name and no address");
+        return pl_err_set(err, PL_EINVAL, "the host is neither a name nor an address");
     if (X509_verify_cert(context) == 1)
         return 1;
     int why = X509_STORE_CTX_get_error(context);

@@ -120,8 +120,8 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
         return check_hook(spec, err);
     if (!is_label(spec->name))
         return pl_err_set(err, PL_EINVAL,
-                          "\"%s\" is no controller name: lower-case letters, digits and \"-\", at "
-                          "most 63, as in \"website\"",
+                          "\"%s\" is not a controller name: lower-case letters, digits and \"-\", "
+                          "at most 63, as in \"website\"",
                           spec->name != NULL ? spec->name : "");
     int fors = 0, waking = 0;
     for (size_t i = 0; i < spec->source_count; i++) {

@@ -60,7 +60,7 @@ static int regex_check_text(struct pl_slice text, const char *what, size_t limit
     size_t good = valid_length(text);
     return good == text.len
                ? 0
-               : pl_err_set(err, PL_EINVAL, "%s is no UTF-8 at byte %zu", what, good + 1);
+               : pl_err_set(err, PL_EINVAL, "%s is not UTF-8 at byte %zu", what, good + 1);
 }
 
 /* ---- compiling ---- */

@@ -210,10 +210,10 @@ static int yaml_spend(struct reader *r, const struct node *node, size_t bytes)
 static int yaml_resolve(struct reader *r, const struct node *node, enum pl_yaml_type *type,
                         struct pl_buf *number)
 {
-    static const char *const wrong[] = {[TAG_NULL] = "the value is no !!null",
-                                        [TAG_BOOL] = "the value is no !!bool",
-                                        [TAG_INT] = "the value is no !!int",
-                                        [TAG_FLOAT] = "the value is no !!float"};
+    static const char *const wrong[] = {[TAG_NULL] = "the value is not !!null",
+                                        [TAG_BOOL] = "the value is not !!bool",
+                                        [TAG_INT] = "the value is not !!int",
+                                        [TAG_FLOAT] = "the value is not !!float"};
     *type = PL_YAML_STR;
     if (node->tag == TAG_STR || node->tag == TAG_BINARY)
         return 0;
@@ -310,7 +310,7 @@ static int write_members(struct reader *r, uint32_t mapping, bool merged, struct
             break;
         if (pl_map_has(seen, pl_buf_slice(&key))) {
             if (!merged)
-                rc = yaml_fail(r, PL_ESYNTAX, r->nodes[name].line, "the key is there already");
+                rc = yaml_fail(r, PL_ESYNTAX, r->nodes[name].line, "the key exists already");
             continue;
         }
         pl_map_put(seen, pl_buf_slice(&key), seen);

@@ -278,7 +278,8 @@ static int take_answer(struct pl_credentials *c, struct pl_slice output, struct 
     struct pl_exec_answer answer;
     int code = pl_exec_answer_parse(output, c->config->exec->api_version, &answer, err);
     if (code == 0 && answer.token != NULL && !credentials_is_token(answer.token))
-        code = pl_err_set(err, PL_EINVAL, "the plugin's token holds characters no token has");
+        code = pl_err_set(err, PL_EINVAL,
+                          "the plugin's token has characters that a token cannot have");
     if (code != 0) {
         pl_exec_answer_deinit(&answer);
         return code;
@@ -413,7 +414,7 @@ static int credentials_check(const struct pl_credentials_options *options, struc
     if (config->exec != NULL && options->loop == NULL)
         return pl_err_set(err, PL_EINVAL, "%s: an exec plugin needs an event loop", config->source);
     if (config->token != NULL && !credentials_is_token(config->token))
-        return pl_err_set(err, PL_EINVAL, "%s: the token holds characters no token has",
+        return pl_err_set(err, PL_EINVAL, "%s: the token has characters that a token cannot have",
                           config->source);
     return 0;
 }

@@ -193,13 +193,14 @@ static int on_message(struct pl_exec *exec, struct pl_slice message)
         if (text.len == 0)
             return 0; /* servers open each channel with one */
         if (exec->has_result)
-            return pl_err_set(exec->err, PL_ESYNTAX, "exec: the server told the status twice");
+            return pl_err_set(exec->err, PL_ESYNTAX, "exec: the server sent the status twice");
         return read_status(exec, text);
     case STDIN:
     case CLOSING:
         return 0; /* an opening; or the server's end of a channel, which the status tells, too */
     default:
-        return pl_err_set(exec->err, PL_ESYNTAX, "exec: the server speaks on channel %u",
+        return pl_err_set(exec->err, PL_ESYNTAX,
+                          "exec: the server sent data on the unknown channel %u",
                           (unsigned)(uint8_t)message.ptr[0]);
     }
 }

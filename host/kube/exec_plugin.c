@@ -83,7 +83,7 @@ static int check_kind(struct pl_node root, const char *api_version, struct pl_er
 {
     struct pl_scratch scratch;
     if (!pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z("ExecCredential")))
-        return pl_err_set(err, PL_EINVAL, "the plugin's answer is no ExecCredential");
+        return pl_err_set(err, PL_EINVAL, "the plugin's answer is not an ExecCredential");
     if (pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z(api_version)))
         return 0;
     struct pl_slice got = pl_node_str(pl_node_getz(root, "apiVersion"), &scratch);
@@ -99,7 +99,7 @@ static int read_status(struct pl_node status, struct pl_exec_answer *answer, str
     answer->cert_pem = copy_str(pl_node_getz(status, "clientCertificateData"));
     answer->key_pem = copy_str(pl_node_getz(status, "clientKeyData"));
     if (expires.len > 0 && !pl_time_parse(expires, &answer->expires_ns))
-        return pl_err_set(err, PL_EINVAL, "the plugin's expirationTimestamp is no time");
+        return pl_err_set(err, PL_EINVAL, "the plugin's expirationTimestamp is not a time");
     if ((answer->cert_pem == NULL) != (answer->key_pem == NULL))
         return pl_err_set(err, PL_EINVAL,
                           "the plugin gave only one of clientCertificateData and clientKeyData");

@@ -68,7 +68,7 @@ static int files_add_text(struct files *files, const char *name, struct pl_slice
             pl_err_prefix(err, "%s", name);
     } else if (docs->count > 1 ||
                (docs->count == 1 && pl_node_type(pl_doc_root(docs->items[0])) != PL_OBJECT)) {
-        code = pl_err_set(err, PL_EINVAL, "%s is no kubeconfig", name);
+        code = pl_err_set(err, PL_EINVAL, "%s is not a kubeconfig", name);
     }
     return code;
 }
@@ -165,7 +165,8 @@ static int choose_context(const struct files *files, const char *wanted,
         config->context = pl_strdup(wanted);
     if (config->context != NULL)
         return 0;
-    return no_such(files, "contexts", err, "choose a context (--context), none is current in");
+    return no_such(files, "contexts", err,
+                   "choose a context with --context; there is no current context in");
 }
 
 static int read_cluster(const struct files *files, const char *name, struct pl_kubeconfig *config,
@@ -453,7 +454,7 @@ static int settle_proxy(const struct pl_kubeconfig_options *options, struct pl_k
             return 0;
     }
     return bad_url(err, from, "", config->proxy,
-                   "is no proxy (http://, https:// or socks5:// HOST:PORT)");
+                   "is not a proxy (http://, https:// or socks5:// HOST:PORT)");
 }
 
 int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
@@ -487,10 +488,11 @@ static int check_inside(struct pl_node root, const char *source, struct pl_err *
         for (struct pl_iter it = pl_iter(pl_node_getz(root, lists[i][0])); pl_iter_next(&it);) {
             const char *name = outside_of(pl_node_getz(it.value, lists[i][1]));
             if (name != NULL)
-                return pl_err_set(err, PL_EINVAL,
-                                  "%s: %s: a kubeconfig that is no file of this machine may name "
-                                  "neither its files nor programs; use %s-data or a token",
-                                  source, name, name);
+                return pl_err_set(
+                    err, PL_EINVAL,
+                    "%s: %s: a kubeconfig that does not come from a file of this machine may not "
+                    "name its files or programs; use %s-data or a token",
+                    source, name, name);
         }
     return 0;
 }

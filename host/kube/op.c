@@ -446,9 +446,10 @@ static void attempt_now(struct pl_op *op)
     if (delay <= 0) {
         send_attempt(op);
     } else if (delay >= left_ns(op)) {
-        pl_err_set(&op->err, PL_ETIMEOUT,
-                   "the client-side rate limit would delay this request by %.1f s, past its time",
-                   (double)delay / (double)PL_SECOND);
+        pl_err_set(
+            &op->err, PL_ETIMEOUT,
+            "the client-side rate limit would delay this request by %.1f s, past its deadline",
+            (double)delay / (double)PL_SECOND);
         op_finish_later(op);
     } else {
         op->state = OP_LIMITED;

@@ -128,7 +128,7 @@ static struct pl_predicate *read_predicate(struct reading *r, int depth)
         pl_declare_get(L, "f");
         return read_leaf(r);
     }
-    pl_err_set(r->err, PL_EINVAL, "%.*s is no predicate", PL_FMT(type));
+    pl_err_set(r->err, PL_EINVAL, "%.*s is not a predicate", PL_FMT(type));
     return NULL;
 }
 

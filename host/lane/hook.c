@@ -229,13 +229,13 @@ static int check_converted(struct pl_node before, struct pl_node after, struct p
         return pl_err_set(err, PL_EINVAL, "it must return the object, not %s",
                           pl_type_name(pl_node_type(after)));
     if (!pl_node_equal(pl_node_getz(before, "kind"), pl_node_getz(after, "kind")))
-        return pl_err_set(err, PL_EINVAL, "it has changed kind, which a conversion must not");
+        return pl_err_set(err, PL_EINVAL, "it has changed kind, which a conversion must not do");
     if (pl_node_type(b) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "it has returned an object without metadata");
     if (hook_differs(a, b, &name) || hook_differs(b, a, &name))
         return pl_err_set(err, PL_EINVAL,
-                          "it has changed metadata.%.*s: of metadata a conversion may change "
-                          "labels and annotations alone",
+                          "it has changed metadata.%.*s: a conversion may change only labels and "
+                          "annotations of the metadata",
                           PL_FMT(name));
     return 0;
 }

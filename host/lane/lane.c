@@ -369,7 +369,7 @@ static void on_step(void *arg, struct pl_list *messages)
 static void stuck_here(void *arg)
 {
     const struct pl_lane *lane = arg;
-    pl_log(PL_LOG_ERROR, "a script can't be interrupted, and nothing else can go on",
+    pl_log(PL_LOG_ERROR, "a script can't be interrupted, and its thread is the only one: giving up",
            pl_str("script", lane->s->script != NULL ? lane->s->script : "?"));
     _exit(1);
 }

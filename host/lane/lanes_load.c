@@ -69,8 +69,8 @@ static int compare_lanes(struct pl_lanes *lanes, struct pl_err *err)
         }
         if (!same)
             return pl_err_set(err, PL_ESCRIPT,
-                              "the scripts declare something else each time they are loaded, which "
-                              "--lanes does not allow");
+                              "the scripts declare something different each time they are loaded, "
+                              "which --lanes does not allow");
     }
     return 0;
 }

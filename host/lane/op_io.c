@@ -371,7 +371,7 @@ static void op_io_refuse(struct pl_lop *op)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    pl_err_set(&err, PL_EREFUSED, "nothing can be changed from here: reads alone are allowed");
+    pl_err_set(&err, PL_EREFUSED, "nothing can be changed here: only reads are allowed");
     snprintf(err.reason, sizeof err.reason, "read-only");
     pl_lop_fail(op, &err);
 }

@@ -367,7 +367,8 @@ static void add_values(lua_State *L, struct pl_state *s, struct pl_ask *ask, con
         fine = question_add_value(L, ask, index);
     }
     if (!fine)
-        pl_log(PL_LOG_ERROR, "an index function returned what is no string, number or boolean",
+        pl_log(PL_LOG_ERROR,
+               "an index function returned a value that is not a string, number or boolean",
                pl_str("index", index), pl_str("kind", ask->kind));
 }
 

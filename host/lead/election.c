@@ -182,9 +182,9 @@ static void tell_leader(struct pl_election *e)
     if (holder == NULL)
         return;
     if (holder[0] == '\0')
-        pl_log(PL_LOG_INFO, "nobody holds the lease", who(e));
+        pl_log(PL_LOG_INFO, "no replica holds the lease", who(e));
     else if (pl_candidate_is_other(&e->candidate))
-        pl_log(PL_LOG_INFO, "another holds the lease", who(e), pl_str("holder", holder));
+        pl_log(PL_LOG_INFO, "another replica holds the lease", who(e), pl_str("holder", holder));
     if (e->o.ops->on_leader != NULL)
         e->o.ops->on_leader(e->o.arg, holder);
 }
@@ -535,7 +535,7 @@ static void on_released(void *arg, const struct pl_candidate_result *result)
         return;
     }
     if (result->err != NULL)
-        pl_log(PL_LOG_WARN, "the lease could not be released: others wait until it runs out",
+        pl_log(PL_LOG_WARN, "the lease could not be released: other replicas wait until it expires",
                who(e), pl_str("error", result->err->message));
     else
         pl_log(PL_LOG_INFO, "lease released", who(e));

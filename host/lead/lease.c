@@ -74,7 +74,8 @@ int pl_lease_read(struct pl_node object, struct pl_slice name, struct pl_lease_r
                   struct pl_err *err)
 {
     if (!is_lease(object, name))
-        return pl_err_set(err, PL_ESYNTAX, "the answer is no Lease named \"%.*s\"", PL_FMT(name));
+        return pl_err_set(err, PL_ESYNTAX, "the answer is not a Lease named \"%.*s\"",
+                          PL_FMT(name));
     struct pl_node spec = pl_node_getz(object, "spec");
     struct pl_scratch room;
     struct pl_slice holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room);

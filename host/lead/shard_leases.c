@@ -486,7 +486,7 @@ static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
         shard_leases_remember(l, name, NULL);
         request->on_answer(request->arg, NULL, NULL);
     } else if (!pl_shard_lease_read(pl_doc_root(answer->doc), l->name, &room, &lease)) {
-        pl_err_set(&err, PL_ESYNTAX, "the answer is no Lease named \"%s\"", request->name);
+        pl_err_set(&err, PL_ESYNTAX, "the answer is not a Lease named \"%s\"", request->name);
         request->on_answer(request->arg, &err, NULL);
     } else {
         if (!is_old(l, name, &lease))

@@ -161,7 +161,7 @@ static int build_cdata(lua_State *L, struct pl_state *s, int index, struct pl_bu
 {
     int class = cdata_class(L, s, index);
     if (class == 0)
-        return pl_err_set(err, PL_EINVAL, "a cdata that is no 64-bit integer can't be encoded");
+        return pl_err_set(err, PL_EINVAL, "a cdata that is not a 64-bit integer can't be encoded");
     int64_t value;
     memcpy(&value, lua_topointer(L, index), sizeof value);
     if (class == 1 || value >= 0) {
@@ -233,7 +233,7 @@ int pl_number_from_text(lua_State *L)
     const char *bytes = luaL_checklstring(L, 1, &len);
     struct pl_slice text = pl_slice(bytes, len);
     if (len > TEXT_LIMIT || !pl_is_json_number(text))
-        return luaL_error(L, "%s is no number", len > 60 ? "this" : bytes);
+        return luaL_error(L, "%s is not a number", len > 60 ? "this" : bytes);
     struct pl_build *build = pl_build_create(NULL);
     pl_build_number(build, text);
     struct pl_doc *doc = pl_build_close(build);

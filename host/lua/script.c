@@ -190,7 +190,8 @@ static int load_text(struct pl_state *s, const char *name, struct pl_slice text,
         return 0;
     const char *message = lua_tostring(s->L, -1);
     if (text.len > 0 && text.ptr[0] == LUA_SIGNATURE[0])
-        pl_err_set(err, PL_ESCRIPT, "%s: compiled Lua; only its source is taken", name + 1);
+        pl_err_set(err, PL_ESCRIPT, "%s: this is compiled Lua; only source text is accepted",
+                   name + 1);
     else
         pl_err_set(err, PL_ESCRIPT, "%s", message ? message : "does not compile");
     lua_pop(s->L, 1);

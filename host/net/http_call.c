@@ -100,7 +100,7 @@ bool pl_http_call_may_send(struct pl_http_call *call)
     if (pl_fence_is_open(call->fence) &&
         (call->may_send == NULL || call->may_send(call->may_send_arg)))
         return true;
-    pl_http_call_fail(call, PL_EREFUSED, "", "sending is not allowed any more");
+    pl_http_call_fail(call, PL_EREFUSED, "", "sending is no longer allowed");
     return false;
 }
 
@@ -134,7 +134,7 @@ static bool may_go_again(struct pl_http_call *call)
         curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent) != CURLE_OK || sent == 0)
         return true;
     pl_http_call_fail(call, PL_ENETWORK, "ConnectionReset",
-                      "the connection was lost, and what was sent may have been done");
+                      "the connection was lost; the server may have carried out the request");
     return false;
 }
 

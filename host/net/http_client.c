@@ -145,7 +145,7 @@ static bool cut_if_closed(struct pl_http_pool *pool)
     PL_LIST_FOR (link, &client->active) {
         struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
         if (call->pool == pool)
-            pl_http_call_fail(call, PL_EREFUSED, "", "sending is not allowed any more");
+            pl_http_call_fail(call, PL_EREFUSED, "", "sending is no longer allowed");
     }
     if (client->pools[PL_HTTP_LANE_FENCED] == pool)
         retire_pool(client, PL_HTTP_LANE_FENCED);

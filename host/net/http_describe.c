@@ -64,7 +64,7 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
         if (framing || !http_describe_is_token(header->name) || !is_one_line(header->value)) {
             pl_http_call_fail(call, PL_EINVAL, "",
                               framing
-                                  ? "a header says where the request ends, which is not its part"
+                                  ? "a header sets the length of the request, which the host does"
                                   : "a header is malformed");
             pl_buf_deinit(&line);
             return false;

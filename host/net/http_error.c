@@ -39,10 +39,11 @@ static const struct meaning meanings[] = {
     {CURLE_SSL_CLIENTCERT, NETWORK, "TLS", "the server wants a client certificate"},
     {CURLE_SEND_ERROR, NETWORK, "ConnectionReset", "the connection was lost while sending"},
     {CURLE_SEND_FAIL_REWIND, NETWORK, "ConnectionReset",
-     "the connection was lost, and what was sent may have been done"},
+     "the connection was lost; the server may have carried out the request"},
     {CURLE_RECV_ERROR, NETWORK, "ConnectionReset", "the connection was lost"},
     {CURLE_GOT_NOTHING, NETWORK, "ConnectionReset", "the connection was closed without an answer"},
-    {CURLE_PARTIAL_FILE, NETWORK, "ConnectionReset", "the connection was closed in mid-answer"},
+    {CURLE_PARTIAL_FILE, NETWORK, "ConnectionReset",
+     "the connection was closed in the middle of the answer"},
     {CURLE_HTTP2, NETWORK, "ConnectionReset", "the HTTP/2 connection failed"},
     {CURLE_HTTP2_STREAM, NETWORK, "ConnectionReset", "the HTTP/2 stream was reset"},
     {CURLE_WEIRD_SERVER_REPLY, NETWORK, "Protocol", "the answer is not HTTP"},
@@ -65,14 +66,14 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
     curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
     bool lost = strcmp(meaning->reason, "ConnectionReset") == 0;
     if (lost && call->turn != NULL && call->turn->flooded) {
-        meaning->words = "the server sent a flood of what is no answer";
+        meaning->words = "the server keeps sending data that is not an answer";
     } else if (lost && strstr(call->error, "SSL routines") != NULL) {
         /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
         meaning->reason = "TLS";
         meaning->words = "the server ended TLS";
     } else if (lost && call->unseen) {
         meaning->reason = "NotProcessed";
-        meaning->words = "the server went away before it looked at the request";
+        meaning->words = "the server closed the connection before it processed the request";
     } else if (strstr(call->error, PL_HTTP_NO_NAMES) != NULL) {
         meaning->words =
             "the server's certificate has only a common name: it needs the host's name "

@@ -294,7 +294,7 @@ static int make_way(const char *path, struct pl_err *err)
     if (lstat(path, &st) != 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
-        return pl_err_set(err, PL_EEXIST, "%s is there already and is no socket", path);
+        return pl_err_set(err, PL_EEXIST, "%s exists and is not a socket", path);
     if (pl_line_is_served(path))
         return pl_err_set(err, PL_EEXIST, "another process listens on %s", path);
     if (unlink(path) != 0)

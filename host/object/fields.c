@@ -73,7 +73,8 @@ static int parse_term(struct term *term, struct pl_slice text, size_t at, struct
            !(text.ptr[i] == '!' && i + 1 < text.len && text.ptr[i + 1] == '='))
         i++;
     if (i == text.len || i == 0) {
-        pl_err_set(err, PL_EINVAL, "\"%.*s\" is no field selector: write path=value or path!=value",
+        pl_err_set(err, PL_EINVAL,
+                   "\"%.*s\" is not a field selector: write path=value or path!=value",
                    PL_FMT(text));
         return fields_fail_at(err, at);
     }

@@ -91,10 +91,10 @@ int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err
                kind_fill(parts[0], parts[1], parts[2], kind);
     if (good)
         return 0;
-    return pl_err_set(err, PL_EINVAL,
-                      "\"%.*s\" is no kind: write apiVersion/Kind, like v1/Pod or "
-                      "apps/v1/Deployment",
-                      PL_FMT(text));
+    return pl_err_set(
+        err, PL_EINVAL,
+        "\"%.*s\" is not a kind: write apiVersion/Kind, like v1/Pod or apps/v1/Deployment",
+        PL_FMT(text));
 }
 
 int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct pl_kind *kind,

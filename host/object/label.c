@@ -38,7 +38,7 @@ int pl_label_check_key(struct pl_slice key, struct pl_err *err)
         else if (prefix.len > 253)
             broken = "the prefix before '/' is longer than 253 characters";
         else if (!label_is_subdomain(prefix))
-            broken = "the prefix before '/' is no DNS name in lower case";
+            broken = "the prefix before '/' is not a DNS name in lower case";
         else if (memchr(name.ptr, '/', name.len) != NULL)
             broken = "there is more than one '/'";
     }
@@ -50,7 +50,7 @@ int pl_label_check_key(struct pl_slice key, struct pl_err *err)
         broken = "a name is letters, digits, '-', '_' and '.', with a letter or digit at both ends";
     if (broken == NULL)
         return 0;
-    return pl_err_set(err, PL_EINVAL, "\"%.*s\" is no label key: %s", PL_FMT(key), broken);
+    return pl_err_set(err, PL_EINVAL, "\"%.*s\" is not a label key: %s", PL_FMT(key), broken);
 }
 
 int pl_label_check_value(struct pl_slice value, struct pl_err *err)
@@ -62,5 +62,5 @@ int pl_label_check_value(struct pl_slice value, struct pl_err *err)
         broken = "it is letters, digits, '-', '_' and '.', with a letter or digit at both ends";
     if (broken == NULL)
         return 0;
-    return pl_err_set(err, PL_EINVAL, "\"%.*s\" is no label value: %s", PL_FMT(value), broken);
+    return pl_err_set(err, PL_EINVAL, "\"%.*s\" is not a label value: %s", PL_FMT(value), broken);
 }

@@ -196,7 +196,7 @@ struct pl_path *pl_path_parse(struct pl_slice text, struct pl_err *err)
     pl_buf_reserve(&path->text, text.len);
     if (parse_steps(path, text, err) == 0)
         return path;
-    pl_err_prefix(err, "\"%.*s\" is no path", PL_FMT(text));
+    pl_err_prefix(err, "\"%.*s\" is not a path", PL_FMT(text));
     pl_path_destroy(path);
     return NULL;
 }

@@ -84,7 +84,8 @@ int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err)
 {
     bool ordered = item->op == PL_OP_GREATER || item->op == PL_OP_LESS;
     if (ordered && item->count != 0 && !parse_integer(pl_slice_z(item->values[0]), &item->number))
-        return pl_err_set(err, PL_EINVAL, "\"%s\" is no integer: label \"%s\" is compared with %c",
+        return pl_err_set(err, PL_EINVAL,
+                          "\"%s\" is not an integer: label \"%s\" is compared with %c",
                           item->values[0], item->key, item->op == PL_OP_LESS ? '<' : '>');
     sort_values(item);
     return 0;

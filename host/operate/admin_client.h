@@ -14,10 +14,10 @@ struct pl_admin_client {
 #define PL_ADMIN_FLAGS                                                                             \
     {.name = "admin-socket",                                                                       \
      .metavar = "PATH",                                                                            \
-     .help = "the host's socket; else the one there is"},                                          \
+     .help = "the host's socket (default: the only one that exists)"},                             \
     {                                                                                              \
         .name = "pid", .type = PL_FLAG_INTEGER, .fallback = "0", .metavar = "PID",                 \
-        .help = "the host's process, where several run"                                            \
+        .help = "process id of the host, if several run"                                           \
     }
 
 /* Connects to the host that the flags name. */

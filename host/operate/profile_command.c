@@ -16,12 +16,13 @@ static const struct pl_flag table[] = {
      .fallback = "10",
      .metavar = "N",
      .least = 1,
-     .help = "how long; 600 at most"},
+     .help = "how long to sample; at most 600"},
     {.name = "output",
      .letter = 'o',
      .metavar = "FILE",
-     .help = "where the stacks go; a name that ends with .svg gets the picture; else stdout"},
-    {.name = "svg", .metavar = "FILE", .help = "where a flame graph goes, beside the stacks"},
+     .help = "file for the stacks, or for the flame graph if its name ends with .svg (default: "
+             "stdout)"},
+    {.name = "svg", .metavar = "FILE", .help = "file for a flame graph, besides the stacks"},
 };
 
 static int write_file(const char *path, struct pl_slice text, struct pl_err *err)
@@ -61,9 +62,8 @@ static int write_profile(const struct pl_flags *flags, struct pl_node answer, st
     const char *output = pl_flags_text(flags, "output"), *svg = pl_flags_text(flags, "svg");
     int64_t samples = pl_show_int(answer, "samples");
     if (samples == 0)
-        fprintf(stderr,
-                "perilune profile: no script was seen computing (compiled code is not seen, "
-                "see --jit)\n");
+        fprintf(stderr, "perilune profile: no script was seen computing (compiled code is not "
+                        "visible, see --jit)\n");
     int rc = svg != NULL ? write_picture(svg, stacks, samples, err) : 0;
     if (rc == 0 && is_svg(output))
         rc = write_picture(output, stacks, samples, err);

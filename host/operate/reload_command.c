@@ -12,7 +12,7 @@ static const struct pl_flag table[] = {
     PL_OUTPUT_FLAG,
     {.name = "wait",
      .type = PL_FLAG_SWITCH,
-     .help = "until the guard over the new scripts is over"},
+     .help = "wait until the guard of the new scripts has ended"},
     PL_SHADOW_FLAGS,
 };
 
@@ -53,7 +53,7 @@ int pl_command_reload(const struct pl_command *self, int argc, char *const *argv
         if (pl_flags_switch(&flags, "shadow")) {
             exit_code = pl_shadow_command(self, &flags);
         } else if (flags.path_count > 0) {
-            fprintf(stderr, "perilune reload: it takes no paths but with --shadow: %s\n",
+            fprintf(stderr, "perilune reload: paths are only taken with --shadow: %s\n",
                     flags.paths[0]);
             exit_code = PL_EXIT_USAGE;
         } else if (reload_ask(&flags, &taken, &err) != 0) {

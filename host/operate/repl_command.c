@@ -13,7 +13,7 @@ static const struct pl_flag table[] = {
     {.name = "execute",
      .letter = 'e',
      .metavar = "LUA",
-     .help = "evaluate this and end; else standard input, line by line"},
+     .help = "evaluate this text and exit (default: read standard input, line by line)"},
 };
 
 struct repl {
@@ -33,7 +33,7 @@ static int repl_evaluate(struct repl *repl, const char *text, struct pl_err *err
     pl_build_keyz(request, "text");
     if (!pl_is_utf8(pl_slice_z(text))) {
         pl_build_destroy(request);
-        return pl_err_set(err, PL_EINVAL, "what is to be evaluated must be UTF-8");
+        return pl_err_set(err, PL_EINVAL, "the text to evaluate must be UTF-8");
     }
     pl_build_strz(request, text);
     struct pl_doc *answer = pl_admin_ask(&repl->client, request, err);

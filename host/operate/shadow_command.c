@@ -112,7 +112,7 @@ static struct pl_build *shadow_request_of(const struct pl_flags *flags, struct p
         char *path = realpath(flags->paths[i], NULL);
         if (path == NULL || !pl_is_utf8(pl_slice_z(path))) {
             pl_err_set(err, PL_EINVAL, "%s: %s", flags->paths[i],
-                       path == NULL ? strerror(errno) : "the path is no UTF-8");
+                       path == NULL ? strerror(errno) : "the path is not UTF-8");
             free(path);
             pl_build_destroy(request);
             return NULL;

@@ -6,20 +6,21 @@
 #define PL_SHADOW_FLAGS                                                                            \
     {.name = "shadow",                                                                             \
      .type = PL_FLAG_SWITCH,                                                                       \
-     .help = "try PATH... beside the running scripts: print what they would write otherwise"},     \
+     .help =                                                                                       \
+         "try PATH... beside the running scripts and print what they would write differently"},    \
         {.name = "duration",                                                                       \
          .type = PL_FLAG_DURATION,                                                                 \
          .fallback = "0s",                                                                         \
          .metavar = "DURATION",                                                                    \
-         .help = "of a shadow; 0s: until interrupted"},                                            \
+         .help = "for --shadow: how long it lasts; 0s: until interrupted"},                        \
         {.name = "keys",                                                                           \
          .type = PL_FLAG_INTEGER,                                                                  \
          .fallback = "0",                                                                          \
          .metavar = "N",                                                                           \
-         .help = "end a shadow when N keys were compared"},                                        \
+         .help = "for --shadow: end when N keys were compared"},                                   \
     {                                                                                              \
         .name = "exit-code", .type = PL_FLAG_SWITCH,                                               \
-        .help = "of a shadow: exit with 1 when something differs"                                  \
+        .help = "for --shadow: exit with 1 when something differs"                                 \
     }
 
 /* Returns the exit code. */

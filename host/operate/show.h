@@ -7,7 +7,7 @@
 #define PL_OUTPUT_FLAG                                                                             \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = PL_FLAG_CHOICE, .choices = "text|json",           \
-        .fallback = "text", .help = "form of the answer"                                           \
+        .fallback = "text", .help = "format of the answer"                                         \
     }
 
 /* Members of an answer; empty or 0 when missing. */

@@ -11,7 +11,7 @@
 static const struct pl_flag table[] = {
     PL_ADMIN_FLAGS,
     PL_OUTPUT_FLAG,
-    {.name = "watch", .letter = 'w', .type = PL_FLAG_SWITCH, .help = "again each second"},
+    {.name = "watch", .letter = 'w', .type = PL_FLAG_SWITCH, .help = "show it again every second"},
 };
 
 /* ---- as text ---- */
@@ -225,7 +225,7 @@ static void status_print_text(struct pl_node root)
     printf("\n%-48s %-8s %8s\n", "SOURCE", "STATE", "OBJECTS");
     status_each(root, "sources", print_source);
     if (pl_node_len(pl_node_getz(root, "waits")) > 0)
-        printf("\nWAITS (but for watches)\n");
+        printf("\nWAITS (without watches)\n");
     status_each(root, "waits", print_wait);
 }
 

@@ -34,7 +34,7 @@ static void print_key(struct pl_node key)
     if (waits.len > 0)
         printf("waiting: %.*s\n", PL_FMT(waits));
     else
-        printf("at rest: it waits for nothing but the next event\n");
+        printf("idle: it waits only for the next event\n");
     if (pl_node_int(pl_node_getz(key, "failures"), &failures))
         printf("failed %lld times in a row: %.*s\n", (long long)failures,
                PL_FMT(pl_show_text(key, "last_error", &s[3])));
@@ -42,7 +42,7 @@ static void print_key(struct pl_node key)
     while (pl_iter_next(&it))
         print_happened(it.value);
     if (it.index == 0 && pl_node_len(pl_node_getz(key, "history")) == 0)
-        printf("  nothing is remembered of it\n");
+        printf("  no history\n");
 }
 
 static void why_print_text(struct pl_node root)
@@ -55,7 +55,7 @@ static void why_print_text(struct pl_node root)
         any = true;
     }
     if (!any)
-        printf("the object wakes no key: it is not in the cache, or no handler maps it\n");
+        printf("the object queues no key: it is not in the cache, or no handler maps it\n");
 }
 
 static struct pl_build *why_request(const struct pl_flags *flags)
@@ -74,7 +74,8 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
         if (flags.path_count != 2) {
-            fprintf(stderr, "perilune why: which key? usage: perilune why %s\n", self->arguments);
+            fprintf(stderr, "perilune why: no key given; usage: perilune why %s\n",
+                    self->arguments);
             exit_code = PL_EXIT_USAGE;
         } else if (pl_show_ask(&flags, why_request(&flags), why_print_text, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);

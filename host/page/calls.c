@@ -250,7 +250,7 @@ static struct pl_build *read_texts(struct pl_exchange *exchange, const char *con
         return b;
     }
     pl_build_destroy(b);
-    calls_fail(exchange, 400, "the body is no JSON");
+    calls_fail(exchange, 400, "the body is not JSON");
     return NULL;
 }
 

@@ -36,8 +36,8 @@ static void page_refuse(struct pl_exchange *exchange, enum pl_page_verdict verdi
         int status;
         const char *text;
     } answers[] = {
-        [PL_PAGE_FOREIGN_HOST] = {403, "this page is reached by a loopback address alone\n"},
-        [PL_PAGE_FOREIGN_ORIGIN] = {403, "this page answers no other site\n"},
+        [PL_PAGE_FOREIGN_HOST] = {403, "this page can only be reached by a loopback address\n"},
+        [PL_PAGE_FOREIGN_ORIGIN] = {403, "this page does not answer requests from other sites\n"},
         [PL_PAGE_NO_TOKEN] = {401,
                               "open the address that perilune has printed: it has the token\n"},
         [PL_PAGE_NO_HEADER] = {403, "an action needs the token as a header, too: "

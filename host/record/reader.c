@@ -33,7 +33,7 @@ static int unpack(struct pl_reader *reader, struct pl_bytes from, char **out, si
     if (from.bad || want > PL_FRAME_MOST || want > (uint64_t)packed * PACKED_MOST)
         return damaged(err, "the length of a part");
     if (reader->bytes + want > BYTES_MOST)
-        return pl_err_set(err, PL_ELIMIT, "unpacked it is larger than 8 GiB");
+        return pl_err_set(err, PL_ELIMIT, "it is larger than 8 GiB when unpacked");
     uLongf got = (uLongf)want;
     char *text = pl_malloc((size_t)want + 1);
     if (uncompress((unsigned char *)text, &got, (const unsigned char *)from.at,
@@ -59,7 +59,7 @@ static int read_info(struct pl_reader *reader, struct pl_slice json, struct pl_e
 {
     struct pl_doc *doc = reader_scan(json, err);
     if (doc == NULL)
-        return damaged(err, "what it says of its host");
+        return damaged(err, "its description of the host");
     reader->secrets = pl_node_bool(pl_node_getz(pl_doc_root(doc), "secrets"));
     pl_doc_unref(doc);
     pl_free(reader->info);
@@ -88,7 +88,7 @@ static int read_stream(struct pl_reader *reader, uint64_t number, struct pl_slic
     struct pl_doc *doc = stream != NULL ? reader_scan(json, err) : NULL;
     int64_t generation = 0, lane = 0, seed = 0;
     if (doc == NULL)
-        return damaged(err, "what it says of a lane");
+        return damaged(err, "its description of a lane");
     pl_node_int(pl_node_getz(pl_doc_root(doc), "generation"), &generation);
     pl_node_int(pl_node_getz(pl_doc_root(doc), "lane"), &lane);
     pl_node_int(pl_node_getz(pl_doc_root(doc), "seed"), &seed);
@@ -191,7 +191,7 @@ int pl_reader_parse(struct pl_reader *reader, struct pl_slice file, struct pl_er
     size_t magic = sizeof PL_RECORD_MAGIC - 1;
     *reader = (struct pl_reader){.info = NULL};
     if (file.len < magic || memcmp(file.ptr, PL_RECORD_MAGIC, magic) != 0)
-        return pl_err_set(err, PL_EINVAL, "it is no record of perilune run --record");
+        return pl_err_set(err, PL_EINVAL, "it is not a record of perilune run --record");
     file = pl_slice(file.ptr + magic, file.len - magic);
     while (file.len >= PL_FRAME_HEAD) {
         size_t len = 0;

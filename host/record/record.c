@@ -179,8 +179,8 @@ const unsigned char *pl_record_key(const struct pl_record *record)
 
 static void record_give_up(struct pl_record *record, const char *what)
 {
-    pl_log(PL_LOG_ERROR, "the record ends here, as it can't be written any more",
-           pl_str("file", record->path), pl_str("while", what), pl_str("error", strerror(errno)));
+    pl_log(PL_LOG_ERROR, "recording ended: the file can't be written", pl_str("file", record->path),
+           pl_str("while", what), pl_str("error", strerror(errno)));
     if (record->fd >= 0)
         close(record->fd);
     record->fd = -1;

@@ -109,7 +109,7 @@ void pl_reload_forget_refusal(struct pl_reload *reload)
 
 void pl_reload_say(struct pl_reload *reload, bool warning, const char *reason, const char *detail)
 {
-    char *note = pl_format("%s%s%s", warning ? "the scripts were not taken" : "new scripts run",
+    char *note = pl_format("%s%s%s", warning ? "the scripts were refused" : "the new scripts run",
                            *detail != '\0' ? ": " : "", detail);
     pl_recorder_own_event(pl_cluster_recorder(reload->o.cluster), warning, reason, note);
     pl_free(note);
@@ -172,7 +172,7 @@ static void reload_settle(void *arg, bool asked)
     struct pl_reload *reload = arg;
     reload->began_ns = 0;
     if (reload->refused != NULL || asked)
-        pl_log(PL_LOG_INFO, "nothing to reload: the scripts are those that run",
+        pl_log(PL_LOG_INFO, "nothing to reload: the scripts have not changed",
                pl_int("generation", (int64_t)pl_generation_number(reload->current)));
     pl_reload_forget_refusal(reload);
     pl_reload_tell_waits(&reload->waits, PL_RELOAD_UNCHANGED, NULL);

@@ -63,8 +63,8 @@ static void on_reload_disk_looked(void *arg)
     enum pl_reload_event event = event_of(look);
     if (look->unwatched != NULL && !reload->said_unwatched) {
         reload->said_unwatched = true;
-        pl_log(PL_LOG_WARN, "changes of a file will not be seen", pl_str("path", look->unwatched),
-               pl_str("error", look->unwatched_why.message));
+        pl_log(PL_LOG_WARN, "a file can't be watched: its changes will not be noticed",
+               pl_str("path", look->unwatched), pl_str("error", look->unwatched_why.message));
     }
     if (look->was_rolled_back && reload->wrong.code == 0)
         pl_err_set(&reload->wrong, PL_ESCRIPT,

@@ -64,7 +64,7 @@ static void on_roll_back(struct pl_timer *timer)
     if (pl_reload_is_stopping(reload) || good == NULL)
         return;
     reload->good = NULL;
-    pl_log(PL_LOG_ERROR, "the new scripts fail: back to those before",
+    pl_log(PL_LOG_ERROR, "the new scripts fail: returning to the old ones",
            pl_int("from", (int64_t)pl_generation_number(bad)),
            pl_int("to", (int64_t)pl_generation_number(good)), pl_int("runs", reload->guard.runs),
            pl_int("failed", reload->guard.failures), pl_str("first_failure", reload->failure));

@@ -452,7 +452,7 @@ int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *re
         return pl_err_set(err, PL_EEXIST,
                           pl_shadow_state_is_on(&shadow->state)
                               ? "there is a shadow already; one at a time"
-                              : "the last shadow is ending still; try again");
+                              : "the last shadow is still ending; try again");
     shadow->request = *request;
     shadow->told = false;
     shadow->reason = "";

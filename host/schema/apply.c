@@ -1,17 +1,17 @@
-/* Server-side apply: merges what a manager states into the live object, removes what it stated last
- * time and nobody else owns, and finds conflicts with other managers.
+/* Server-side apply: merges the configuration of a manager into the live object, removes fields
+ * that the manager no longer states and nobody else owns, and finds conflicts with other managers.
  *
- * The order is kube-apiserver's: merge, remove, compare, settle ownership. Sets of fields are in
- * fieldset.c, managedFields in managed.c; how lists are merged comes from the kind's schema. All
- * trees are made anew in the request's arena. Without force a conflict changes nothing; with it the
- * fields change hands. */
+ * The order is kube-apiserver's: merge, remove, compare, update ownership. fieldset.c has sets of
+ * fields, managed.c has managedFields; the kind's schema says how lists are merged. All trees are
+ * new ones in the request's arena. Without force a conflict changes nothing; with force the manager
+ * takes over the fields. */
 #include "schema/managed.h"
 
 #include "base/map.h"
 
 #include <stdio.h>
 
-/* ---- merging what is stated into what is there ---- */
+/* ---- merging the configuration into the live object ---- */
 
 static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree *live,
                                    const struct pl_tree *config, const struct pl_schema *schema);
@@ -27,8 +27,8 @@ static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *
     return out;
 }
 
-/* The stated elements keep their order; what only the live list has stays where it is
- * between them. */
+/* Stated elements keep their order. Elements that only the live list has keep their places between
+ * them. */
 static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree *live,
                                    const struct pl_tree *config, const struct pl_schema *schema)
 {
@@ -44,7 +44,7 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
                 left = left->next;
                 continue;
             }
-            if (right == NULL) { /* comes out where the config has it */
+            if (right == NULL) { /* it keeps its place in the configuration */
                 left = left->next;
                 continue;
             }
@@ -75,9 +75,9 @@ static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree 
     return pl_tree_copy(arena, config);
 }
 
-/* ---- removing what is no longer stated ---- */
+/* ---- removing fields that are no longer stated ---- */
 
-/* A field that lies above fields of the set counts as one of it; an element does not. */
+/* A field above fields of the set counts as part of the set; an element does not. */
 static bool apply_covers(struct pl_slice key, const struct pl_tree *node)
 {
     return node != NULL && (key.ptr[0] == 'f' || pl_api_fields_is_member(node));
@@ -112,9 +112,9 @@ static void remove_items(struct pl_arena *arena, struct pl_tree *value,
 struct conflicts {
     struct pl_api_status *status;
     struct pl_buf text;  /* "- .spec.a" lines of all managers */
-    struct pl_slice who; /* of the manager at hand */
+    struct pl_slice who; /* the current manager */
     size_t count;
-    struct pl_slice only; /* "manager: path" of the first one */
+    struct pl_slice only; /* "manager: path" of the first conflict */
 };
 
 static void on_conflict(void *arg, struct pl_slice path)
@@ -162,7 +162,7 @@ static int fail_conflicts(struct conflicts *c)
 
 /* ---- apply ---- */
 
-/* Takes the changed fields away from other managers, or fails. */
+/* Removes the changed fields from other managers, or fails with a conflict. */
 static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entries,
                         const struct pl_tree *own, const struct pl_api_difference *diff, bool force,
                         struct pl_api_status *status)
@@ -191,7 +191,7 @@ static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entr
     return code;
 }
 
-/* Who wrote what was there before anybody applied is not known. */
+/* The writers before the first apply are not known. */
 static void add_before_apply(const struct pl_api_writer *writer, struct pl_tree *entries,
                              const struct pl_tree *live)
 {
@@ -205,7 +205,7 @@ static void add_before_apply(const struct pl_api_writer *writer, struct pl_tree 
     pl_tree_push(writer->arena, entries, pl_api_managed_entry(&unknown, "Update", fields, true));
 }
 
-/* Everything that somebody owns now. */
+/* All fields that have an owner now. */
 static struct pl_tree *all_fields(struct pl_arena *arena, const struct pl_tree *entries,
                                   const struct pl_tree *own, const struct pl_tree *stated)
 {
@@ -216,7 +216,7 @@ static struct pl_tree *all_fields(struct pl_arena *arena, const struct pl_tree *
     return all;
 }
 
-/* Metadata and status that this writer may not set come from the live object. */
+/* Metadata and status that this writer may not set are taken from the live object. */
 static struct pl_tree *put_back(const struct pl_api_writer *writer, const struct pl_tree *live,
                                 struct pl_tree *object)
 {

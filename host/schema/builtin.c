@@ -1,6 +1,6 @@
-/* The built-in kinds as a table: names, scope, subresources, selectable fields, and in what they
- * differ from others. Adding a kind is adding a row here; its defaults are in defaults.c, its merge
- * keys in object/schema_builtin.c, its columns in table.c. */
+/* The built-in kinds as a table: names, scope, subresources, selectable fields, and special
+ * behaviour. To add a kind, add a row here; its defaults are in defaults.c, its merge keys in
+ * object/schema_builtin.c, its columns in the packed table of gotype, its cells in cells.c. */
 #include "schema/builtin.h"
 
 #include "schema/type.h"

@@ -1,7 +1,7 @@
-/* The cells of built-in kinds: for each kind a list of what its columns show, in the order of the
- * packed table's columns. Most cells are a value at a path; others are functions here and in
- * cells_pod.c. Objects are as they were stored, so a value may be absent, but not of a wrong type.
- * What keeps it right: the unit test holds rows that a real kube-apiserver answered. */
+/* The cells of built-in kinds: one list per kind, in the order of the columns in the packed table.
+ * Most cells are a value at a path; others are functions in the cells_*.c files. Objects are as
+ * stored, so a value may be absent but never has a wrong type. What keeps it right: the unit test
+ * has rows from a real kube-apiserver. */
 #include "schema/cells.h"
 
 #include "format/units.h"
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MAX_SORTED 64 /* labels of a selector; more are shown in their order */
+#define MAX_SORTED 64 /* labels of a selector; more are shown unsorted */
 
 /* ---- lists and selectors ---- */
 
@@ -35,7 +35,7 @@ static void add_each(struct pl_buf *out, struct pl_node list, const char *path)
     }
 }
 
-/* The member with the least name after `last`; by turns of it members come in order. */
+/* The member with the smallest name after `last`. Repeated calls visit members in order. */
 static bool next_label(struct pl_node labels, struct pl_slice last, bool any, struct pl_buf *key,
                        struct pl_node *value)
 {
@@ -424,26 +424,18 @@ CELL(message)
 
 /* ---- the kinds ---- */
 
-enum how {
-    NO_CELL,
-    TEXT,
-    WHOLE,
-    ONE,
-    TRUTH,
-    COUNT,
-    AGE,
-    MADE
-}; /* ONE: a whole number, at least 1 */
+enum how { NO_CELL, TEXT, WHOLE, ONE, TRUTH, COUNT, AGE, MADE }; /* ONE: an integer of at least 1 */
 
 struct cell {
     enum how how;
-    const char *path, *other; /* other: when there is nothing; of a count: what is counted, too */
+    const char *path,
+        *other; /* other: the text for an absent value; for a count: a second path to count */
     void (*make)(struct pl_buf *out, struct pl_node object, int64_t now_ns);
 };
 
 struct cells {
     const char *kind;
-    struct cell cells[12]; /* as many as the table has columns after the name, and an end */
+    struct cell cells[12]; /* one for each column after the name, and an end */
 };
 
 #define T(path)                                                                                    \
@@ -515,7 +507,7 @@ static const struct cells kinds[] = {
 static const struct cell event_cells[] = {M(last_seen), T(".type"), T(".reason"), M(event_object), T(".involvedObject.fieldPath"), M(event_source), M(message), M(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
 /* clang-format on */
 
-/* NULL: none. Events have no name in front. */
+/* NULL: none. Rows of Events have no name column. */
 static const struct cell *cells_of(const char *kind)
 {
     if (strcmp(kind, "Event") == 0)

@@ -1,4 +1,4 @@
-/* What the files that make cells share. */
+/* Functions that the cells_*.c files share. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,21 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* PL_MISSING: nothing is there. */
+/* PL_MISSING: the value is absent. */
 struct pl_node pl_cell_at(struct pl_node object, const char *path);
 int64_t pl_cell_int(struct pl_node object, const char *path); /* 0: none */
-/* A text or a number. False: nothing is there, or "". */
+/* Appends a text or a number. False: it is absent or "". */
 bool pl_cell_add(struct pl_buf *out, struct pl_node object, const char *path);
-/* The same, or the other text. */
+/* The same, or appends the other text. */
 void pl_cell_add_or(struct pl_buf *out, struct pl_node object, const char *path, const char *other);
-/* Is there a text that is not ""? */
+/* True if there is a text other than "". */
 bool pl_cell_has(struct pl_node object, const char *path);
-/* Adds the separator unless nothing is there yet. */
+/* Appends the separator unless the buffer is still empty. */
 void pl_cell_separate(struct pl_buf *out, const char *separator);
 void pl_cell_age(struct pl_buf *out, struct pl_node time, int64_t now_ns);
-/* Is that text there? */
+/* True if the value is that text. */
 bool pl_cell_is(struct pl_node object, const char *path, const char *text);
-/* Has status.conditions one of that type, with that status? */
+/* True if status.conditions has that type with that status. */
 bool pl_cell_condition(struct pl_node object, const char *type, const char *status);
 
 /* ---- cells_pod.c ---- */

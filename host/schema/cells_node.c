@@ -1,5 +1,5 @@
-/* The cells of nodes and of autoscalers: whether a node is ready and what it is for, where it is;
- * what an autoscaler measures and what it wants. The object is only read. */
+/* The cells of nodes (readiness, roles, addresses) and of autoscalers (metrics and targets). The
+ * object is only read. */
 #include "schema/cells_impl.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ void pl_cell_node_status(struct pl_buf *out, struct pl_node node, int64_t now_ns
         pl_buf_add_z(out, ",SchedulingDisabled");
 }
 
-/* The least role after `last` that the labels name. */
+/* The smallest role after `last` that the labels name. */
 static bool next_role(struct pl_node labels, struct pl_slice last, struct pl_buf *role)
 {
     static const char prefix[] = "node-role.kubernetes.io/";

@@ -1,6 +1,6 @@
-/* The cells of pods: how many containers are ready, why the pod is where it is, how often its
- * containers were restarted. Looked at as kube-apiserver does: init containers in their order until
- * one is not done, then the others from the last to the first. The object is only read. */
+/* The cells of pods: ready containers, the reason of the state, restarts. The order is
+ * kube-apiserver's: first the init containers up to the first one that is not done, then the other
+ * containers from the last to the first. The object is only read. */
 #include "schema/cells_impl.h"
 
 #include "format/units.h"
@@ -9,13 +9,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What was found out about a pod. reason is owned. */
+/* The findings about a pod. reason is owned. */
 struct look {
     struct pl_buf reason;
     size_t ready, total;
     int64_t restarts;
-    int64_t last;     /* when a container ended last; 0: never */
-    int64_t sidecars; /* restarts of init containers that go on running */
+    int64_t last;     /* the last end of a container; 0: none */
+    int64_t sidecars; /* restarts of sidecars (init containers that keep running) */
     int64_t sidecars_last;
     bool initializing;
 };
@@ -42,7 +42,7 @@ static void note_end(struct pl_node status, int64_t *last)
         *last = then;
 }
 
-/* Why a container ended, in the words of its state or its code. */
+/* Why a container ended: the reason of its state, or its exit code. */
 static void add_ending(struct pl_buf *out, struct pl_node status)
 {
     if (pl_cell_add(out, status, ".state.terminated.reason"))
@@ -59,7 +59,7 @@ static bool has(struct pl_node status, const char *path)
     return !pl_node_is_missing(pl_cell_at(status, path));
 }
 
-/* False: this init container holds up the pod. */
+/* False: the pod waits for this init container. */
 static bool look_at_init(struct look *look, struct pl_node pod, struct pl_node status, size_t index)
 {
     bool sidecar = is_sidecar(pod, status);

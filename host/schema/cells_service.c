@@ -1,6 +1,5 @@
-/* The cells of what leads to pods: ports and addresses of Services, hosts of Ingresses, endpoints.
- * Long lists are cut as kube-apiserver cuts them. The object is only read; a value may be absent.
- */
+/* The cells of Services (ports and addresses), Ingresses (hosts) and endpoints. Long lists are cut
+ * as in kube-apiserver. The object is only read; a value may be absent. */
 #include "schema/cells_impl.h"
 
 #include <inttypes.h>

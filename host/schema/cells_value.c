@@ -1,5 +1,5 @@
-/* What all cells are made of: values of an object at simple paths, and ages in kubectl's words. An
- * absent value is empty or 0, never a fault. The object is only read. */
+/* The building blocks of cells: values at simple paths, and ages in kubectl's format. An absent
+ * value is empty or 0, never an error. The object is only read. */
 #include "format/units.h"
 #include "schema/cells.h"
 #include "schema/cells_impl.h"

@@ -1,6 +1,6 @@
-/* CustomResourceDefinitions as objects: what is filled in, what is refused, and which conditions
- * and finalizer they carry while they are served and while they go. Nothing here knows the kind
- * that follows from one: that is type.c, and its life is apiserver/crd_life.c. */
+/* CustomResourceDefinitions as objects: defaults, validation, conditions, and the finalizer. The
+ * kind that a CRD declares is not known here: type.c makes it, and apiserver/crd_life.c controls
+ * its life. */
 #include "schema/crd.h"
 
 #include "schema/rules.h"
@@ -47,7 +47,7 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
         pl_tree_default(arena, names, "listKind",
                         pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     }
-    /* One without a member is what an apply leaves that gives it back. */
+    /* An apply that releases a member leaves an object without it. */
     struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
     if (pl_tree_text_at(conversion, "strategy").len == 0 &&
         pl_tree_getz(conversion, "webhook") == NULL)
@@ -160,8 +160,8 @@ static void validate_rules(struct pl_api_faults *faults, const struct pl_tree *v
 static void validate_versions(struct pl_api_faults *faults, const struct pl_tree *versions)
 {
     size_t i = 0, storage = 0;
-    /* The server keeps one schema that all versions share in another place, and its messages, too.
-     */
+    /* kube-apiserver stores a schema that all versions share in another place; its messages name
+     * that place. */
     bool is_one = have_one_schema(versions);
     PL_TREE_FOR(item, versions)
     {

@@ -1,6 +1,6 @@
-/* Defaults of built-in kinds: tables of where, which member, which value, and one function that
- * walks them. A default fills a member that is absent or null and never replaces one. What depends
- * on other members is in code below the tables. */
+/* Defaults of built-in kinds: tables of path, member and value, and one function that applies them.
+ * A default fills a member that is absent or null and never replaces a value. Defaults that depend
+ * on other members are code below the tables. */
 #include "schema/defaults.h"
 
 #include "base/base64.h"
@@ -11,8 +11,8 @@
 
 /* Checked against kube-apiserver 1.37. */
 
-/* Where `path` (steps with "[]" for every element, "*" for every member) leads to an
- * object, its absent member gets the JSON value. */
+/* In each object at `path` ("[]" for every element, "*" for every member) the absent member gets
+ * the JSON value. */
 struct rule {
     const char *path, *member, *json;
 };
@@ -35,7 +35,7 @@ struct rule {
         p ".lifecycle.postStart.httpGet", "scheme", "\"HTTP\""                                     \
     }
 
-/* Of a pod's spec. */
+/* Defaults of a pod's spec. */
 static const struct rule pod_rules[] = {
     {"", "restartPolicy", "\"Always\""},
     {"", "terminationGracePeriodSeconds", "30"},
@@ -65,7 +65,7 @@ static const struct rule pod_rules[] = {
 
 struct kind_rules {
     const char *kind;
-    const char *pod_spec; /* where a pod's spec is; NULL: nowhere */
+    const char *pod_spec; /* path of a pod's spec; NULL: none */
     const struct rule *rules;
 };
 
@@ -154,7 +154,7 @@ static const struct kind_rules *rules_of(const char *kind)
     return NULL;
 }
 
-/* ---- walking ---- */
+/* ---- applying the tables ---- */
 
 static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
                           const struct rule *rule)
@@ -187,9 +187,9 @@ static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct 
         defaults_fill(arena, root, rules->path, rules);
 }
 
-/* ---- what no table can say ---- */
+/* ---- defaults that no table can express ---- */
 
-/* A name of an image as a registry takes it; others have no tag. */
+/* True if a registry would accept the image's name; other names have no tag. */
 static bool is_reference(struct pl_slice image)
 {
     size_t slash = image.len;
@@ -249,7 +249,7 @@ static void resource_requests(struct pl_arena *arena, struct pl_tree *containers
     }
 }
 
-/* A volume that says no source is an empty folder. */
+/* A volume without a source is an emptyDir. */
 static void volume_sources(struct pl_arena *arena, struct pl_tree *volumes)
 {
     if (!pl_tree_is(volumes, PL_ARRAY))
@@ -336,7 +336,7 @@ static void default_replication(struct pl_arena *arena, struct pl_tree *object,
         pl_tree_setz(arena, meta, "labels", pl_tree_copy(arena, labels));
 }
 
-/* What a claim is filled from is said twice; kinds that nobody can take are dropped. */
+/* dataSource and dataSourceRef of a claim mirror each other; unsupported kinds are dropped. */
 static void default_claim(struct pl_arena *arena, struct pl_tree *spec)
 {
     struct pl_tree *source = pl_tree_getz(spec, "dataSource");
@@ -457,7 +457,7 @@ static void default_subjects(struct pl_arena *arena, struct pl_tree *object)
     }
 }
 
-/* stringData is a way to write data, and is never read back. */
+/* stringData is merged into data and is never read back. */
 static void fold_string_data(struct pl_arena *arena, struct pl_tree *object)
 {
     struct pl_tree *strings = pl_tree_getz(object, "stringData");
@@ -527,6 +527,7 @@ void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *ty
     default_kind(arena, kind, object);
     if (rules != NULL && rules->pod_spec != NULL)
         default_pod_spec(arena, pl_tree_dig(object, rules->pod_spec), strcmp(kind, "Pod") == 0);
-    if (strcmp(kind, "CustomResourceDefinition") != 0) /* whose schemas are no quantities */
+    if (strcmp(kind, "CustomResourceDefinition") !=
+        0) /* values in CRD schemas are not quantities */
         pl_api_canonical_quantities(arena, object);
 }

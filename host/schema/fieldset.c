@@ -1,7 +1,7 @@
-/* Sets of fields as trees: union, intersection, difference, what an object has, and what differs
- * between two objects. A missing set is empty, and operations never change their arguments. Which
- * lists have elements of their own, and by what they are told apart, comes from the schema; without
- * one a list is a single field. */
+/* Sets of fields as trees: union, intersection, difference, the fields of an object, and the
+ * differences of two objects. A missing set is empty, and operations never change their arguments.
+ * The schema says which lists have elements as fields, and by which keys; without a schema a list
+ * is one field. */
 #include "schema/fieldset.h"
 
 #include "base/map.h"
@@ -23,7 +23,7 @@ static bool is_dot(struct pl_slice key)
     return pl_slice_eqz(key, ".");
 }
 
-/* Of what belongs to the set and what lies below, NULL when both say nothing. */
+/* A node from "belongs to the set" and the fields below; NULL if both are empty. */
 static struct pl_tree *node_of(struct pl_arena *arena, bool member, struct pl_tree *below)
 {
     if (below == NULL || below->count == 0)
@@ -71,7 +71,7 @@ static bool combine_members(enum operation op, bool a, bool b)
     }
 }
 
-/* Members below; "." is left to the caller. */
+/* Members below. The caller handles ".". */
 static struct pl_tree *combine(struct pl_arena *arena, enum operation op, const struct pl_tree *a,
                                const struct pl_tree *b)
 {
@@ -163,7 +163,7 @@ bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *lis
     return true;
 }
 
-/* ---- what an object states ---- */
+/* ---- the fields of an object ---- */
 
 static struct pl_slice field_key(struct pl_arena *arena, struct pl_slice name)
 {
@@ -175,7 +175,7 @@ static bool is_empty_map(const struct pl_tree *value)
     return value->type == PL_NULL || (value->type == PL_OBJECT && value->count == 0);
 }
 
-/* Below the value; *whole when the value itself is a leaf of the set. */
+/* The fields below the value. *whole is set if the value itself is a leaf of the set. */
 static struct pl_tree *state(struct pl_arena *arena, const struct pl_tree *value,
                              const struct pl_schema *schema, bool *whole)
 {
@@ -214,7 +214,7 @@ struct pl_tree *pl_api_fields_of(struct pl_arena *arena, const struct pl_tree *o
 
 /* ---- comparing ---- */
 
-/* The differences below one field, and of the field itself. */
+/* The differences below one field and of the field itself. */
 struct diff {
     struct pl_tree *added, *modified, *removed;
     bool is_added, is_modified, is_removed;
@@ -245,7 +245,7 @@ static void compare_maps(struct pl_arena *arena, const struct pl_tree *a, const 
             fieldset_compare(arena, NULL, item->value, pl_schema_field(schema, item->key)));
 }
 
-/* Element -> its key, for lists too long to search again and again. */
+/* Element -> its key, for lists that are too long for linear search. */
 struct pl_map pl_api_fields_index(struct pl_arena *arena, const struct pl_tree *list,
                                   const struct pl_schema *schema)
 {
@@ -284,7 +284,7 @@ static bool is_nothing(const struct pl_tree *value)
            (value->count == 0 && (value->type == PL_OBJECT || value->type == PL_ARRAY));
 }
 
-/* Both are of that type or say nothing, and one says something. */
+/* Both have that type or are absent, and at least one is present. */
 static bool are(const struct pl_tree *a, const struct pl_tree *b, enum pl_type type)
 {
     return (is_nothing(a) || pl_tree_is(a, type)) && (is_nothing(b) || pl_tree_is(b, type)) &&

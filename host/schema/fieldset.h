@@ -1,22 +1,22 @@
-/* Sets of fields, as managedFields carries them (FieldsV1): a tree in which "f:name" is a
- * member, "k:{...}" an element told apart by keys and "v:..." an element of a set; {} is
- * a field that belongs to the set, "." says so where fields below it do too.
+/* Sets of fields in the form of managedFields (FieldsV1): a tree in which "f:name" is a member,
+ * "k:{...}" an element of a list with keys, and "v:..." an element of a set. {} is a field that
+ * belongs to the set; "." says this if fields below it belong to the set, too.
  *
- * All functions make new trees in the arena and leave their arguments alone. NULL is
- * the empty set. */
+ * All functions make new trees in the arena and do not change their arguments. NULL is the empty
+ * set. */
 #pragma once
 
 #include "object/tree.h"
 #include "object/schema.h"
 
-/* Every field that the object states. */
+/* All fields of the object. */
 struct pl_tree *pl_api_fields_of(struct pl_arena *arena, const struct pl_tree *object,
                                  const struct pl_schema *schema);
 
 struct pl_api_difference {
     struct pl_tree *added, *modified, *removed;
 };
-/* Whether there is any. */
+/* True if the set is not empty. */
 bool pl_api_fields_compare(struct pl_arena *arena, const struct pl_tree *before,
                            const struct pl_tree *after, const struct pl_schema *schema,
                            struct pl_api_difference *out);
@@ -30,18 +30,19 @@ struct pl_tree *pl_api_fields_difference(struct pl_arena *arena, const struct pl
 bool pl_api_fields_empty(const struct pl_tree *set);
 bool pl_api_fields_equal(const struct pl_tree *a, const struct pl_tree *b);
 
-/* Calls visit for each field of the set with its path: .spec.list[name="a"].image */
+/* Calls visit for each field of the set with its path, such as .spec.list[name="a"].image */
 void pl_api_fields_visit(struct pl_arena *arena, const struct pl_tree *set,
                          void (*visit)(void *arg, struct pl_slice path), void *arg);
 
-/* "k:{...}" or "v:..." of a list's element; empty when it has not the keys it needs. */
+/* "k:{...}" or "v:..." of a list's element; empty if it lacks keys. */
 struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tree *element,
                                       const struct pl_schema *list);
-/* Is this list taken apart, by schema and because all its elements have their keys? */
+/* True if the schema makes the elements of this list fields and all elements have their keys. */
 bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *list,
                                const struct pl_schema *schema);
-/* Does the field of this node belong to the set it is in? */
+/* True if the field of this node itself belongs to its set. */
 bool pl_api_fields_is_member(const struct pl_tree *node);
-/* The elements of a list by their names in sets of fields. Owned: pl_map_deinit. */
+/* The elements of a list by their names in sets of fields. The caller frees the map with
+ * pl_map_deinit. */
 struct pl_map pl_api_fields_index(struct pl_arena *arena, const struct pl_tree *list,
                                   const struct pl_schema *schema);

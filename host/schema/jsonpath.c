@@ -1,6 +1,6 @@
-/* Paths of CRDs: where one is read, object/jsonpath does it; where one is written, it has plain
- * names alone. A path that is not understood finds nothing; it is no error, as on the server it
- * only leaves a cell empty. */
+/* Paths of CRDs. object/jsonpath reads values; a path for writing may only have plain names. A
+ * malformed path finds nothing. That is not an error: in kube-apiserver it only leaves a cell
+ * empty. */
 #include "schema/jsonpath.h"
 
 #include "object/jsonpath.h"
@@ -17,7 +17,7 @@ struct pl_node pl_api_jsonpath(struct pl_node root, struct pl_slice text)
     return value;
 }
 
-/* The next plain name of ".spec.replicas"; false at the end. */
+/* The next name of ".spec.replicas". False at the end. */
 static bool next_name(const char **path, struct pl_slice *name)
 {
     if (**path == '.')

@@ -4,10 +4,10 @@
 #include "object/tree.h"
 #include "value/doc.h"
 
-/* The first value that the path finds (object/jsonpath.h); PL_MISSING when there is none, or the
- * text is no path. */
+/* The first value at the path (object/jsonpath.h). PL_MISSING if there is none or the path is
+ * malformed. */
 struct pl_node pl_api_jsonpath(struct pl_node root, struct pl_slice path);
-/* The value at a path of plain names; NULL when a step is absent. */
+/* The value at a path of plain names; NULL if a step is absent. Borrowed from the tree. */
 struct pl_tree *pl_api_jsonpath_tree(struct pl_tree *root, const char *path);
 void pl_api_jsonpath_set(struct pl_arena *arena, struct pl_tree *root, const char *path,
                          struct pl_tree *value);

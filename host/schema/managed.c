@@ -1,7 +1,8 @@
-/* metadata.managedFields: who wrote which fields. An update is compared with what was there; what
- * it added or changed becomes the writer's and is taken from all others. The server's own metadata
- * belongs to nobody. Entries without fields go, and beyond ten updating managers the oldest become
- * one, as kube-apiserver does, so that the list stays bounded. */
+/* metadata.managedFields: who wrote which fields. An update is compared with the old object; the
+ * writer becomes the owner of added and changed fields, and all others lose them. The server's own
+ * metadata has no owner. Entries without fields are removed. If there are more than ten updating
+ * managers, the oldest entries are merged into one, as in kube-apiserver, so that the list has a
+ * limit. */
 #include "schema/managed.h"
 
 #include "base/alloc.h"
@@ -178,7 +179,7 @@ struct pl_tree *pl_api_managed_update(const struct pl_api_writer *writer,
     struct pl_tree *out = pl_tree_array(arena);
     struct pl_tree *before = pl_api_managed_strip(writer, live);
     struct pl_tree *after = pl_api_managed_strip(writer, object);
-    /* metadata is always there, so it is never what was added. */
+    /* metadata always exists, so it never counts as added. */
     pl_tree_child(arena, before, "metadata");
     pl_tree_child(arena, after, "metadata");
     pl_api_fields_compare(arena, before, after, writer->schema, &diff);

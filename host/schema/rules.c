@@ -1,8 +1,8 @@
-/* Evaluating the rules of a custom kind. The compiled rules form a tree like the schema's, with
- * those branches alone that have rules, so that a kind without any costs nothing.
+/* Evaluates the rules of a custom kind. The compiled rules form a tree like the schema's, but only
+ * with branches that have rules, so that a kind without rules costs nothing.
  *
- * All rules of one object share a budget, and each evaluation has a limit: an object cannot hold up
- * the server. What an object had before is walked along, as far as its parts can be told apart:
+ * All rules of one object share a budget, and each evaluation has a limit, so that an object cannot
+ * block the server. The old object is walked in parallel, as far as its parts can be matched:
  * members by name, elements of map lists by their keys. */
 #include "schema/rules_impl.h"
 
@@ -92,7 +92,7 @@ static void make_members(struct pl_api_rules *node, struct pl_arena *arena)
     }
 }
 
-/* NULL: nothing here or below has a rule. */
+/* NULL: no rules here or below. */
 static struct pl_api_rules *rules_make(struct pl_arena *arena, struct pl_node schema,
                                        const struct pl_cel_type *type)
 {
@@ -140,7 +140,7 @@ void pl_api_rules_destroy(struct pl_api_rules *rules)
 {
     if (rules == NULL)
         return;
-    struct pl_arena arena = rules->arena; /* rules are in it */
+    struct pl_arena arena = rules->arena; /* `rules` itself is in it */
     destroy_programs(rules);
     pl_arena_deinit(&arena);
 }
@@ -149,14 +149,14 @@ void pl_api_rules_destroy(struct pl_api_rules *rules)
 
 struct run {
     struct pl_api_faults *faults, *passed;
-    uint64_t left; /* of the object's budget */
+    uint64_t left; /* the rest of the object's budget */
     bool is_over;
 };
 
-/* A part of the object, and the same part as it was. */
+/* A part of the object and the same part of the old object. */
 struct part {
-    const struct pl_tree *value, *old; /* old NULL: there is none, or it cannot be told */
-    bool is_same; /* it, or the nearest above that can be told, did not change */
+    const struct pl_tree *value, *old; /* old NULL: there is none, or it cannot be matched */
+    bool is_same; /* the part, or the nearest part above that can be matched, is unchanged */
     struct pl_slice path;
 };
 
@@ -183,13 +183,13 @@ static const char *rules_type_name(const struct pl_api_rules *node)
     return "";
 }
 
-/* The object itself has no path, and the server's messages say so. */
+/* The object itself has no path; kube-apiserver's messages show that. */
 static struct pl_slice path_or_root(struct pl_slice path)
 {
     return path.len > 0 ? path : pl_slice_z("<nil>");
 }
 
-/* What went wrong, not what the rule says: the value's type stands for the value. */
+/* For evaluation errors the message shows the value's type instead of the value. */
 static void fault(struct run *run, const struct pl_api_rules *node, const struct part *part,
                   struct pl_slice what)
 {
@@ -248,7 +248,7 @@ static void tell_error(struct run *run, const struct pl_api_rules *node,
     }
 }
 
-/* The value as a message shows it; empty for objects and arrays, of which nothing is shown. */
+/* The value in the form of messages; empty for objects and arrays, which are not shown. */
 static struct pl_slice rules_shown(struct run *run, const struct pl_tree *value)
 {
     struct pl_buf out = PL_BUF_INIT;

@@ -1,5 +1,5 @@
-/* The rules of a custom kind's schema (x-kubernetes-validations): compiled once for a version that
- * is served, evaluated for each write. */
+/* The rules of a custom kind's schema (x-kubernetes-validations): compiled once for each served
+ * version, evaluated for each write. */
 #pragma once
 
 #include "schema/status.h"
@@ -7,16 +7,17 @@
 
 struct pl_api_rules;
 
-/* Of an openAPIV3Schema, which must outlive it; NULL when there are no rules. Rules that do not
- * compile are told when they would be evaluated. The caller destroys it. */
+/* Compiles the rules of an openAPIV3Schema, which must outlive them. NULL if there are no rules. A
+ * rule that does not compile is reported when it is evaluated. Returns owned: free with
+ * pl_api_rules_destroy. */
 struct pl_api_rules *pl_api_rules_create(struct pl_node schema);
 void pl_api_rules_destroy(struct pl_api_rules *rules); /* accepts NULL */
 
-/* Collects what the rules say against the object; old: as it was, NULL for a new one. What a rule
- * that looks at no old value says of a part that did not change goes to `passed` instead. */
+/* Collects the violations of the rules. old: the old object, NULL for a new one. If a rule does not
+ * use the old value and the part is unchanged, its violation goes to `passed` instead. */
 void pl_api_rules_apply(const struct pl_api_rules *rules, struct pl_api_faults *faults,
                         struct pl_api_faults *passed, const struct pl_tree *object,
                         const struct pl_tree *old);
 
-/* Collects what is wrong with the rules themselves; path: of the schema in its CRD. */
+/* Collects faults of the rules themselves. path: the path of the schema in its CRD. */
 void pl_api_rules_check(struct pl_api_faults *faults, struct pl_node schema, struct pl_slice path);

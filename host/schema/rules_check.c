@@ -1,6 +1,6 @@
-/* What is wrong with a schema's rules, told when its CRD is written: what does not compile, what
- * says nothing, and what may cost too much. Words and limits are kube-apiserver's: a rule's cost is
- * the most that one evaluation may cost, times how often it can be evaluated for one object. */
+/* Checks a schema's rules when its CRD is written: they must compile, must not be empty, and must
+ * not cost too much. Words and limits are kube-apiserver's: the cost of a rule is the highest cost
+ * of one evaluation times the number of evaluations for one object. */
 #include "schema/rules_impl.h"
 
 #include <math.h>
@@ -24,14 +24,13 @@ struct checking {
     struct dear dearest[DEAREST];
 };
 
-/* A place in the schema. */
+/* A position in the schema. */
 struct place {
     struct pl_node schema;
-    const struct pl_cel_type *type; /* NULL: rules cannot be here */
+    const struct pl_cel_type *type; /* NULL: rules are not possible here */
     struct pl_slice path;
-    double times; /* how often it can be in one object; negative: no bound is declared */
-    struct pl_slice
-        list; /* the list or set above whose elements cannot be told apart; ptr NULL: none */
+    double times;         /* how often it can occur in one object; negative: no limit is declared */
+    struct pl_slice list; /* the list above whose elements cannot be matched; ptr NULL: none */
 };
 
 static struct pl_slice escaped(struct pl_arena *arena, struct pl_slice text)
@@ -76,7 +75,7 @@ static void rules_check_add_member(struct pl_buf *out, struct pl_node rule, cons
     pl_buf_add_z(out, "\",");
 }
 
-/* As the API server's messages show a rule. */
+/* A rule in the form of kube-apiserver's messages. */
 static struct pl_slice rule_shown(struct pl_arena *arena, struct pl_node rule)
 {
     struct pl_buf out = PL_BUF_INIT;
@@ -144,7 +143,7 @@ static double times_of(const struct place *place)
                              : floor(PL_CEL_REQUEST_BYTES / (double)(place->type->min_bytes + 1));
 }
 
-/* Remembers the dearest expressions, for a schema that costs too much as a whole. */
+/* Keeps the most expensive expressions, for a schema whose total cost is too high. */
 static void note_cost(struct checking *c, struct pl_slice path, double cost)
 {
     c->total += cost;

@@ -7,8 +7,8 @@
 struct pl_api_rule {
     struct pl_node node;            /* in the schema */
     struct pl_cel_program *program; /* owned; NULL: it does not compile */
-    struct pl_cel_program *message; /* owned; NULL: there is none, or it does not compile */
-    struct pl_slice why;            /* it does not */
+    struct pl_cel_program *message; /* owned; NULL: none, or it does not compile */
+    struct pl_slice why;            /* why it does not compile */
 };
 
 struct pl_api_member_rules {
@@ -16,9 +16,9 @@ struct pl_api_member_rules {
     struct pl_api_rules *rules;
 };
 
-/* Of one value of the schema. Everything lives in the root's arena. */
+/* The rules of one value of the schema. Everything lives in the root's arena. */
 struct pl_api_rules {
-    struct pl_arena arena; /* of the root */
+    struct pl_arena arena; /* used by the root only */
     struct pl_node schema;
     const struct pl_cel_type *type;
     struct pl_api_rule *rules;
@@ -28,9 +28,9 @@ struct pl_api_rules {
     struct pl_api_rules *elements; /* of lists and maps */
 };
 
-/* A member of a rule without the space around it, in the arena; empty when it is absent. */
+/* A member of a rule without surrounding white space, in the arena; empty if it is absent. */
 struct pl_slice pl_api_rule_text(struct pl_arena *arena, struct pl_node rule, const char *member);
-/* Compiles the rule's member ("rule" or "messageExpression"); NULL and why. */
+/* Compiles the rule's member ("rule" or "messageExpression"). NULL and the reason if it fails. */
 struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struct pl_node rule,
                                            const char *member, struct pl_arena *arena,
                                            struct pl_buf *why);

@@ -1,7 +1,6 @@
-/* Validation of custom objects by their structural schema, with kube-apiserver's words for each
- * fault, all of which are collected. A pattern that is no expression of RE2 (format/regex.h) is
- * not checked. Depth is that of the schema, which came from a CRD and is limited like any
- * document. */
+/* Validation of custom objects against their structural schema. All faults are collected, in
+ * kube-apiserver's words. A pattern that is not valid RE2 (format/regex.h) is not checked. The
+ * depth is that of the schema, which comes from a CRD and is limited like any document. */
 #include "schema/structural.h"
 
 #include "base/map.h"
@@ -164,8 +163,8 @@ static void check_number(const struct check *c, const struct pl_tree *value)
 
 /* ---- strings ---- */
 
-/* What is no expression, which kube-apiserver refuses in the CRD, is taken as matching; a search
- * that was given up found nothing. */
+/* An invalid expression, which kube-apiserver refuses in the CRD, counts as matching. A search that
+ * hit its limit has found nothing. */
 static bool matches(struct pl_slice pattern, struct pl_slice text)
 {
     struct pl_regex *regex = pl_regex_compile(pattern, NULL);
@@ -209,7 +208,7 @@ static void check_too_many(const struct check *c, const char *keyword, size_t co
                      limit == 1 ? "" : "s");
 }
 
-/* What tells an element of a set or map from the others. */
+/* The identity of an element of a set or map. */
 static const struct pl_tree *identity(const struct check *c, const struct pl_tree *element)
 {
     struct pl_scratch scratch;

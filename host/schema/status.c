@@ -1,6 +1,6 @@
-/* Failures: one status in the request's context, filled by whoever fails, and its text. The first
- * call decides code, reason and message; causes and details are added to it. Messages are kube-
- * apiserver's, since clients and people look for them. The number of causes is limited. */
+/* Failures: the status in the request's context, and its text. The code that fails fills it. The
+ * first call sets code, reason and message; causes and details are added. Messages are
+ * kube-apiserver's, because clients and people look for them. The number of causes is limited. */
 #include "schema/status.h"
 
 #include "value/write.h"
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* More causes than this tell nobody anything. */
+/* More causes would not help anybody. */
 #define MAX_CAUSES 200
 
 static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list args)
@@ -19,7 +19,7 @@ static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list a
     va_end(again);
     char *text = pl_arena_alloc(arena, (size_t)len + 1);
     vsnprintf(text, (size_t)len + 1, fmt, args);
-    return pl_arena_utf8(arena, pl_slice(text, (size_t)len)); /* it may quote anything */
+    return pl_arena_utf8(arena, pl_slice(text, (size_t)len)); /* it may quote arbitrary bytes */
 }
 
 int pl_api_fail(struct pl_api_status *status, int code, const char *reason, const char *fmt, ...)
@@ -110,7 +110,7 @@ void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_sl
                      cause_of(faults->arena, reason, field, message));
 }
 
-/* One fault stands alone, several in brackets. */
+/* One fault is shown alone, several are shown in brackets. */
 static struct pl_slice faults_text(const struct pl_api_faults *faults)
 {
     struct pl_buf buf = PL_BUF_INIT;

@@ -1,4 +1,4 @@
-/* What a request that fails is answered with: a Status object as kube-apiserver writes it. */
+/* The answer to a failed request: a Status object like kube-apiserver's. */
 #pragma once
 
 #include "object/tree.h"
@@ -14,10 +14,10 @@ struct pl_api_status {
     struct pl_tree *causes;            /* array; NULL: none */
     int retry_after;                   /* seconds; 0: none */
     struct pl_slice continue_token;    /* metadata.continue of an expired list */
-    bool is_plain;                     /* answered as text, as paths outside the API are */
+    bool is_plain;                     /* answered as plain text, like paths outside the API */
 };
 
-/* Fills in the error; always -1, so that `return pl_api_fail(...)` works. */
+/* Fills in the error. Always returns -1, so that `return pl_api_fail(...)` works. */
 int pl_api_fail(struct pl_api_status *status, int code, const char *reason, const char *fmt, ...)
     PL_PRINTF(4, 5);
 /* Adds details.name, .group and .kind. */
@@ -43,7 +43,7 @@ struct pl_api_faults {
 /* fmt: what follows "field: " in the message. */
 void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_slice field,
                   const char *fmt, ...) PL_PRINTF(4, 5);
-/* 422 Invalid over all faults; 0 when there are none. */
+/* 422 Invalid with all faults; 0 if there are none. */
 int pl_api_fail_faults(struct pl_api_status *status, const struct pl_api_faults *faults,
                        struct pl_slice group, struct pl_slice kind, struct pl_slice name);
 

@@ -1,6 +1,6 @@
-/* What a structural schema does to a custom object: which unknown fields go, and which defaults
- * come. What a schema does not know is kept only where it says so (x-kubernetes-preserve-unknown-
- * fields). Checking is in schema_check.c. */
+/* Applies a structural schema to a custom object: prunes unknown fields and fills in defaults.
+ * Unknown fields are kept only where the schema says so (x-kubernetes-preserve-unknown-fields).
+ * schema_check.c validates. */
 #include "schema/structural.h"
 
 static struct pl_slice structural_join(struct pl_arena *arena, struct pl_slice path,
@@ -45,7 +45,7 @@ void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struc
         bool keep = false;
         for (size_t i = 0; i < PL_ARRAY_LEN(known) && !keep; i++)
             keep = pl_slice_eqz(item->key, known[i]);
-        /* An absent field and one that says nothing are the same there. */
+        /* There an absent field equals an empty one. */
         bool empty = item->value->type == PL_NULL ||
                      (item->value->count == 0 &&
                       (item->value->type == PL_OBJECT || item->value->type == PL_ARRAY));

@@ -1,6 +1,6 @@
-/* Objects as rows for kubectl: the columns of built-in kinds from the packed table, those of custom
- * kinds from their CRD; other kinds show when they were made. A cell whose path finds nothing is
- * empty. Times are shown as ages, in kubectl's words. */
+/* Objects as rows for kubectl. Columns of built-in kinds come from the packed table, those of
+ * custom kinds from their CRD; other kinds show their age. A cell whose path finds nothing is
+ * empty. Times are shown as ages, in kubectl's format. */
 #include "schema/table.h"
 
 #include "format/units.h"
@@ -44,7 +44,7 @@ static void add_custom_columns(struct pl_buf *out, struct pl_node columns)
     }
 }
 
-/* The columns of a built-in kind whose cells are known. False: it has none. */
+/* The columns of a built-in kind. False if it has none. */
 static bool add_builtin_columns(struct pl_buf *out, const struct pl_api_type *type,
                                 const struct pl_api_version *v)
 {

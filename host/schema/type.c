@@ -1,6 +1,6 @@
-/* A kind as it is served, from a row of the built-in kinds or from a CRD. A custom kind that is
- * defined anew stays the same object, since objects and watches point at it. Schemas and columns
- * are nodes of the CRD's document, to which each version holds a reference. */
+/* A served kind, made from a row of the built-in kinds or from a CRD. When a CRD changes, its type
+ * stays the same object, because objects and watches point at it. Schemas and columns are nodes of
+ * the CRD's document; each version holds a reference to it. */
 #include "schema/type.h"
 
 #include "base/alloc.h"

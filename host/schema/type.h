@@ -1,5 +1,5 @@
-/* What is known of a kind: its names, its versions with their schemas, and what the API server does
- * with it. Built-in kinds come from a row of builtin.h, custom ones from their CRD. */
+/* A kind: its names, its versions with their schemas, and its behaviour in the API server. Built-in
+ * kinds come from a row of builtin.h, custom kinds from their CRD. */
 #pragma once
 
 #include "base/err.h"
@@ -16,7 +16,7 @@ enum {
     PL_API_NAMESPACED = 1,
     PL_API_STATUS = 2,         /* has a status subresource */
     PL_API_SCALE = 4,          /* has a scale subresource */
-    PL_API_GENERATION = 8,     /* metadata.generation counts */
+    PL_API_GENERATION = 8,     /* metadata.generation is incremented */
     PL_API_NEEDS_VERSION = 16, /* an update must carry a resourceVersion */
     PL_API_CREATE_ON_UPDATE = 32,
     PL_API_RETURNS_DELETED = 64, /* DELETE answers with the object, not a Status */
@@ -28,7 +28,7 @@ enum {
 
 struct pl_api_rules;
 
-/* One version of a kind as it is served. */
+/* One served version of a kind. */
 struct pl_api_version {
     char *group; /* owned; differs between versions only for events */
     char *name;  /* owned: "v1" */
@@ -38,7 +38,7 @@ struct pl_api_version {
         *definition;       /* counted: the CRD whose spec.versions[index] this is; NULL: built-in */
     struct pl_node schema; /* openAPIV3Schema, in definition */
     struct pl_schema *lists;                          /* owned; from schema */
-    struct pl_api_rules *rules;                       /* owned; from schema; NULL: none */
+    struct pl_api_rules *rules;                       /* owned; made from schema; NULL: none */
     char *scale_spec, *scale_status, *scale_selector; /* owned paths ".spec.replicas"; NULL: none */
     struct pl_node columns, selectable;               /* in definition */
     const char *const *renames; /* pairs stored, served; NULL-terminated; NULL: none */
@@ -46,8 +46,8 @@ struct pl_api_version {
 
 #define PL_API_MAX_VERSIONS 32
 
-/* One kind with all its versions and objects. Lives as long as it is registered;
- * requests look it up anew. */
+/* One kind with all its versions and objects. It lives as long as it is registered; each request
+ * looks it up. */
 struct pl_api_type {
     char *plural, *singular, *kind, *list_kind; /* owned */
     char *short_names, *categories;             /* owned: "a,b"; "" for none */
@@ -59,25 +59,27 @@ struct pl_api_type {
     size_t storage_version; /* index */
     const char *const
         *selectable;            /* field selector paths besides metadata; NULL-terminated or NULL */
-    struct pl_api_table *table; /* its objects: the registry's, who makes and destroys it */
-    struct pl_api_type *next;   /* in the registry's list */
+    struct pl_api_table *table; /* its objects; the registry makes and destroys the table */
+    struct pl_api_type *next;   /* next in the registry's list */
 };
 
 struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row); /* owned */
-/* A custom kind as `crd` (valid, referred to) declares it: a new one where type is NULL, else that
- * one defined anew. NULL and the error leave type as it was. */
+/* Makes the custom kind that `crd` declares (valid; a reference is taken), or updates `type` if it
+ * is not NULL. On NULL and the error, `type` is unchanged. */
 struct pl_api_type *pl_api_type_of_crd(struct pl_api_type *type, struct pl_doc *crd,
                                        struct pl_err *err);
 void pl_api_type_destroy(struct pl_api_type *type);
 
 bool pl_api_type_has_group(const struct pl_api_type *type, struct pl_slice group);
-/* What server-side apply and strategic patches know of the kind's lists; may be NULL. */
+/* The list schema of the kind, for server-side apply and strategic patches; may be NULL. Borrowed
+ * from the type. */
 const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t version);
 /* Writes of its status may also change labels, annotations, finalizers and owners. */
 bool pl_api_type_status_has_meta(const struct pl_api_type *type);
-const char *pl_api_type_group(const struct pl_api_type *type); /* of the storage version */
+const char *
+pl_api_type_group(const struct pl_api_type *type); /* the group of the storage version */
 /* "apps/v1" */
 struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT]);
 
-/* A built-in kind of that name. */
+/* True if it is the built-in kind of that name. */
 bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind);

@@ -1,5 +1,5 @@
-/* What kube-apiserver refuses about metadata of every kind. All faults of an object are collected,
- * in the server's words. `old` is NULL for a new object; what must not change is compared with it.
+/* Validation of the metadata of every kind. All faults of an object are collected, in
+ * kube-apiserver's words. `old` is NULL for a new object; immutable members are compared with it.
  */
 #include "schema/validate.h"
 #include "base/text.h"
@@ -185,7 +185,7 @@ static void two_controllers(struct pl_api_faults *faults, const struct pl_tree *
     pl_buf_deinit(&all);
 }
 
-/* Events own nothing. */
+/* Events cannot be owners. */
 static void event_owner(struct pl_api_faults *faults, const struct pl_tree *owner, size_t index)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -225,7 +225,7 @@ static void check_owners(struct pl_api_faults *faults, const struct pl_tree *own
     }
 }
 
-/* strict: as built-in kinds have it, whose finalizers are of a domain or Kubernetes' own. */
+/* strict: for built-in kinds, whose finalizers need a domain unless they are Kubernetes' own. */
 static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree *object,
                              bool strict)
 {

@@ -1,4 +1,4 @@
-/* What kube-apiserver refuses about metadata. */
+/* Validation of metadata, with kube-apiserver's words. */
 #pragma once
 
 #include "schema/status.h"
@@ -30,12 +30,11 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
     "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
-/* The forms of names, whatever their length: a DNS label of RFC 1123 in lower case, some of those
- * joined by dots, and letters, digits, '-', '_', '.' with a letter or digit at both ends. */
+/* The forms of names, without a length limit: a lower-case DNS label of RFC 1123; such labels
+ * joined by dots; letters, digits, '-', '_', '.' with a letter or digit at both ends. */
 bool pl_api_is_label(struct pl_slice text);
 bool pl_api_is_subdomain(struct pl_slice text);
 bool pl_api_is_word(struct pl_slice text);
-/* A name with or without a prefix, as keys of labels are. Empty names are refused: whoever takes
- * none asks first. */
+/* A name with or without a prefix, such as a label key. Empty names are refused. */
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field,
                                struct pl_slice key);

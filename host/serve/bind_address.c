@@ -22,7 +22,8 @@ int pl_bind_address_parse(const char *text, struct pl_bind_address *out, struct 
     if (port < 0 || port > 65535 || *end != '\0' || len >= sizeof(out->host) ||
         (!brackets && memchr(host, ':', len) != NULL))
         return pl_err_set(err, PL_EINVAL,
-                          "\"%.100s\" is no address: it must be HOST:PORT, :PORT or 0 (off)", text);
+                          "\"%.100s\" is not an address: it must be HOST:PORT, :PORT or 0 (off)",
+                          text);
     memcpy(out->host, host, len);
     out->port = (int)port;
     return 0;

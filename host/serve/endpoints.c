@@ -45,7 +45,7 @@ static bool refuse_method(struct pl_exchange *exchange)
         return false;
     const struct pl_http_header headers[] = {{"Content-Type", TEXT}, {"Allow", "GET, HEAD"}};
     pl_exchange_reply_with(exchange, 405, headers, PL_ARRAY_LEN(headers),
-                           pl_slice_z("only GET and HEAD\n"));
+                           pl_slice_z("use GET or HEAD\n"));
     return true;
 }
 
@@ -54,7 +54,7 @@ static void show_metrics(void *arg, struct pl_exchange *exchange)
     struct pl_endpoints *endpoints = arg;
     struct pl_buf body = PL_BUF_INIT;
     if (!pl_slice_eqz(pl_exchange_path(exchange), "/metrics")) {
-        pl_buf_add_z(&body, "there is /metrics\n");
+        pl_buf_add_z(&body, "try /metrics\n");
         endpoints_reply(exchange, 404, TEXT, &body);
         return;
     }
@@ -153,7 +153,7 @@ static int endpoints_listen_at(struct pl_endpoints *endpoints,
     }
     if (!address->is_default)
         return pl_err_set(err, why.code, "%s: %s", flag, why.message);
-    pl_log(PL_LOG_WARN, "an endpoint is off, as its default address can't be had",
+    pl_log(PL_LOG_WARN, "an endpoint is off: its default address is not available",
            pl_str("flag", flag), pl_str("error", why.message));
     return 0;
 }

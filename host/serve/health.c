@@ -286,6 +286,6 @@ int pl_health_answer(struct pl_health *health, struct pl_slice path, struct pl_s
         free_page(&page);
         return status;
     }
-    pl_buf_add_z(body, "there are /healthz and /readyz\n");
+    pl_buf_add_z(body, "try /healthz or /readyz\n");
     return 404;
 }

@@ -45,8 +45,8 @@ static size_t host_metrics_index_of(struct pl_host_metrics *host, const char *na
     if (i < host->waiting_count || i == NAMES_MAX)
         return i;
     host->waiting[i].name = name;
-    host->waiting[i].count =
-        gauge(host->metrics, "perilune_waits", "What is being waited for, by name.", "wait", name);
+    host->waiting[i].count = gauge(host->metrics, "perilune_waits",
+                                   "Operations that the host waits for, by name.", "wait", name);
     host->waiting[i].oldest =
         gauge(host->metrics, "perilune_wait_oldest_seconds",
               "How long the longest wait of that name has lasted.", "wait", name);
@@ -104,7 +104,7 @@ static void observe_loop(struct pl_host_metrics *host, struct pl_loop *loop)
     static const double bounds[] = {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1};
     static const struct pl_metric_spec spec = {
         .name = "perilune_loop_turn_seconds",
-        .help = "How long the I/O thread worked between two looks for events.",
+        .help = "How long the I/O thread worked before it polled for events again.",
         .type = PL_METRIC_HISTOGRAM,
         .bounds = bounds,
         .bound_count = PL_ARRAY_LEN(bounds)};
@@ -126,7 +126,7 @@ struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct p
     pl_series_set(
         gauge(metrics, "perilune_build_info", "1, with the version.", "version", pl_version()), 1);
     host->overdue = gauge(metrics, "perilune_waits_overdue",
-                          "Waits whose deadline has passed: mistakes of the host.", NULL, NULL);
+                          "Waits whose deadline has passed: bugs of the host.", NULL, NULL);
     host->documents = gauge(metrics, "perilune_documents", "Documents alive.", NULL, NULL);
     host->values =
         gauge(metrics, "perilune_shared_values", "Values that documents share.", NULL, NULL);

@@ -84,7 +84,7 @@ void pl_memory_say(struct pl_manager *manager, uint64_t used, uint64_t limit, ui
             pl_buf_add_f(&cache, "%s: %zu objects", pl_informer_owner(largest),
                          pl_store_count(pl_informer_store(largest)));
     }
-    pl_log(PL_LOG_WARN, "memory is nearly used up: at the limit the kernel ends this process",
+    pl_log(PL_LOG_WARN, "memory is nearly used up: at the limit the kernel kills this process",
            pl_num("used_mib", (double)used / MIB), pl_num("limit_mib", (double)limit / MIB),
            pl_num("scripts_mib", (double)scripts / MIB), pl_num("caches_mib", (double)caches / MIB),
            pl_strn("script", pl_buf_slice(&script)), pl_strn("cache", pl_buf_slice(&cache)));

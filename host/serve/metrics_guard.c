@@ -66,8 +66,8 @@ static void metrics_guard_refuse(struct pl_exchange *exchange, int status)
 {
     const struct pl_http_header headers[] = {{"Content-Type", TEXT},
                                              {"WWW-Authenticate", "Bearer"}};
-    const char *text = status == 401   ? "a bearer token that the API server knows is needed\n"
-                       : status == 403 ? "the right to get the path /metrics is needed\n"
+    const char *text = status == 401   ? "this needs a bearer token that the API server accepts\n"
+                       : status == 403 ? "this needs the right to get the path /metrics\n"
                                        : "the API server cannot be asked\n";
     pl_exchange_reply_with(exchange, status, headers, status == 401 ? 2 : 1, pl_slice_z(text));
 }
@@ -116,7 +116,7 @@ static void metrics_guard_ask(struct check *check, const char *path, struct pl_b
 static void metrics_guard_failed(struct check *check, const char *what, const struct pl_err *err)
 {
     if (err->code != PL_ECANCELED)
-        pl_log(PL_LOG_WARN, "metrics: the API server did not say who may see them",
+        pl_log(PL_LOG_WARN, "metrics: the API server could not be asked who may read them",
                pl_str("asked", what), pl_str("error", err->message));
     conclude(check, 503);
 }

@@ -337,7 +337,7 @@ static void on_deleted(struct pl_membership *m, void *what, const struct pl_err 
 {
     PL_UNUSED(what);
     if (err != NULL && !pl_shard_err_is(err, 404) && !m->told_left)
-        pl_log(PL_LOG_WARN, "the member's Lease could not be deleted: it runs out by itself",
+        pl_log(PL_LOG_WARN, "the member's Lease could not be deleted: it will expire",
                pl_str("error", err->message));
     m->told_left = true;
     pl_membership_poke(m);
@@ -373,8 +373,8 @@ static void on_membership_limit(struct pl_timer *timer)
 {
     struct pl_membership *m = PL_CONTAINER_OF(timer, struct pl_membership, limit);
     if (m->state == PL_MEMBER_LEAVING)
-        pl_log(PL_LOG_WARN, "not all shards could be given away: others wait until the member's "
-                            "Lease runs out");
+        pl_log(PL_LOG_WARN, "not all shards could be given away: other replicas wait until the "
+                            "member's Lease expires");
     tell_left(m);
 }
 

@@ -187,7 +187,8 @@ static void start_topup(struct pl_feed_part *part)
     options.arg = part;
     part->topup = pl_topup_start(&options);
     pl_buf_deinit(&text);
-    pl_log(PL_LOG_DEBUG, "shards that came are listed", pl_str("source", options.listing.owner),
+    pl_log(PL_LOG_DEBUG, "listing the objects of new shards",
+           pl_str("source", options.listing.owner),
            pl_int("shards", (int64_t)pl_shard_set_count(&part->topping)));
 }
 

@@ -101,7 +101,7 @@ static int use_resource(struct pl_informer *informer, const struct pl_resource *
 {
     if (!resource->can_watch)
         return pl_err_set(err, PL_EUNSUPPORTED,
-                          "the server does not let anybody watch %s: read it with perilune.live",
+                          "the server does not support watching %s: read it with perilune.live",
                           informer->kind_text);
     informer->resource = resource;
     return add_feeds(informer, err);
@@ -156,8 +156,9 @@ static void on_found_again(void *arg, const struct pl_resource *resource, const 
     informer->resolving = false;
     if (resource == NULL || is_same_place(resource, informer->resource))
         return;
-    pl_log(PL_LOG_INFO, "the kind is another resource now", pl_str("source", informer->owner),
-           pl_str("plural", resource->plural), pl_bool("namespaced", resource->namespaced));
+    pl_log(PL_LOG_INFO, "the kind is now served as another resource",
+           pl_str("source", informer->owner), pl_str("plural", resource->plural),
+           pl_bool("namespaced", resource->namespaced));
     informer->ending += informer->feed_count;
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);

@@ -181,7 +181,7 @@ static void informer_write_ask(struct pl_informer *informer, const struct pl_own
                            .metadata_only = informer->options.metadata_only,
                            .keep_managed_fields = informer->options.managed_fields};
     pl_key_split(pl_slice_z(informer->asking_key), &read.ns, &read.name);
-    pl_log(PL_LOG_DEBUG, "a write was not confirmed by the watch: asking",
+    pl_log(PL_LOG_DEBUG, "a write was not confirmed by the watch: asking the server",
            pl_str("source", informer->owner), pl_str("key", write->key));
     informer->asking = pl_read_start(informer->site, &read, on_informer_write_answer, informer);
 }

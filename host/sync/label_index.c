@@ -51,7 +51,7 @@ static void on_label_index_turn(struct pl_timer *timer)
         more = pl_store_build_index(indexes->store, stored, &indexes->walk, SOME);
     while (more && pl_clock_mono(indexes->timers->clock) < until);
     if (!more) {
-        pl_log(PL_LOG_INFO, "lists by a label have an index from now on",
+        pl_log(PL_LOG_INFO, "an index was made for lists by a label",
                pl_str("cache", indexes->name), pl_str("label", stored + strlen(PL_INDEX_LABEL)),
                pl_int("objects", (int64_t)pl_store_count(indexes->store)));
         indexes->walk = (struct pl_store_walk){0};

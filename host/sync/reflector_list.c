@@ -117,7 +117,7 @@ static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
     if (paged && r->page_limit > PAGE_MIN)
         r->page_limit = r->page_limit / 2 > PAGE_MIN ? r->page_limit / 2 : PAGE_MIN;
     if (first)
-        pl_log(PL_LOG_INFO, "a list was cut: it is asked for in smaller pages",
+        pl_log(PL_LOG_INFO, "a list was cut off: requesting it in smaller pages",
                pl_str("source", r->o.listing.owner), pl_str("error", err->message),
                pl_int("objects", r->page_limit));
     pl_reflector_note(r, cannot_list, err);
@@ -194,7 +194,7 @@ static void finish_list(struct pl_reflector *r)
     struct pl_slice rv = pl_buf_slice(&r->page_rv);
     if (is_older_than_asked(r, rv)) { /* F11, F27 */
         pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
-        pl_reflector_note(r, "source is listed anew", &err);
+        pl_reflector_note(r, "source is listed again", &err);
         if (r->o.reconnects != NULL) {
             pl_reconnect_found_restored(r->o.reconnects, &r->turn);
             pl_reconnect_lists(r->o.reconnects, &r->turn);

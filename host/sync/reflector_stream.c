@@ -241,7 +241,7 @@ static bool is_refusal(const struct pl_err *err)
 
 static void refused(struct pl_reflector *r, const struct pl_err *err)
 {
-    pl_log(PL_LOG_INFO, "the server does not stream lists: they are listed",
+    pl_log(PL_LOG_INFO, "the server does not stream lists: using ordinary lists",
            pl_str("source", r->o.listing.owner), pl_str("error", err->message));
     r->no_stream_until_ns = pl_reflector_now(r) + PL_STREAM_REFUSED_NS;
     if (r->o.reconnects != NULL)
@@ -251,7 +251,7 @@ static void refused(struct pl_reflector *r, const struct pl_err *err)
 
 static void was_late(struct pl_reflector *r)
 {
-    pl_log(PL_LOG_WARN, "a streamed list did not end: it is listed",
+    pl_log(PL_LOG_WARN, "a streamed list did not end: using an ordinary list",
            pl_str("source", r->o.listing.owner), pl_int("objects", (int64_t)r->came));
     r->no_stream_until_ns = pl_reflector_now(r) + PL_STREAM_REFUSED_NS;
     list_instead(r);

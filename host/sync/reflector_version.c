@@ -112,7 +112,8 @@ static void on_witness(void *arg, const struct pl_answer *answer)
     if (same)
         pl_reflector_watch(r);
     else
-        pl_reflector_is_another(r, "an object is not what it was: was the server restored?");
+        pl_reflector_is_another(
+            r, "a known object is gone or has another version: was the server restored?");
 }
 
 static void ask_for_witness(struct pl_reflector *r)

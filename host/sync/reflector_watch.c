@@ -302,7 +302,7 @@ void pl_reflector_is_another(struct pl_reflector *r, const char *reason)
         pl_reconnect_found_restored(r->o.reconnects, &r->turn);
     pl_err_set(&err, PL_EAPI, "%s", reason);
     r->rv_unavailable = true;
-    pl_reflector_note(r, "source is listed anew", &err);
+    pl_reflector_note(r, "source is listed again", &err);
     pl_reflector_pause(r, NEXT_SYNC, 0);
 }
 

@@ -25,7 +25,7 @@ static int tool_ask(lua_State *L)
     const char *what = luaL_checkstring(L, 1);
     struct pl_slice question = pl_lua_slice(L, 2);
     int rc = tool->ask != NULL ? tool->ask(tool->arg, what, question, &answer, &err)
-                               : pl_err_set(&err, PL_EINVAL, "nobody answers \"%s\"", what);
+                               : pl_err_set(&err, PL_EINVAL, "nothing answers \"%s\"", what);
     if (rc != 0) {
         pl_buf_deinit(&answer);
         lua_pushnil(L);

@@ -1,4 +1,4 @@
-/* Roles and their bindings. A binding's role stays what it was. */
+/* Roles and their bindings. The role of a binding is immutable. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"

@@ -1,6 +1,6 @@
 /* Faults and checks of single values, in kube-apiserver's words (checked against 1.37), and the
- * walk through tables of them. A check looks at one value and at nothing around it. What has the
- * wrong type was refused before; a check passes it over. */
+ * code that applies tables of checks. A check looks at one value only. Values of a wrong type were
+ * refused before; a check ignores them. */
 #include "valid/check.h"
 
 #include "object/tree.h"

@@ -1,5 +1,5 @@
-/* The pieces of which rules are made: where a value is, checks of single values, and tables that
- * say which check holds where. Private to this folder. */
+/* The building blocks of rules: the position of a value, checks of single values, and tables that
+ * say which check applies where. Private to this folder. */
 #pragma once
 
 #include "schema/status.h"
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A place in an object, as a chain on the stack. name: a member; else key: of a map, in brackets;
- * else index: of a list. */
+/* A position in an object, as a chain on the stack. It has a name (a member), or a key (of a map,
+ * shown in brackets), or an index (of a list). */
 struct pl_spot {
     const struct pl_spot *up; /* NULL: the object itself */
     const char *name;
@@ -19,7 +19,7 @@ struct pl_spot {
 #define PL_MEMBER(up_, name_) (&(const struct pl_spot){.up = (up_), .name = (name_)})
 #define PL_INDEX(up_, index_) (&(const struct pl_spot){.up = (up_), .index = (index_)})
 #define PL_OF_KEY(up_, key_)  (&(const struct pl_spot){.up = (up_), .key = (key_)})
-/* Visits a list's elements: `spot` is where each one is. */
+/* Visits a list's elements; `spot` is the position of each one. */
 #define PL_EACH(item, list) PL_TREE_FOR(item, pl_tree_is(list, PL_ARRAY) ? (list) : NULL)
 
 /* spec.containers[0].name, in the arena. */
@@ -34,11 +34,11 @@ void pl_bad_value(struct pl_api_faults *f, const struct pl_spot *at, const struc
 void pl_bad_forbidden(struct pl_api_faults *f, const struct pl_spot *at, const char *why);
 void pl_bad_duplicate(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *value);
-/* allowed: "A,B", in the order that is told. */
+/* allowed: "A,B", in the order of the message. */
 void pl_bad_unsupported(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *value, const char *allowed);
 void pl_bad_long(struct pl_api_faults *f, const struct pl_spot *at, const char *most);
-/* A value as messages show it: JSON. */
+/* A value in the form of messages: JSON. */
 struct pl_slice pl_shown(struct pl_api_faults *f, const struct pl_tree *value);
 
 /* ---- small questions ---- */
@@ -48,26 +48,27 @@ bool pl_is_empty(const struct pl_tree *value);
 bool pl_is_true(const struct pl_tree *value);
 /* One of "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
-/* -1, 0, 1; quantities as they are compared. What is none is 0. */
+/* Compares two quantities: -1, 0 or 1. Malformed quantities count as 0. */
 int pl_quantity_cmp(const struct pl_tree *a, const struct pl_tree *b);
 int pl_quantity_sign(const struct pl_tree *value);
 
-/* ---- checks: each looks at one value; what is absent passes, but where a check says so ---- */
+/* ---- checks: each looks at one value; an absent value passes unless the check says otherwise ----
+ */
 
 typedef void pl_check(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *value, const char *arg);
 
-pl_check pl_need;      /* refuses what is empty; arg: why */
+pl_check pl_need;      /* refuses empty values; arg: the reason */
 pl_check pl_one_of;    /* arg: "A,B"; empty passes */
-pl_check pl_must_be;   /* the same, and empty is refused as unsupported */
-pl_check pl_if_set;    /* the same, for what is there: absent passes, "" does not */
-pl_check pl_needs_one; /* the same, and empty is required */
+pl_check pl_must_be;   /* the same, but an empty value is refused as unsupported */
+pl_check pl_if_set;    /* the same, but "" does not pass */
+pl_check pl_needs_one; /* the same, but an empty value is refused as required */
 pl_check pl_range;     /* arg: "1-65535": must be between 1 and 65535, inclusive */
 pl_check pl_natural;   /* must be greater than or equal to 0 */
 pl_check pl_above_zero;
 pl_check pl_exactly_one; /* "must be 1" */
 pl_check pl_label;
-pl_check pl_subdomain; /* arg: "always": empty is refused, too; the same for pl_qualified */
+pl_check pl_subdomain; /* arg "always": refuses empty values, too; the same for pl_qualified */
 pl_check pl_dns1035;
 pl_check pl_qualified;
 pl_check pl_label_value;
@@ -79,17 +80,18 @@ pl_check pl_cidr;
 pl_check pl_port; /* a number or a name */
 pl_check pl_labels;
 pl_check pl_selector;
-/* Of a label selector or a node selector: key, operator, values. arg: operators of one number
- * besides, "Gt,Lt"; NULL: none. */
+/* An expression of a label selector or a node selector: key, operator, values. arg: additional
+ * operators that take one number, "Gt,Lt"; NULL: none. */
 pl_check pl_requirement;
-pl_check pl_unique;      /* a list; arg: the member that differs, "" for the elements */
+pl_check pl_unique;      /* a list; arg: the member that must be unique, "" for the elements */
 pl_check pl_natural_all; /* a map of quantities */
-pl_check pl_percent;     /* a number from 0 on or a percentage */
+pl_check pl_percent;     /* a number of at least 0 or a percentage */
 
 /* ---- tables ---- */
 
-/* Where path leads ("a.b", "[]" for each element, "*" for each member), the check is made. What
- * is on the way must be there; the last member may be absent. Ends with a path of NULL. */
+/* The check applies to the value at path ("a.b", "[]" for each element, "*" for each member). If a
+ * part before the last member is absent, nothing is checked; the last member may be absent. The
+ * table ends with a path of NULL. */
 struct pl_rule {
     const char *path;
     pl_check *check;

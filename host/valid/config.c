@@ -1,4 +1,4 @@
-/* ConfigMaps and Secrets: keys, what a Secret's type needs, and what is immutable. */
+/* ConfigMaps and Secrets: keys, members that a Secret's type requires, and immutability. */
 #include "valid/kinds.h"
 
 #include "base/base64.h"

@@ -1,5 +1,5 @@
 /* Containers of a pod, its init containers too: names, images, ports, environment, mounts, probes,
- * resources and security. Volumes are looked at by their names alone; volume.c has the rest. */
+ * resources and security. Only the names of volumes are checked here; volume.c checks the rest. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"

@@ -1,5 +1,5 @@
-/* CustomResourceDefinitions: names, versions, columns, what is stored, and their schemas. What the
- * server has asked always (group, scope, immutable members, rules) is in schema/crd. */
+/* CustomResourceDefinitions: names, versions, columns, storage version, schemas. schema/crd checks
+ * group, scope, immutable members and rules. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -11,7 +11,7 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-/* A kind's name: told with its own letters. */
+/* The name of a kind: the message shows its own letters. */
 static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value)
 {
     struct pl_api_faults found = {.arena = f->arena};
@@ -79,7 +79,7 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
 
 /* ---- versions ---- */
 
-/* roots: "the beginnings that it may have", told by `why`. */
+/* roots: the allowed prefixes; `why` is the message. */
 static void simple_path(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *value, const char *roots, const char *why)
 {
@@ -158,7 +158,7 @@ static bool are_alike(const struct pl_tree *versions, const char *member)
     return true;
 }
 
-/* A path such as .spec.color leads to a schema of a scalar. */
+/* A path such as .spec.color must lead to the schema of a scalar. */
 static void check_selectable(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *version)
 {

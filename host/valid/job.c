@@ -1,5 +1,5 @@
-/* Jobs and CronJobs: counts, completion modes, policies about failures, schedules. What a Job was
- * begun with stays. */
+/* Jobs and CronJobs: counts, completion modes, policies about failures, schedules. Most members of
+ * a started Job are immutable. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -200,7 +200,7 @@ static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec
     for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++)
         pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(spec, frozen[i]),
                   pl_tree_getz(old, frozen[i]));
-    if (!pl_is_true(pl_tree_getz(old, "suspend"))) /* else its scheduling may change */
+    if (!pl_is_true(pl_tree_getz(old, "suspend"))) /* while suspended, its scheduling may change */
         pl_frozen(f, PL_MEMBER(SPEC, "template"), pl_tree_getz(spec, "template"),
                   pl_tree_getz(old, "template"));
 }

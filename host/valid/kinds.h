@@ -1,5 +1,5 @@
-/* The rules of single kinds, one function each, and what several kinds have in them. Private to
- * this folder. `at` is where the object is: NULL for one of its own. */
+/* The rules of single kinds, one function each, and of parts that several kinds share. Private to
+ * this folder. `at` is the position of the part; NULL: the object itself. */
 #pragma once
 
 #include "valid/check.h"
@@ -19,7 +19,7 @@ pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid
 
 /* ---- parts ---- */
 
-/* own: the spec of a Pod, not of a template. */
+/* own: the spec belongs to a Pod, not to a template. */
 void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *spec, bool own);
 /* metadata and spec of a template. */

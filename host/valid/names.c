@@ -1,6 +1,6 @@
 /* Checks of names: DNS labels and subdomains, qualified names, labels and their selectors, names of
- * ports, keys of ConfigMaps, addresses. Each says what is wrong as kube-apiserver does, the length
- * first, then the form. */
+ * ports, keys of ConfigMaps, addresses. Messages are kube-apiserver's: first the length, then the
+ * form. */
 #include "valid/check.h"
 
 #include "base/text.h"

@@ -14,7 +14,7 @@ static void some_label(struct pl_api_faults *f, const struct pl_spot *at,
         pl_label(f, at, value, arg);
 }
 
-/* A name that may be left out, and not be empty. */
+/* A name that may be absent but not empty. */
 static void given_subdomain(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *value, const char *arg)
 {
@@ -39,7 +39,7 @@ static void port_number(struct pl_api_faults *f, const struct pl_spot *at,
     pl_range(f, at, value != NULL ? value : pl_tree_int(f->arena, 0), arg);
 }
 
-/* As Go prints the two facts that make a port. */
+/* The protocol and the number of a port, as Go prints them. */
 static struct pl_tree *go_port(struct pl_api_faults *f, const struct pl_tree *port)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -255,7 +255,7 @@ static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at
     check_backend(f, PL_MEMBER(at, "backend"), pl_tree_getz(path, "backend"));
 }
 
-/* *.example.com is taken, too. */
+/* *.example.com is accepted, too. */
 static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                  const char *arg)
 {

@@ -1,5 +1,5 @@
-/* Pods and templates of pods: the spec as a whole, and what of a Pod may change: images,
- * tolerations that are added, a deadline that shrinks, labels, and nothing else. */
+/* Pods and pod templates: the whole spec, and the members of a Pod that may change: images,
+ * additional tolerations, a shorter deadline, labels, and nothing else. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -160,7 +160,7 @@ void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
 {
     pl_valid_volumes(f, at, spec);
     pl_valid_containers(f, at, spec, own);
-    if (spec == NULL) /* what the server would have filled in */
+    if (spec == NULL) /* the server fills it in otherwise */
         return;
     pl_hold(f, at, spec, spec_rules);
     check_spread(f, PL_MEMBER(at, "topologySpreadConstraints"),

@@ -1,5 +1,5 @@
-/* The five fields of a CronJob's schedule: is each one readable, and in its range? Words are those
- * of the parser that kube-apiserver has. */
+/* The five fields of a CronJob's schedule: each must be well-formed and in its range. The messages
+ * are those of kube-apiserver's parser. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -25,7 +25,7 @@ static const struct bounds bounds[FIELDS] = {
 
 struct reader {
     struct pl_arena *arena;
-    struct pl_slice why; /* empty: nothing is wrong */
+    struct pl_slice why; /* the fault; empty: none */
 };
 
 static bool schedule_fail(struct reader *r, struct pl_slice why)

@@ -1,6 +1,6 @@
-/* Schemas of CRDs: are they structural, are their extensions what they need each other to be, do
- * their defaults fit? A schema was held against its type before, so that members have the types of
- * JSONSchemaProps. Depth is that of the document, which its parser limited. */
+/* Schemas of CRDs: they must be structural, their extensions consistent, their defaults valid. A
+ * schema was checked against its type before, so that its members have the types of
+ * JSONSchemaProps. The depth is that of the document, which the parser has limited. */
 #include "valid/kinds.h"
 
 #include "format/regex.h"
@@ -199,7 +199,7 @@ static void check_pattern(struct pl_api_faults *f, const struct pl_spot *at,
     pl_regex_destroy(regex);
 }
 
-/* Faults of a default are told where the default is. */
+/* Faults of a default are reported at the default. */
 static void check_default(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *schema)
 {
@@ -223,7 +223,7 @@ static void check_default(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-/* ---- what stands in allOf and the like must only say more of what is there ---- */
+/* ---- allOf and similar members may only restrict what the schema outside of them declares ---- */
 
 static void check_nested(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *schema)
@@ -261,7 +261,7 @@ static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at
     for (size_t k = 0; k < PL_ARRAY_LEN(lists); k++) {
         const struct pl_spot *spot = PL_MEMBER(at, lists[k]);
         size_t i = 0;
-        if (either) /* the one place where types are said there */
+        if (either) /* the only place inside them where types may be given */
             continue;
         PL_EACH(item, pl_tree_getz(schema, lists[k]))
         check_nested(f, PL_INDEX(spot, i++), item->value);

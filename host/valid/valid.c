@@ -1,5 +1,5 @@
-/* Which rules a kind has. A kind that is not here has those of its metadata alone; webhook
- * configurations have theirs in schema/. */
+/* Which rules a kind has. A kind that is not listed here has only rules for its metadata;
+ * webhook_config.c has those of webhook configurations. */
 #include "valid/valid.h"
 
 #include "object/tree.h"
@@ -52,7 +52,7 @@ static const struct {
     {"CustomResourceDefinition", pl_valid_definition},
 };
 
-/* Some members are stored as null that nobody said: null is nothing where states are compared. */
+/* Some absent members are stored as null, so null counts as absent when states are compared. */
 static void drop_nulls(struct pl_tree *tree)
 {
     PL_TREE_FOR(item, tree)

@@ -1,4 +1,4 @@
-/* Volumes of a pod: names, and that each says one source with what the source needs. */
+/* Volumes of a pod: names, and that each has exactly one source with its required members. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -81,7 +81,7 @@ static void downward_field(struct pl_api_faults *f, const struct pl_spot *at,
                      PL_FMT(text));
 }
 
-/* kube-apiserver leaves the items' indices out here. */
+/* kube-apiserver's message has no indices of items here. */
 static void check_downward(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *source)
 {
@@ -133,7 +133,7 @@ static void check_projected(struct pl_api_faults *f, const struct pl_spot *at,
         if (token != NULL && pl_is_empty(pl_tree_getz(spec, "serviceAccountName")))
             pl_bad_forbidden(f, PL_MEMBER(spot, "serviceAccountToken"),
                              "must not be specified when serviceAccountName is not set");
-        if (token != NULL) /* that is where kube-apiserver says it */
+        if (token != NULL) /* kube-apiserver reports the fault there */
             inner_path(f, PL_MEMBER(at, "path"), pl_tree_getz(token, "path"), NULL);
         check_downward(f, PL_MEMBER(spot, "downwardAPI"), pl_tree_getz(item->value, "downwardAPI"));
     }

@@ -1,8 +1,8 @@
-/* What kube-apiserver refuses about webhook configurations: names, rules, where webhooks are, match
- * conditions. All faults are collected, in the server's words (checked against kube-apiserver 1.37;
- * what a compiler or a URL parser says is ours). It must know no request and call no webhook: what
- * is let through here is what apicall/admit can work with. Match conditions that an update leaves
- * as they were are not looked at again. */
+/* Validation of webhook configurations: names, rules, addresses of webhooks, match conditions. All
+ * faults are collected, in kube-apiserver's words (checked against 1.37; messages of the CEL
+ * compiler and the URL parser are our own). It must know no request and call no webhook:
+ * apicall/admit can work with every configuration that is accepted here. An update does not check
+ * unchanged match conditions again. */
 #include "valid/webhook_config.h"
 
 #include "cel/cel.h"
@@ -22,7 +22,7 @@ static void bad_text(struct pl_api_faults *f, const struct pl_spot *at, struct p
                  PL_FMT(pl_shown(f, pl_tree_str(f->arena, value))), why);
 }
 
-/* ---- where it is ---- */
+/* ---- the address ---- */
 
 static void check_url(struct pl_api_faults *f, const struct pl_spot *field, struct pl_slice url)
 {
@@ -61,7 +61,7 @@ static void check_url(struct pl_api_faults *f, const struct pl_spot *field, stru
                  "query parameters are not permitted in the URL");
 }
 
-/* "/a/b": every segment is the name of a resource or the like. */
+/* "/a/b": every segment must be a DNS subdomain. */
 static void webhook_config_check_path(struct pl_api_faults *f, const struct pl_spot *field,
                                       struct pl_slice path)
 {
@@ -132,7 +132,7 @@ static void webhook_config_check_texts(struct pl_api_faults *f, const struct pl_
     }
 }
 
-/* What "a/ *" or "* /b" says already is not said again (without the spaces). */
+/* A resource that "a/ *" or "* /b" covers must not be listed again (without the spaces). */
 static void check_covered(struct pl_api_faults *f, const struct pl_spot *field,
                           const struct pl_tree *list, struct pl_slice text)
 {
@@ -234,7 +234,7 @@ static void check_condition(struct pl_api_faults *f, const struct pl_spot *at,
         check_expression(f, PL_MEMBER(at, "expression"), text);
 }
 
-/* Two elements of one name: the second is the fault. */
+/* Two elements with one name: the second one is the fault. */
 static void check_twice(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *list)
 {
@@ -298,7 +298,7 @@ static bool is_version(struct pl_slice text)
     return good;
 }
 
-/* That there is one which the server speaks is only looked at when all are well formed. */
+/* Only if all versions are well-formed: at least one of them must be supported. */
 static void check_versions(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *list, bool only_good)
 {

@@ -1,4 +1,4 @@
-/* Webhook configurations as an API server takes them. */
+/* Validation of webhook configurations. */
 #pragma once
 
 #include "schema/status.h"
@@ -7,6 +7,6 @@
  * a new one. */
 void pl_webhook_config_validate(struct pl_api_faults *faults, const struct pl_tree *object,
                                 const struct pl_tree *old);
-/* The conversion of a CustomResourceDefinition, and whether it may have one. */
+/* The conversion of a CustomResourceDefinition. */
 void pl_webhook_conversion_validate(struct pl_api_faults *faults, const struct pl_tree *crd,
                                     const struct pl_tree *old);

@@ -1,5 +1,5 @@
-/* Deployments, ReplicaSets, ReplicationControllers, StatefulSets and DaemonSets. Selectors may not
- * change, and a template has the labels that its selector selects. */
+/* Deployments, ReplicaSets, ReplicationControllers, StatefulSets and DaemonSets. Selectors are
+ * immutable, and a template must have the labels that its selector selects. */
 #include "valid/kinds.h"
 
 #include "object/selector.h"
@@ -10,7 +10,7 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-/* Does the selector match? One that can't be read matches nothing. */
+/* True if the selector matches. A malformed selector matches nothing. */
 static bool selects(const struct pl_tree *selector, const struct pl_tree *labels)
 {
     PL_TREE_FOR(item, pl_tree_getz(selector, "matchLabels"))
@@ -40,7 +40,7 @@ static bool is_broken(struct pl_api_faults *f, const struct pl_tree *selector)
     return faults.causes != NULL;
 }
 
-/* kind: as the message about an empty selector says it. */
+/* kind: as in the message about an empty selector. */
 static void check_selector(struct pl_api_faults *f, const struct pl_tree *object, const char *kind)
 {
     const struct pl_tree *selector = pl_tree_dig(object, "spec.selector");
@@ -96,7 +96,7 @@ static void check_same_selector(struct pl_api_faults *f, const struct pl_tree *o
 
 /* ---- Deployments and the like ---- */
 
-/* A strategy as Go's structure prints: kube-apiserver shows it whole. */
+/* A strategy as Go prints the structure: kube-apiserver shows all of it. */
 static struct pl_tree *go_strategy(struct pl_api_faults *f, const struct pl_tree *strategy)
 {
     static const char *const names[][2] = {{"maxUnavailable", "MaxUnavailable"},
@@ -267,7 +267,7 @@ static bool names_volume(const struct pl_tree *volumes, struct pl_slice name)
     return false;
 }
 
-/* What claims become: volumes of the template, as kube-apiserver looks at it. */
+/* Claims as volumes of the template, as kube-apiserver validates them. */
 static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct pl_tree *spec)
 {
     const struct pl_tree *claims = pl_tree_getz(spec, "volumeClaimTemplates");

@@ -66,7 +66,7 @@ static void run_look(void *arg)
         pair_files_read_file(look->paths[i], &look->texts[i], &look->err);
     if (look->err.code == 0 &&
         !pl_certificate_has_key(pl_buf_z(&look->texts[0]), pl_buf_z(&look->texts[1])))
-        pl_err_set(&look->err, PL_EINVAL, "%s and %s are no certificate and its key",
+        pl_err_set(&look->err, PL_EINVAL, "%s and %s are not a certificate and its key",
                    look->paths[0], look->paths[1]);
     if (pair_files_read_file(look->paths[2], &look->texts[2], NULL) != 0)
         pl_buf_clear(&look->texts[2]);

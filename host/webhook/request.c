@@ -324,7 +324,7 @@ static int check_head(struct pl_hooks *hooks, const struct pl_hook_question *que
     if (strcmp(question->method, "POST") != 0) {
         request_count(hooks, path, 405);
         client.reply(client.arg, 405, allow, PL_ARRAY_LEN(allow),
-                     pl_slice_z("a webhook takes POST alone\n"));
+                     pl_slice_z("a webhook takes only POST\n"));
         return 405;
     }
     if (!is_json(question->content_type))

@@ -46,11 +46,11 @@ static int check_head(struct pl_node root, const char *version, const char *kind
 {
     struct pl_scratch a, b;
     if (pl_node_type(root) != PL_OBJECT)
-        return pl_err_set(err, PL_EINVAL, "the body is no %s but a JSON %s", kind,
+        return pl_err_set(err, PL_EINVAL, "expected %s, but the body is a JSON %s", kind,
                           pl_type_name(pl_node_type(root)));
     struct pl_slice given = text_at(root, "apiVersion", &a), name = text_at(root, "kind", &b);
     if (!pl_slice_eqz(name, kind))
-        return pl_err_set(err, PL_EINVAL, "the body is no %s but of kind \"%.*s\"", kind,
+        return pl_err_set(err, PL_EINVAL, "expected %s, but the body is of kind \"%.*s\"", kind,
                           PL_FMT(name));
     if (!pl_slice_eqz(given, version))
         return pl_err_set(err, PL_EINVAL, "%s of version \"%.*s\" is not understood; \"%s\" is",
@@ -68,8 +68,8 @@ static int review_check_type(struct pl_node request, const char *key, enum pl_ty
     struct pl_node node = pl_node_getz(request, key);
     if (is_none(node) || pl_node_type(node) == type)
         return 0;
-    return pl_err_set(err, PL_EINVAL, "request.%s is no %s but a JSON %s", key, pl_type_name(type),
-                      pl_type_name(pl_node_type(node)));
+    return pl_err_set(err, PL_EINVAL, "request.%s must be a JSON %s, not a JSON %s", key,
+                      pl_type_name(type), pl_type_name(pl_node_type(node)));
 }
 
 /* ---- admission ---- */
@@ -188,7 +188,7 @@ static int read_conversion(struct pl_review *review, struct pl_doc *doc, struct 
     struct pl_hook_call *call = review->call;
     struct pl_node objects = pl_node_getz(request, "objects");
     if (!is_none(objects) && pl_node_type(objects) != PL_ARRAY)
-        return pl_err_set(err, PL_EINVAL, "request.objects is no array but a JSON %s",
+        return pl_err_set(err, PL_EINVAL, "request.objects is not an array but a JSON %s",
                           pl_type_name(pl_node_type(objects)));
     call->review = pl_doc_ref(doc);
     call->desired = dup_text(request, "desiredAPIVersion");
@@ -203,7 +203,7 @@ static int review_check_object(struct pl_node object, size_t i, struct pl_kind *
                                struct pl_err *err)
 {
     if (pl_node_type(object) != PL_OBJECT)
-        return pl_err_set(err, PL_EINVAL, "request.objects[%zu] is no object", i);
+        return pl_err_set(err, PL_EINVAL, "request.objects[%zu] is not an object", i);
     if (pl_kind_of(object, kind, err) != 0) {
         pl_err_prefix(err, "request.objects[%zu]", i);
         return err != NULL ? err->code : PL_EINVAL;
@@ -245,7 +245,7 @@ int pl_review_read(struct pl_slice body, enum pl_hook_sort sort, struct pl_revie
     *review = (struct pl_review){.call = NULL};
     struct pl_doc *doc = pl_scan_text(body, &options, err);
     if (doc == NULL) {
-        pl_err_prefix(err, "the body is no JSON");
+        pl_err_prefix(err, "the body is not JSON");
         return PL_EINVAL;
     }
     struct pl_node root = pl_doc_root(doc), request = pl_node_getz(root, "request");

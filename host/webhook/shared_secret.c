@@ -157,7 +157,7 @@ static void on_shared_secret_seen(void *arg, struct pl_doc *object)
         stored = pl_certificates_copy(&secret->have);
     enum pl_certificates_step step = pl_certificates_plan(&stored, secret->o.names, now_s, &at_s);
     if (step == PL_CERTIFICATES_ALL && object != NULL)
-        pl_log(PL_LOG_WARN, "the Secret of the webhooks can't be used, and is made anew",
+        pl_log(PL_LOG_WARN, "the Secret of the webhooks can't be used: it is made again",
                pl_str("namespace", secret->ns), pl_str("name", secret->name));
     if (step != PL_CERTIFICATES_KEEP) {
         shared_secret_renew(secret, object, step, &stored);

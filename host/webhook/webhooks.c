@@ -90,7 +90,7 @@ static void serve_certificate(struct pl_webhooks *w)
     if (!pl_hooks_is_listening(w->hooks))
         return;
     show_expiry(w);
-    pl_log(PL_LOG_INFO, "webhooks have another certificate",
+    pl_log(PL_LOG_INFO, "the webhooks use a new certificate",
            pl_int("ends_in_hours", (pl_webhooks_expiry(w) - wall_s(w)) / 3600));
 }
 
@@ -265,8 +265,8 @@ static int open_listener(struct pl_webhooks *w, struct pl_err *err)
         show_expiry(w);
         pl_log(PL_LOG_INFO, "serving webhooks", pl_str("address", w->address));
         if (w->registrar == NULL && w->o.tell_unregistered)
-            pl_log(PL_LOG_INFO, "webhooks are served and not registered: --webhook-service or "
-                                "--webhook-url says where API servers reach them");
+            pl_log(PL_LOG_INFO, "webhooks are served but not registered: --webhook-service or "
+                                "--webhook-url must say where API servers reach them");
         tell_url(w);
         share(w);
         tell_ca(w);
@@ -303,7 +303,7 @@ int pl_webhooks_switch(struct pl_webhooks *w, struct pl_edition *const *editions
         pl_err_prefix(err, "--webhook-bind-address");
         return why.code;
     }
-    pl_log(PL_LOG_WARN, "webhooks are not served, as their default address can't be had",
+    pl_log(PL_LOG_WARN, "webhooks are not served: their default address is not available",
            pl_str("flag", "--webhook-bind-address"), pl_str("error", why.message));
     return 0;
 }

@@ -55,7 +55,7 @@ static bool push_callback(struct bound *bound, enum callback which)
 static const char *binding_message_of(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);
-    return text != NULL ? text : "an error that is no text";
+    return text != NULL ? text : "an error that is not text";
 }
 
 /* False, and nothing on the stack: it has raised an error. */

@@ -19,9 +19,9 @@ static int drain(struct pl_world *world, struct pl_err *err)
         if (!pl_world_step_now(world))
             return 0;
     }
-    return pl_err_set(err, PL_ELIMIT,
-                      "it does not settle: something goes on without end at one "
-                      "moment, and no reconcile ends");
+    return pl_err_set(
+        err, PL_ELIMIT,
+        "it does not settle: work goes on without end while no time passes, and no reconcile ends");
 }
 
 static const char *busy_with(struct pl_world *world)

@@ -60,7 +60,8 @@ static void on_hook(lua_State *L, lua_Debug *ar)
     set_limit(L); /* for the code after the test */
     if (renewed)
         return;
-    luaL_error(L, "the spec has computed for %d s on end: a loop without an end?", LIMIT_SECONDS);
+    luaL_error(L, "the spec has computed for %d s without a pause: an endless loop?",
+               LIMIT_SECONDS);
 }
 
 /* renew(): a test, or work of a world, begins. */

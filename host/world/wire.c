@@ -27,7 +27,7 @@ static void wire_send(struct wire_call *call)
     const struct pl_http_request *request = &call->request;
     bool may = request->may_send == NULL || request->may_send(request->may_send_arg);
     if (!may || !pl_fence_is_open(request->fence)) {
-        pl_wire_end_with(call, PL_EREFUSED, "", "it may not be sent any more");
+        pl_wire_end_with(call, PL_EREFUSED, "", "it may no longer be sent");
         return;
     }
     if (!pl_wire_passes(call, PL_POINT_REQUEST))

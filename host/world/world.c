@@ -198,7 +198,7 @@ bool pl_world_step_now(struct pl_world *world)
 int pl_world_refusal(struct pl_world *world, struct pl_err *err)
 {
     world->refused = false;
-    return pl_err_set(err, PL_ESCRIPT, "the specification said no");
+    return pl_err_set(err, PL_ESCRIPT, "the specification refused it");
 }
 
 bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns)

@@ -139,13 +139,12 @@ static int refuse_closed(struct pl_gate_op *op)
     if (gate->closed)
         return pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
     if (op->stage == PL_GATE_SENDING)
-        return pl_gate_refuse(
-            &op->err, "leader",
-            "%s of %s: this replica's lead ended while it was on its way; whether "
-            "the server has made it is not known",
-            pl_verb_name(op->w.verb), op->key);
-    const char *why = has_shard(op) ? "this replica does not lead now"
-                                    : "this replica does not have the shard of the run's key now";
+        return pl_gate_refuse(&op->err, "leader",
+                              "%s of %s: this replica's lead ended while it was on its way; it is "
+                              "not known whether the server has carried it out",
+                              pl_verb_name(op->w.verb), op->key);
+    const char *why = has_shard(op) ? "this replica is not the leader"
+                                    : "this replica does not hold the shard of the run's key";
     return pl_gate_refuse(&op->err, "leader", "%s of %s: %s", pl_verb_name(op->w.verb), op->key,
                           why);
 }

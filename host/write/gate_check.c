@@ -48,10 +48,11 @@ static int gate_check_names(const struct pl_gate_op *op, struct pl_err *err)
             err, PL_EINVAL, "%s of %s needs an object, not %s %s", pl_verb_name(w->verb), op->key,
             pl_node_type(root) == PL_ARRAY ? "an" : "a", pl_type_name(pl_node_type(root)));
     if (w->verb != PL_VERB_CREATE && name.len > 0 && !pl_slice_eq(name, w->name))
-        return pl_err_set(err, PL_EINVAL, "the document is named \"%.*s\", the write says %s",
+        return pl_err_set(err, PL_EINVAL, "the document is named \"%.*s\", but the write is for %s",
                           PL_FMT(name), op->key);
     if (ns.len > 0 && w->ns.len > 0 && !pl_slice_eq(ns, w->ns))
-        return pl_err_set(err, PL_EINVAL, "the document is in namespace \"%.*s\", the write in %s",
+        return pl_err_set(err, PL_EINVAL,
+                          "the document is in namespace \"%.*s\", but the write is for %s",
                           PL_FMT(ns), op->key);
     return 0;
 }

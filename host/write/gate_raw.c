@@ -57,7 +57,7 @@ int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err)
     for (size_t i = 0; i < PL_ARRAY_LEN(streams); i++)
         if (has_segment(path_of(op), streams[i]))
             return pl_gate_refuse(err, "dry-run",
-                                  "%s of %.*s goes on to somebody who knows no dry run",
+                                  "%s of %.*s reaches a program that does not support dry runs",
                                   pl_verb_name(op->w.verb), PL_FMT(path_of(op)));
     set_dry_run(op);
     return 0;

@@ -13,7 +13,7 @@ local algorithms = { sha256 = "sha256", sha384 = "sha384", sha512 = "sha512", we
 local function algorithm(what, value)
   local weak = type(value) == "string" and "weak_" .. value
   if weak and algorithms[weak] then
-    fail("%s: %s is broken; who needs it for an old protocol says %q", what, value, weak)
+    fail("%s: %s is broken; if an old protocol needs it, use %q", what, value, weak)
   elseif not algorithms[value] then
     fail("%s must be the name of an algorithm, not %s; %s", what, check.describe(value),
       check.nearest(value, algorithms))

@@ -36,7 +36,7 @@ end
 function M.check_name(what, name)
   check.string(what, name)
   if not host.is_name(name, "dns-label") then
-    fail("%s: %q is no name of a channel: lower-case letters, digits and '-', at most 63", what,
+    fail("%s: %q is not a channel name: lower-case letters, digits and '-', at most 63", what,
       name)
   end
   return name

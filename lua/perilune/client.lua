@@ -311,7 +311,7 @@ function methods.subresource(self, kind, object_ref, name_of, verb, body, option
   check.one_of("get", "update", "patch", "create")(what .. ": verb", verb)
   if not body_verbs[verb] then
     if body ~= nil then
-      fail("%s: get takes no body; options come behind it: (..., nil, {query = ...})", what)
+      fail("%s: get takes no body; options come after it: (..., nil, {query = ...})", what)
     end
     local o = check.options(what, options, subresource_get_options)
     return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,
@@ -465,7 +465,7 @@ function methods.as(self, who, ...)
   require_self(self, "as")
   check.no_more("as", ...)
   if senders[self].headers then
-    fail("client:as: this client speaks for somebody already")
+    fail("client:as: this client already sends requests as another user")
   end
   return new("the client of client:as", true, require("perilune.impersonate").headers(who),
     senders[self].cluster)

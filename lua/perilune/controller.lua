@@ -57,7 +57,7 @@ local function namespaces(what, value)
   local out = check.array_of(check.string)(what, value)
   for _, name in ipairs(out) do
     if not host.is_name(name, "dns-label") then
-      fail("%s: %q is no name of a namespace", what, name)
+      fail("%s: %q is not the name of a namespace", what, name)
     end
   end
   if #out == 0 then

@@ -42,7 +42,7 @@ end
 
 local function tell(name, count, first)
   if count > 0 then
-    log:warn("times of a schedule have passed without a run here", { task = name, missed = count,
+    log:warn("scheduled times have passed without a run here", { task = name, missed = count,
       first = host.time_format(first) })
   end
 end

@@ -25,7 +25,7 @@ local function extra(what, value)
   for name, list in pairs(check.table(what, value)) do
     line(what .. ": a name", name)
     if name:lower() ~= name then
-      fail("%s: %q must be in lower case: the API server knows no other", what, name)
+      fail("%s: %q must be in lower case: the API server accepts nothing else", what, name)
     end
     out[#out + 1] = { name = name, values = lines(check.member_text(what, name), list) }
   end
@@ -41,7 +41,7 @@ local identity = { user = line, groups = lines, uid = line, extra = extra }
 function M.headers(who)
   local o = check.options("client:as", check.table("client:as", who), identity)
   if not o.user then
-    fail("client:as needs user = ...: groups alone are nobody's")
+    fail("client:as needs user = ...: groups need a user")
   end
   local out = { "impersonate-user\0", o.user, "\0" }
   local function add(name, value)

@@ -151,7 +151,7 @@ perilune.base64 = frozen("perilune.base64", {
     check.no_more("base64.decode", ...)
     local decoded = type(text) == "string" and host.base64_decode(text)
     if not decoded then
-      fail("base64.decode: this is no base64: %s", check.describe(text))
+      fail("base64.decode: this is not base64: %s", check.describe(text))
     end
     return decoded
   end,
@@ -283,7 +283,7 @@ local function http_headers(what, value)
       fail("%s: %s must be a string, not %s", what, name, check.describe(one))
     end
     if seen[name:lower()] then
-      fail("%s: %s is there twice: upper and lower case make no difference", what, name)
+      fail("%s: %s is given twice: upper and lower case make no difference", what, name)
     end
     seen[name:lower()] = true
     out[name] = tostring(one)

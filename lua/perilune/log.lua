@@ -14,7 +14,7 @@ local function check_fields(level, fields)
   end
   for name in pairs(fields) do
     if type(name) ~= "string" then
-      check.fail("log:%s: the fields need names, as in {key = value}; %s is none", level,
+      check.fail("log:%s: the fields need names, as in {key = value}; %s is not a name", level,
         check.describe(name))
     end
   end

@@ -72,7 +72,7 @@ local name_pattern = "%${([%w_%-%.]+)}"
 local function literal(context, text)
   local at = text:find("${", 1, true)
   if at then
-    fail_at(context, text:sub(at), "%q is no placeholder such as ${name} or ${a.b}; $${ is a "
+    fail_at(context, text:sub(at), "%q is not a placeholder such as ${name} or ${a.b}; $${ is a "
       .. "literal ${", text:sub(at, at + 30))
   end
   return text

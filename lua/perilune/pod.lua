@@ -86,11 +86,11 @@ end
 
 local function check_follow(o)
   if o.previous then
-    check.fail("logs: follow and previous: a container that has ended writes no more")
+    check.fail("logs: follow and previous exclude each other: a container that has ended writes nothing more")
   elseif o.limit_bytes then
     check.fail("logs: follow takes no limit_bytes")
   elseif o.tail == 0 then
-    check.fail('logs: follow with tail = 0 has no beginning; since = "1s" has one')
+    check.fail('logs: follow with tail = 0 has no start; use since = "1s"')
   end
 end
 

@@ -13,7 +13,7 @@ local function parse_key(what, key)
   elseif key ~= "" and not key:find("/", 1, true) then
     return nil, key
   end
-  fail('%s: %q is no key; it is "namespace/name", or "name" when cluster-scoped', what, key)
+  fail('%s: %q is not a key; a key is "namespace/name", or "name" when cluster-scoped', what, key)
 end
 
 -- namespace or nil, and name.

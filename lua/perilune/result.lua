@@ -27,7 +27,7 @@ end
 function M.of(reconcile, first, second, ...)
   check.blame(reconcile)
   if select("#", ...) > 0 then
-    fail("Reconcile returned more than two values; only `nil, error` are two")
+    fail("Reconcile returned more than two values; only `nil, error` may be two")
   elseif first == nil then
     if second ~= nil then
       error(second, 0)

@@ -34,7 +34,7 @@ local function number_of(field, text)
   local value = text:match("^%d%d?$") and tonumber(text)
     or field.words and field.words[text:lower()]
   if not value or value < field.least or value > field.most then
-    return nil, format("%q is no %s (%d to %d%s)", text, field.name, field.least, field.most,
+    return nil, format("%q is not a valid %s (%d to %d%s)", text, field.name, field.least, field.most,
       field.words and ", or the first three letters of its name" or "")
   end
   return value
@@ -97,9 +97,9 @@ local function read(what, text)
   elseif #text > TEXT_MAX then
     fail("%s: the schedule has %d bytes; it may have %d", what, #text, TEXT_MAX)
   elseif text:find("^@every") then
-    fail("%s: @every is perilune.every's", what)
+    fail("%s: for @every use perilune.every", what)
   elseif text:find("^C?R?O?N?_?TZ=") then
-    fail("%s: the time zone is given apart, as in {zone = \"Europe/Berlin\"}", what)
+    fail("%s: the time zone is an option, as in {zone = \"Europe/Berlin\"}", what)
   end
   local words = {}
   for word in (macros[text] or text):gmatch("%S+") do

@@ -47,7 +47,7 @@ end
 local function name_of_three(what, value)
   check.string(what, value)
   if not host.is_name(value, "dns-subdomain") then
-    fail("%s: %q is no name: lower-case letters, digits, '-' and '.'", what, value)
+    fail("%s: %q is not a name: lower-case letters, digits, '-' and '.'", what, value)
   elseif not value:find("^[^.]+%.[^.]+%.[^.]") then
     fail('%s: %q must have at least three parts, as in "websites.example.com"', what, value)
   end
@@ -64,9 +64,9 @@ local function conditions(what, value)
     check.string(item .. ": name", condition.name)
     check.string(item .. ": expression", condition.expression)
     if not host.is_name(condition.name, "qualified") then
-      fail("%s: name: %q is no qualified name", item, condition.name)
+      fail("%s: name: %q is not a qualified name", item, condition.name)
     elseif seen[condition.name] then
-      fail("%s: the name %q is there twice", item, condition.name)
+      fail("%s: the name %q is given twice", item, condition.name)
     end
     seen[condition.name] = true
     return condition

@@ -30,7 +30,7 @@ end
 
 local function header(text, at)
   if sub(text, at, at + 3) ~= "TZif" then
-    bad("it is no TZif file")
+    bad("it is not a TZif file")
   end
   return { version = sub(text, at + 4, at + 4),
     isut = u32(text, at + 20), isstd = u32(text, at + 24), leap = u32(text, at + 28),

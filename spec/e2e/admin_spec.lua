@@ -136,7 +136,7 @@ describe("the admin socket", function()
       local tuned = decoded("tune")
       return tuned.log_level == "info" and #tuned.controllers == 0
     end)
-    assert.equal(1, host:count_logged("^the log has its level of before$"))
+    assert.equal(1, host:count_logged("^log level restored$"))
   end)
 
   it("refuses a tuning that makes no sense", function()
@@ -221,7 +221,7 @@ describe("the admin socket", function()
     -- The change is told before the run that it causes has ended.
     e2e.eventually("the key is at rest", function()
       local _, text = ask("why", "configmap", namespace .. "/told")
-      return text:find("at rest", 1, true)
+      return text:find("idle: it waits", 1, true)
     end)
   end)
 
@@ -230,7 +230,7 @@ describe("the admin socket", function()
     e2e.eventually("it failed a few times", function()
       local key = why("failing")
       return (key.failures or 0) >= 5 and key.last_error:find("it must not be so", 1, true) and
-        key.waits_for and key.waits_for:find("for its time", 1, true)
+        key.waits_for and key.waits_for:find("for its due time", 1, true)
     end)
     local status = decoded("status")
     assert.equal(1, status.controllers[1].failing)
@@ -405,7 +405,7 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
   it("lets a session declare no metrics", function()
     local code, _, err = ask("repl", "-e", "perilune.metrics.counter('from_a_session_total', 'none')")
     assert.equal(1, code)
-    assert(err:find("nothing can be changed from here", 1, true), err)
+    assert(err:find("nothing can be changed here", 1, true), err)
   end)
 
   it("ends the sessions of clients that went away", function()

@@ -84,7 +84,7 @@ describe("the command line", function()
   local usage = {
     { { "rnu" }, 'did you mean "run"' },
     { { "run", "--kubeconfg", "x", "a.lua" }, "did you mean --kubeconfig" },
-    { { "run" }, "which script" },
+    { { "run" }, "no script given" },
     { { "run", "--lanes", "zero", "a.lua" }, "--lanes" },
     { { "run", "--lanes" }, "needs a value" },
     { { "run", "--dry-run=maybe", "a.lua" }, "true or false" },
@@ -98,7 +98,7 @@ describe("the command line", function()
     { { "check", "--no-reload", "a.lua" }, "--no-reload is a flag of `perilune run` and `perilune dev`" },
     { { "run", "--server", "nope", "a.lua" }, "--server takes" },
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
-    { { "run", "--namespace", "../x", "a.lua" }, "no namespace's name" },
+    { { "run", "--namespace", "../x", "a.lua" }, "not the name of a namespace" },
     { { "run", "--namespace", "", "a.lua" }, "must not be empty" },
     { { "run", "--leader-elect", "--leader-elect-lease-duration", "10s", "a.lua" },
       "lease duration must be longer than the renew deadline" },
@@ -204,7 +204,7 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert.equal("http", server.url:match("^%w+"))
     assert.equal(200, (server:request("GET", "/version")))
     local warning = e2e.read_file((server.kubeconfig:gsub("%.kubeconfig$", ".err")))
-    assert(warning:find("warning: 0.0.0.0 is no loopback address", 1, true), warning)
+    assert(warning:find("warning: 0.0.0.0 is not a loopback address", 1, true), warning)
     assert(warning:find("without credentials", 1, true), warning)
     server:stop()
   end)

@@ -181,7 +181,7 @@ perilune.controller("lost"):For("example.com/v1/Missing"):Reconcile(function() e
     assert.are.equal("Warning", by_reason.ReloadRefused.type)
     assert.is_truthy(by_reason.ReloadRefused.note:find(":2:", 1, true),
       by_reason.ReloadRefused.note)
-    assert.are.equal("new scripts run: c", by_reason.Reloaded.note)
+    assert.are.equal("the new scripts run: c", by_reason.Reloaded.note)
     host:stop(0)
   end)
 

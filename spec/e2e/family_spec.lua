@@ -97,7 +97,7 @@ end, { group = "GROUP", every = "300ms", metadata_only = true })
     server:request("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bills." .. group)
     host:logged("saw DELETED Bill new")
     host:logged(function(line)
-      return line.msg == "a kind is not followed any more" and line.kind == group .. "/v1/Bill"
+      return line.msg == "a kind is no longer followed" and line.kind == group .. "/v1/Bill"
     end)
     e2e.eventually("the CRD is gone", function()
       return server:get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bills." .. group) == nil

@@ -217,7 +217,7 @@ perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
       host:logged(function(line) return line.msg == "tamed" and line.name == "bad-" .. i end)
     end
     e2e.write_file(host.log_file:gsub("%.log$", ".lua"), head .. good .. endless_bad:format(hostile.pattern_bomb))
-    host:logged("^the new scripts fail: back to those before$")
+    host:logged("^the new scripts fail: returning to the old ones$")
     work_goes_on("on the old scripts")
     local page = host:metrics()
     assert.equal(1, page:value("perilune_reload_total", { result = "rolled_back" }))

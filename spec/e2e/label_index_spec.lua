@@ -74,7 +74,7 @@ describe("lists by label", function()
     host:logged("started")
     comes_to("team=t7", "c0007 c0407 c0807")
     host:logged(function(line)
-      return line.msg == "lists by a label have an index from now on" and line.label == "team"
+      return line.msg == "an index was made for lists by a label" and line.label == "team"
         and line.objects == count
     end)
     comes_to("team=t7", "c0007 c0407 c0807")
@@ -88,7 +88,7 @@ describe("lists by label", function()
     server:create(path("configmaps"), config(9000, "t7"))
     comes_to("team=t7", "c0007 c0100 c9000")
     comes_to("team=t9", "c0009 c0407 c0409 c0809")
-    assert.equal(1, host:count_logged("^lists by a label"))
+    assert.equal(1, host:count_logged("^an index was made for lists by a label"))
     host:stop()
   end)
 end)

@@ -57,7 +57,7 @@ perilune.controller("busy"):For("v1/ConfigMap", { namespaces = { "%s" }, labels 
     map.data.count = tostring(tonumber(map.data.count) + 1)
     client:update(map)
     perilune.sleep("5ms")]])
-    local line = host:logged("^hot loop: a key is woken by its own writes")
+    local line = host:logged("^hot loop: a key is queued by its own writes")
     assert.same({ "busy", namespace .. "/a", "data.count" }, { line.controller, line.key, line.fields })
     local said = event("HotLoop")
     assert.equal("a", said.regarding.name)
@@ -88,9 +88,9 @@ perilune.controller("busy"):For("v1/ConfigMap", { namespaces = { "%s" }, labels 
       e2e.eventually("it is mine again", function()
         return server:get(maps("a")).data.owner == "me"
       end)
-      return host:count_logged("^fight: a field is changed in turns$") > 0
+      return host:count_logged("^fight: two writers change a field in turns$") > 0
     end)
-    local line = host:logged("^fight: a field is changed in turns$")
+    local line = host:logged("^fight: two writers change a field in turns$")
     assert.same({ "data.owner", "v1/ConfigMap", namespace .. "/a" },
       { line.fields, line.kind, line.object })
     assert.truthy(line.managers:find("busy", 1, true), line.managers)

@@ -144,14 +144,14 @@ require("perilune").controller("c"):For("v1/Namespace"):Reconcile(function() end
   end)
 
   local refused = {
-    { { "Web" }, '"Web" is no name' }, { { "1web" }, '"1web" is no name' },
-    { { "web-" }, '"web-" is no name' }, { { "../x" }, '"../x" is no name' },
-    { { ("a"):rep(64) }, "is no name" }, { {}, "what is its name" }, { { "a", "b" }, "one name" },
+    { { "Web" }, '"Web" is not a controller name' }, { { "1web" }, '"1web" is not a controller name' },
+    { { "web-" }, '"web-" is not a controller name' }, { { "../x" }, '"../x" is not a controller name' },
+    { { ("a"):rep(64) }, "is not a controller name" }, { {}, "what is its name" }, { { "a", "b" }, "one name" },
     { { "web", "--group", "example" }, "a domain with a dot" },
     { { "web", "--group", "x.k8s.io" }, "belongs to Kubernetes" },
-    { { "web", "--group", "Example.com" }, "is no API group" },
-    { { "web", "--kind", "website" }, '"website" is no kind' },
-    { { "web", "--kind", "Web-Site" }, '"Web-Site" is no kind' },
+    { { "web", "--group", "Example.com" }, "is not an API group" },
+    { { "web", "--kind", "website" }, '"website" is not a kind' },
+    { { "web", "--kind", "Web-Site" }, '"Web-Site" is not a kind' },
     { { "web", "--kid", "X" }, "did you mean --kind" },
   }
   for _, case in ipairs(refused) do

@@ -327,7 +327,7 @@ perilune.controller("stuck", { rate_limiter = { base = "1h", max = "2h" } })
     local code, _, err = e2e.run("run", script, "--kubeconfig", server.kubeconfig,
       "--metrics-bind-address", "nonsense")
     assert.equal(2, code)
-    assert.matches('%-%-metrics%-bind%-address: "nonsense" is no address', err)
+    assert.matches('%-%-metrics%-bind%-address: "nonsense" is not an address', err)
     host:stop()
   end)
 
@@ -351,7 +351,7 @@ perilune.controller("stuck", { rate_limiter = { base = "1h", max = "2h" } })
       end)
     end
     local second = e2e.read_file(base .. 2)
-    local _, warnings = second:gsub("an endpoint is off, as its default address can't be had", "")
+    local _, warnings = second:gsub("an endpoint is off: its default address is not available", "")
     assert.equal(2, warnings, second)
     for i = 1, 2 do
       hosts[i]:signal("TERM")

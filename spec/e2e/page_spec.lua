@@ -201,7 +201,7 @@ describe("the page", function()
     assert(err:find("--ui-bind-address", 1, true), err)
     code, _, err = e2e.run("run", file, "--ui-bind-address", "8080")
     assert.equal(2, code)
-    assert(err:find("--ui-bind-address: \"8080\" is no address", 1, true), err)
+    assert(err:find("--ui-bind-address: \"8080\" is not an address", 1, true), err)
   end)
 
   it("is used in a browser, by keyboard alone", function()

@@ -98,7 +98,7 @@ spec:
     e2e.write_file(folder .. "/none.yaml", "just: text\n")
     local code, _, err = e2e.run("rbac", folder, "--schema", folder .. "/none.yaml")
     assert.equal(1, code)
-    assert(err:find("none.yaml: it is no schema", 1, true), err)
+    assert(err:find("none.yaml: this is neither a CustomResourceDefinition", 1, true), err)
   end)
 
   it("asks the cluster with --cluster", function()

@@ -412,7 +412,7 @@ describe("replicas that share", function()
       "--leader-elect-lease-duration", times[1], "--leader-elect-renew-deadline", times[2],
       "--leader-elect-retry-period", times[3], "--health-probe-bind-address", "0", "--admin-socket", "0" })
     plain:logged(function(line)
-      return line.msg == "another holds the lease" and line.holder == id_of(one)
+      return line.msg == "another replica holds the lease" and line.holder == id_of(one)
     end)
     all_are_run()
     assert.equals(0, plain:count_logged("^lease acquired"))

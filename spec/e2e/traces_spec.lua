@@ -85,7 +85,7 @@ perilune.controller("traced"):For("v1/ConfigMap", { namespaces = { "%s" } })
 
   it("that no collector takes are dropped, counted and told once", function()
     start(1)
-    host:logged("^traces are lost: the collector does not take them$")
+    host:logged("^traces are lost: the collector did not accept them$")
     e2e.eventually("they are counted", function()
       local metrics = select(2, host:ask("metrics", "/metrics"))
       return tonumber(metrics:match("perilune_trace_spans_dropped_total (%d+)") or 0) > 0

@@ -341,7 +341,7 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
     local other = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0",
       "--webhook-url", "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name, "--webhook-keep",
       "--webhook-secret", namespace .. "/certs" })
-    other:logged("another certificate")
+    other:logged("webhooks use a new certificate")
     assert.same(data, server:get(secret).data)
     server:patch(secret, { data = { ["tls.key"] = "bm9uc2Vuc2U=" } })
     e2e.eventually("it is made anew", function()
@@ -386,7 +386,7 @@ for name in tls.crt tls.key ca.crt; do [ -L $name ] || ln -s ..data/$name $name;
       issue(folder, number)
       e2e.eventually("the new one is taken", function()
         host:must_run()
-        return host:count_logged("webhooks have another certificate") >= number - 1
+        return host:count_logged("the webhooks use a new certificate") >= number - 1
       end)
       if has_kubectl then
         local file = e2e.write_file(folder .. "/site.yaml", ("apiVersion: %s/v1\nkind: Website\nmetadata:\n"
@@ -417,7 +417,7 @@ for name in tls.crt tls.key ca.crt; do [ -L $name ] || ln -s ..data/$name $name;
 
   it("say that they are not registered when nobody says where they are", function()
     local host = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0" })
-    host:logged("served and not registered")
+    host:logged("served but not registered")
     host:stop(0)
     host = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0",
       "--webhook-url", "https://127.0.0.1:" .. port })

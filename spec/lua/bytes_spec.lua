@@ -29,7 +29,7 @@ describe("perilune.hash", function()
   end)
 
   it("wants the weak ones to be named so", function()
-    assert.equal('hash: algorithm: md5 is broken; who needs it for an old protocol says "weak_md5"',
+    assert.equal('hash: algorithm: md5 is broken; if an old protocol needs it, use "weak_md5"',
       spec.message_of(perilune.hash, "abc", { algorithm = "md5" }))
     assert.truthy(spec.message_of(perilune.hash, "abc", { algorithm = "sha3" })
       :find('not the string "sha3"; did you mean', 1, true))

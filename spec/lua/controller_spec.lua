@@ -138,7 +138,7 @@ describe("perilune.controller", function()
     { "no namespaces", function() new("a"):For("v1/Pod", { namespaces = {} }) end,
       "namespaces is empty; leave it out to mean all namespaces" },
     { "a bad namespace", function() new("a"):For("v1/Pod", { namespaces = { "a/b" } }) end,
-      '"a/b" is no name of a namespace' },
+      '"a/b" is not the name of a namespace' },
     { "a namespace for namespaces", function() new("a"):For("v1/Pod", { namespaces = "default" }) end,
       'namespaces must be an array, not the string "default"' },
     { "an empty selector", function() new("a"):For("v1/Pod", { labels = "" }) end, "labels: an empty selector" },
@@ -372,7 +372,7 @@ describe("perilune.http.request", function()
       { url = "http://x/", body = "abc", headers = { ["Content-Length"] = "4" } })
     refuses("headers: Transfer-Encoding cannot be set", request,
       { url = "http://x/", body = "abc", headers = { ["Transfer-Encoding"] = "chunked" } })
-    refuses("is there twice: upper and lower case make no difference", request,
+    refuses("is given twice: upper and lower case make no difference", request,
       { url = "http://x/", headers = { HOST = "a", Host = "b" } })
   end)
 

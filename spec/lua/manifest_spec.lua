@@ -80,10 +80,10 @@ describe("perilune.manifest", function()
   end)
 
   it("refuses what looks like a placeholder and is none", function()
-    assert.equal('manifest: line 2 of the text: "${a b}" is no placeholder such as ${name} or ${a.b}; '
+    assert.equal('manifest: line 2 of the text: "${a b}" is not a placeholder such as ${name} or ${a.b}; '
       .. "$${ is a literal ${", spec.message_of(manifest, "x: 1\na: ${a b}", { a = 1 }))
-    assert.truthy(spec.message_of(manifest, "a: x${y", {}):find("is no placeholder", 1, true))
-    assert.truthy(spec.message_of(manifest, "a: ${}${y}", { y = 1 }):find("is no placeholder", 1, true))
+    assert.truthy(spec.message_of(manifest, "a: x${y", {}):find("is not a placeholder", 1, true))
+    assert.truthy(spec.message_of(manifest, "a: ${}${y}", { y = 1 }):find("is not a placeholder", 1, true))
   end)
 
   it("names the line of what is no YAML", function()

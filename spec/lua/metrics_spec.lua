@@ -114,9 +114,9 @@ describe("perilune.metrics", function()
       "wrong_total is a counter with the labels {queue, result} already" },
     { "a core name", function() metrics.counter("perilune_x_total", "X.") end, '"perilune_"' },
     { "another core name", function() metrics.gauge("workqueue_x", "X.") end, '"workqueue_"' },
-    { "a name that is none", function() metrics.counter("my-jobs", "X.") end, '"my-jobs" is no name of a metric' },
+    { "a name that is none", function() metrics.counter("my-jobs", "X.") end, '"my-jobs" is not a metric name' },
     { "a label that is none", function() metrics.counter("ok_total", "X.", { "my-label" }) end,
-      '"my-label" is no name of a label' },
+      '"my-label" is not a label name' },
     { "le", function() metrics.histogram("ok_seconds", "X.", { "le" }) end, '"le" already' },
     { "too many labels", function()
       metrics.counter("ok_total", "X.", { "a", "b", "c", "d", "e", "f", "g", "h", "i" })

@@ -45,10 +45,10 @@ describe("perilune.live:raw", function()
       ["api"] = 'must begin with "/"', ["/api?a=b"] = "parameters go into the option query",
       ["/api/../version"] = "a segment of dots", ["/api/./v1"] = "a segment of dots",
       ["/api//v1"] = "an empty segment", ["/a b"] = "must be escaped", ["/a\nb"] = "must be escaped",
-      ["/a\0b"] = "must be escaped", ["/a#b"] = "must be escaped", ["/%2e%2e/x"] = "escapes what must not be",
-      ["/a%2Fb"] = "escapes what must not be", ["/%70roxy"] = "escapes what must not be",
-      ["/a%"] = "escapes what must not be", ["/a%zz"] = "escapes what must not be",
-      ["/a%00"] = "escapes what must not be",
+      ["/a\0b"] = "must be escaped", ["/a#b"] = "must be escaped", ["/%2e%2e/x"] = "escapes a character that must not be",
+      ["/a%2Fb"] = "escapes a character that must not be", ["/%70roxy"] = "escapes a character that must not be",
+      ["/a%"] = "escapes a character that must not be", ["/a%zz"] = "escapes a character that must not be",
+      ["/a%00"] = "escapes a character that must not be",
     }) do
       refuses(why, raw, "GET", path)
     end
@@ -65,14 +65,14 @@ describe("perilune.live:raw", function()
     for name, why in pairs({ Authorization = "is the host's", Host = "is the host's",
       ["content-length"] = "is the host's", ["Transfer-Encoding"] = "is the host's",
       ["Impersonate-User"] = "client:as{user = ...}", ["impersonate-extra-x"] = "client:as{user = ...}",
-      ["a b"] = "is no name of a header", ["a:b"] = "is no name of a header", [""] = "is no name" }) do
+      ["a b"] = "is not the name of a header", ["a:b"] = "is not the name of a header", [""] = "is not the name" }) do
       refuses(why, raw, "GET", "/x", { headers = { [name] = "x" } })
     end
-    refuses("is no name of a header", raw, "GET", "/x", { headers = { "x" } })
+    refuses("is not the name of a header", raw, "GET", "/x", { headers = { "x" } })
     refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = "b\r\nc: d" } })
     refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = "b\0c" } })
     refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = 1 } })
-    refuses("is there twice", raw, "GET", "/x", { headers = { a = "1", A = "2" } })
+    refuses("is given twice", raw, "GET", "/x", { headers = { a = "1", A = "2" } })
     local many = {}
     for i = 1, 51 do
       many["h" .. i] = "x"
@@ -142,7 +142,7 @@ describe("client:as", function()
     refuses("groups must be an array", as, { user = "a", groups = "b" })
     refuses("must be in lower case", as, { user = "a", extra = { Scopes = { "x" } } })
     refuses('unknown option "group"; did you mean "groups"?', as, { user = "a", group = {} })
-    refuses("speaks for somebody already", function() client:as({ user = "a" }):as({ user = "b" }) end)
+    refuses("already sends requests as another user", function() client:as({ user = "a" }):as({ user = "b" }) end)
     refuses("index works on the cache", function()
       client:as({ user = "a" }):list("v1/Pod", { index = { name = "a", value = 1 } })
     end)
@@ -226,8 +226,8 @@ describe("logs and evict", function()
       end
       client:logs("a/b", { follow = add })
     end)
-    for why, o in pairs({ ["has ended writes no more"] = { previous = true },
-      ["follow takes no limit_bytes"] = { limit_bytes = 1 }, ["has no beginning"] = { tail = 0 } }) do
+    for why, o in pairs({ ["has ended writes nothing more"] = { previous = true },
+      ["follow takes no limit_bytes"] = { limit_bytes = 1 }, ["has no start"] = { tail = 0 } }) do
       o.follow = add
       refuses(why, function() client:logs("a/b", o) end)
     end

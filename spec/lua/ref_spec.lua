@@ -29,9 +29,9 @@ describe("a ref", function()
   local wrong = {
     { nil, "get v1/Pod must be a key, a request or an object, not nil" },
     { perilune.null, "get v1/Pod must be a key, a request or an object, not perilune.null" },
-    { "a/b/c", 'get v1/Pod: "a/b/c" is no key; it is "namespace/name", or "name" when cluster-scoped' },
-    { "", 'get v1/Pod: "" is no key; it is "namespace/name", or "name" when cluster-scoped' },
-    { "/a", 'get v1/Pod: "/a" is no key; it is "namespace/name", or "name" when cluster-scoped' },
+    { "a/b/c", 'get v1/Pod: "a/b/c" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
+    { "", 'get v1/Pod: "" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
+    { "/a", 'get v1/Pod: "/a" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
     { {}, "get v1/Pod has no name" },
     { { name = 5 }, "get v1/Pod has no name" },
     { { metadata = 5 }, "get v1/Pod: metadata must be a table, not the number 5" },

@@ -84,7 +84,7 @@ describe("perilune.regex", function()
     { "a dot", function() regex("a").test("a") end, "with a colon: regex:test" },
     { "an unknown method", function() return regex("a").matsh end, 'did you mean "match"?' },
     { "more arguments", function() regex("a"):test("a", 1) end, "more arguments" },
-    { "bytes that are no text", function() regex("a"):test("a\255") end, "regex:test: the text is no UTF-8 at byte 2" },
+    { "bytes that are no text", function() regex("a"):test("a\255") end, "regex:test: the text is not UTF-8 at byte 2" },
     { "a place inside of a character", function() regex("a"):find("ä", 2) end, "inside of a character" },
     { "a place that is none", function() regex("a"):find("a", "b") end, "where to begin" },
     { "a search without end", function() regex("(a+)+$"):test(("a"):rep(50) .. "!") end, "the search was given up" },

@@ -61,7 +61,7 @@ static const char *mistake_in(const char *message)
     static const struct {
         const char *says, *code;
     } mistakes[] = {{"For twice", "forTwice"},
-                    {"no controller name", "noName"},
+                    {"not a controller name", "noName"},
                     {"nothing wakes", "noWatches"},
                     {"needs For", "ownsWithoutFor"}};
     for (size_t i = 0; i < PL_ARRAY_LEN(mistakes); i++)

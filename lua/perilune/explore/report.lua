@@ -41,15 +41,15 @@ end
 
 local faults = {
   crash = "the process ends here",
-  reload = "the scripts are loaded anew here",
-  touch = "somebody else has written the object meanwhile, harmlessly",
+  reload = "the scripts are loaded again here",
+  touch = "another client has written the object meanwhile, harmlessly",
 }
 
 local function fault_text(d)
   if faults[d.what] then
     return faults[d.what]
   elseif d.what == "refuse" and d.how == "exists" then
-    return "somebody else has made it: answered 409 AlreadyExists"
+    return "another client has created it: answered 409 AlreadyExists"
   elseif d.what == "refuse" then
     return format("not done: %s", d.how == "connection" and "the connection is refused"
       or "answered " .. d.how)
@@ -61,13 +61,13 @@ local function fault_text(d)
   elseif d.what == "lag" then
     return format("the watch of %s brings nothing until all else has settled", d.kind)
   elseif d.what == "unobserved" then
-    return format("the watch of %s is cut, and listed anew when all else has settled", d.kind)
+    return format("the watch of %s is cut, and listed again when all else has settled", d.kind)
   elseif d.what == "early" then
     return format("step %d comes before the one before it has settled", d.step)
   elseif d.what == "order" then
     return format("%s runs first", d.name)
   end
-  return "the process is started anew"
+  return "the process is started again"
 end
 M.fault_text = fault_text
 

@@ -257,7 +257,7 @@ function search:all_singles()
     end
     local execution, found = self:single(d)
     if found then
-      self:leave_out("one part alone is a finding")
+      self:leave_out("one part by itself is a finding")
     elseif options.is_representative(d) then
       local partners = self:partners(d, execution)
       self.pairs.total = self.pairs.total + #partners

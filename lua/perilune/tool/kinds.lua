@@ -109,7 +109,7 @@ local function read_schemas(tool, paths)
         openapi.add(out, document, file)
       end
       if #out == before and tool.kind(path, true) ~= "folder" then
-        tool.fail("%s: it is no schema: neither a CustomResourceDefinition nor OpenAPI of an API server", file)
+        tool.fail("%s: this is neither a CustomResourceDefinition nor OpenAPI of an API server", file)
       end
     end
   end

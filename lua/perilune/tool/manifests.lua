@@ -15,17 +15,17 @@ local function settings(tool, input)
   local flags = input.flags
   local namespaces = flags.namespace or {}
   if not flags.image or not flags.image:match("^[%w._/:@%-%[%]]+$") then
-    tool.usage(flags.image and format("--image: %q is no image", flags.image)
+    tool.usage(flags.image and format("--image: %q is not an image", flags.image)
       or "which image has perilune? --image IMAGE")
   elseif #namespaces ~= 1 then
     tool.usage("in which namespace will it run? one -n NS")
   elseif not host.is_name(namespaces[1], "dns-label") then
-    tool.usage("-n: %q is no namespace's name", namespaces[1])
+    tool.usage("-n: %q is not the name of a namespace", namespaces[1])
   end
   local first = input.declared and rights.first(input.declared.controllers)
   local name = flags.name or first and first.name or "perilune"
   if not host.is_name(name, "dns-label") or #name > 50 then
-    tool.usage("--name: %q is no name for all of it: a DNS label of at most 50 characters", name)
+    tool.usage("--name: %q cannot name all of the objects: it must be a DNS label of at most 50 characters", name)
   end
   return { name = name, namespace = namespaces[1], image = flags.image, replicas = flags.replicas or 1,
     elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,

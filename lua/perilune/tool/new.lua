@@ -29,15 +29,15 @@ local function check_name(tool, paths)
   end
   local name = paths[1]
   if not host.is_name(name, "dns-label") or not name:match("^%l") then
-    tool.usage("%q is no name for a controller: it must begin with a letter, and have lower-case "
-      .. "letters, digits and '-' alone, at most 63, the last no '-'", name)
+    tool.usage("%q is not a controller name: it must begin with a letter, and have lower-case "
+      .. "letters, digits and '-', at most 63, and must not end with '-'", name)
   end
   return name
 end
 
 local function check_group(tool, group)
   if not host.is_name(group, "dns-subdomain") or not group:find(".", 1, true) then
-    tool.usage("--group: %q is no API group: it must be a domain with a dot, such as example.com",
+    tool.usage("--group: %q is not an API group: it must be a domain with a dot, such as example.com",
       group)
   end
   for _, own in ipairs({ "k8s.io", "kubernetes.io" }) do
@@ -49,8 +49,8 @@ end
 
 local function check_kind(tool, kind)
   if not kind:match("^%u[%w]*$") or #kind > 63 then
-    tool.usage("--kind: %q is no kind: it must begin with a capital letter and have letters and "
-      .. "digits alone, at most 63, such as Website", kind)
+    tool.usage("--kind: %q is not a kind: it must begin with a capital letter and have letters and "
+      .. "digits, at most 63, such as Website", kind)
   end
 end
 

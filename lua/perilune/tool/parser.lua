@@ -408,7 +408,7 @@ local function assignment_or_call(self, line)
   local first = suffixed(self)
   if self.type ~= "=" and self.type ~= "," then
     if first.tag ~= "Call" and first.tag ~= "Method" then
-      fail(self, "a statement expected near %s", tostring(self.value or self.type))
+      fail(self, "expected a statement near %s", tostring(self.value or self.type))
     end
     return { tag = "Expression", line = line, call = first }
   end

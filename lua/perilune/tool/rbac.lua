@@ -48,7 +48,7 @@ local function calls_of_text(tool, path, text)
   for line in text:gmatch("[^\n]+") do
     local event = host.json_decode(line)
     if type(event) ~= "table" then
-      tool.fail("%s: neither the calls of a host ({\"calls\": [...]}) nor an audit log with an event a line", path)
+      tool.fail("%s: neither the calls of a host ({\"calls\": [...]}) nor an audit log with one event per line", path)
     end
     out[#out + 1] = parse_audit(event)
   end
@@ -178,7 +178,7 @@ end
 
 function M.check_name(tool, name)
   if not host.is_name(name, "dns-subdomain") then
-    tool.usage("--name: %q is no name of an object: lower-case letters, digits, '-' and '.' alone", name)
+    tool.usage("--name: %q is not the name of an object: only lower-case letters, digits, '-' and '.'", name)
   end
   return name
 end

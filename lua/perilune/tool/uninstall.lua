@@ -113,7 +113,7 @@ function Run:refuse_held(leases)
       if self.dry or self.force then
         self.tool.warn("%s", text)
       else
-        self.tool.fail("%s; stop it first (--force goes on all the same)", text)
+        self.tool.fail("%s; stop it first (--force continues all the same)", text)
       end
       return
     end
@@ -183,7 +183,7 @@ function Run:finalizers_of(resource, object, names)
     self:take_finalizers(resource, object, names)
   elseif has and self.part == "after cleanup" then
     self.failed = true
-    self.tool.warn("%s keeps its finalizers: its cleanup has not ended well; uninstall again when it can",
+    self.tool.warn("%s keeps its finalizers: its cleanup has failed or waits; run uninstall again later",
       name_of(resource, object.metadata))
   elseif has then
     self:say("run the cleanup of %s", name_of(resource, object.metadata))
@@ -232,7 +232,7 @@ function Run:secret()
   if not secret then
     return
   elseif not is_own_secret(secret) then
-    self.tool.warn("the Secret %s/%s has other keys than the webhook's: it stays", namespace, name)
+    self.tool.warn("the Secret %s/%s has keys other than the webhook's: it is kept", namespace, name)
     return
   end
   self:say("delete Secret %s/%s", namespace, name)
@@ -250,7 +250,7 @@ function Run:conversion(hook)
     local stored = crd and type(crd.status) == "table" and crd.status.storedVersions or {}
     if strategy == "Webhook" and #stored ~= 1 then
       self.failed = true
-      self.tool.warn("%s: objects are stored in %d versions (%s), so that its conversion stays; store them in one "
+      self.tool.warn("%s: objects are stored in %d versions (%s), so its conversion is kept; store them in one "
         .. "version first", name, #stored, table.concat(stored, ", "))
     elseif strategy == "Webhook" then
       self:say("set spec.conversion of %s to None", name)
@@ -315,9 +315,9 @@ return function(tool, input)
   end
   self:delete_leases(leases)
   if not self.namespace then
-    tool.warn("Leases are left alone: --leader-elect-resource-namespace says where they are")
+    tool.warn("Leases are not removed: --leader-elect-resource-namespace must say where they are")
   elseif self.done == 0 and not self.failed then
-    tool.say("nothing is left of it")
+    tool.say("nothing is left to remove")
   end
   return self.failed and 1 or 0
 end

@@ -103,7 +103,7 @@ function M.all(tool, folder, files)
   if there == nil and tool.kind(folder) then
     return nil, folder .. ": a link that leads nowhere; nothing was written"
   elseif there and there ~= "folder" then
-    return nil, folder .. ": it is there and is no folder; nothing was written"
+    return nil, folder .. ": it exists and is not a folder; nothing was written"
   end
   local conflict, message = first_there(tool, folder, files)
   if conflict then

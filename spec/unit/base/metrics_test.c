@@ -220,7 +220,7 @@ TEST(names_that_prometheus_would_not_take_are_refused)
     struct pl_metric_spec twice = {
         .name = "g", .help = "", .type = PL_METRIC_GAUGE, .labels = {"a", "b", "a"}};
     CHECK(pl_metrics_declare(metrics, &twice, &err) == NULL);
-    CHECK_STR(err.message, "the label \"a\" is there twice");
+    CHECK_STR(err.message, "the label \"a\" is given twice");
     check_page(metrics, "");
     pl_metrics_destroy(metrics);
 }

@@ -642,7 +642,7 @@ TEST(losing_the_lead_cancels_runs_and_gaining_it_resumes_them)
 TEST(mistakes_in_declarations_are_refused) /* rule 142 */
 {
     static const char *const wants[] = {"For twice", "needs For", "nothing wakes",
-                                        "no controller name", "at least 1"};
+                                        "not a controller name", "at least 1"};
     for (size_t i = 0; i < PL_ARRAY_LEN(wants); i++) {
         struct pl_controller_spec spec = spec_of(i == 3 ? "Not_a_name" : "x");
         if (i == 0 || i == 3 || i == 4)

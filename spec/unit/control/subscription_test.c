@@ -78,7 +78,7 @@ TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
     CHECK_INT(stage.fake.started, 2 + 3);
     len = (size_t)pread(fileno(log), text, sizeof text - 1, 0);
     text[len] = '\0';
-    CHECK(strstr(text, "events were left out: every object is looked at again") != NULL);
+    CHECK(strstr(text, "events were left out: every object is mapped again") != NULL);
     CHECK(strstr(text, "left_out=3") != NULL);
     pl_log_configure(PL_LOG_ERROR + 1, false, 2);
     fclose(log);

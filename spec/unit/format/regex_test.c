@@ -193,7 +193,7 @@ TEST(what_re2_does_not_have_is_refused_with_its_place)
         {"\\p{", "one letter, or a name"},
         {"(?P<1>a)", "a group's name"},
         {"(?P<a>b)(?P<a>c)", "same name"},
-        {"a\xff", "the expression is no UTF-8 at byte 2"},
+        {"a\xff", "the expression is not UTF-8 at byte 2"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++)
         check_refused(cases[i][0], cases[i][1]);
@@ -270,7 +270,7 @@ TEST(long_texts_are_searched)
     text = repeated("a", PL_REGEX_TEXT + 1, "");
     check("a", text, "error: the text has 1048577 bytes; 1048576 are the limit");
     pl_free(text);
-    check("a", "a\xc3", "error: the text is no UTF-8 at byte 2");
+    check("a", "a\xc3", "error: the text is not UTF-8 at byte 2");
 }
 
 TEST(a_search_goes_on_and_the_steps_of_all_count)

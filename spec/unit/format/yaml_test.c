@@ -113,9 +113,9 @@ static void check_error(const char *text, int code, const char *message)
 
 TEST(what_is_wrong_is_refused_with_its_line)
 {
-    check_error("a: 1\nb: 2\na: 3\n", PL_ESYNTAX, "line 3: the key is there already");
-    check_error("1: a\n'1': b\n", PL_ESYNTAX, "line 2: the key is there already");
-    check_error("{\"a\":1,\"a\":2}", PL_ESYNTAX, "line 1: the key is there already");
+    check_error("a: 1\nb: 2\na: 3\n", PL_ESYNTAX, "line 3: the key exists already");
+    check_error("1: a\n'1': b\n", PL_ESYNTAX, "line 2: the key exists already");
+    check_error("{\"a\":1,\"a\":2}", PL_ESYNTAX, "line 1: the key exists already");
     check_error("ok: 1\n---\na: [1\nb: 2\n", PL_ESYNTAX,
                 "line 4: did not find expected ',' or ']' while parsing a flow sequence");
     check_error("a:\n\tb: 1\n", PL_ESYNTAX,
@@ -131,11 +131,11 @@ TEST(what_is_wrong_is_refused_with_its_line)
     check_error("<<: [[]]\n", PL_ESYNTAX,
                 "line 1: \"<<\" takes a mapping or a sequence of mappings");
     check_error("a:\n  - .nan\n", PL_ESYNTAX, "line 2: JSON has no infinity and no NaN");
-    check_error("!!int x", PL_ESYNTAX, "line 1: the value is no !!int");
-    check_error("!!int 1.5", PL_ESYNTAX, "line 1: the value is no !!int");
-    check_error("!!bool 1", PL_ESYNTAX, "line 1: the value is no !!bool");
-    check_error("!!float x", PL_ESYNTAX, "line 1: the value is no !!float");
-    check_error("!!null x", PL_ESYNTAX, "line 1: the value is no !!null");
+    check_error("!!int x", PL_ESYNTAX, "line 1: the value is not !!int");
+    check_error("!!int 1.5", PL_ESYNTAX, "line 1: the value is not !!int");
+    check_error("!!bool 1", PL_ESYNTAX, "line 1: the value is not !!bool");
+    check_error("!!float x", PL_ESYNTAX, "line 1: the value is not !!float");
+    check_error("!!null x", PL_ESYNTAX, "line 1: the value is not !!null");
     check_error("!!binary '*'", PL_ESYNTAX, "line 1: the !!binary value is not base64");
     check_error("!!binary /w==", PL_ESYNTAX,
                 "line 1: the !!binary value is not UTF-8, as JSON must be");

@@ -400,7 +400,7 @@ TEST(a_token_that_would_break_the_header_is_refused_at_the_start)
     b.config.token = pl_strdup("a\r\nX-Admin: yes");
     CHECK(pl_client_create(&b.options, &err) == NULL);
     CHECK_INT(err.code, PL_EINVAL);
-    CHECK_STR(err.message, "test: the token holds characters no token has");
+    CHECK_STR(err.message, "test: the token has characters that a token cannot have");
     bench_deinit(&b);
 }
 
@@ -682,13 +682,13 @@ TEST(what_is_wrong_with_a_plugin_is_said)
         {"echo with $CLIENT_SECRET in /usr/bin >&2; exit 1", "1: with <8 bytes> in /usr/bin"},
         {ANSWER("\"token\":\"abcdefghi\"") "; echo got abcdefghi >&2; exit 1", "1: got <9 bytes>"},
         {"echo hello", "is not JSON"},
-        {"echo '{}'", "is no ExecCredential"},
+        {"echo '{}'", "is not an ExecCredential"},
         {"echo "
          "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'",
          "version \"client.authentication.k8s.io/v1beta1\""},
         {ANSWER(""), "neither a token nor a certificate"},
         {ANSWER("\"clientKeyData\":\"x\""), "only one of"},
-        {ANSWER("\"token\":\"a b\""), "characters no token has"},
+        {ANSWER("\"token\":\"a b\""), "characters that a token cannot have"},
         {ANSWER("\"token\":\"a\",\"expirationTimestamp\":\"soon\""), "expirationTimestamp"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {

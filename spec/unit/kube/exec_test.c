@@ -161,7 +161,7 @@ TEST(a_server_that_lies_ends_the_command)
     much[101] = '\0';
     check_broken(1, much, PL_ELIMIT, "printed more than 100 bytes; raise limit_bytes");
     check_broken(2, much, PL_ELIMIT, "printed more than 100 bytes");
-    check_broken(4, "x", PL_ESYNTAX, "speaks on channel 4");
+    check_broken(4, "x", PL_ESYNTAX, "unknown channel 4");
     check_broken(3, "no JSON", PL_ESYNTAX, "exec: the command's status: ");
     check_broken(3, BROKEN, PL_EAPI, "no runtime");
     check_broken(3, "[]", PL_EAPI, "");

@@ -268,11 +268,12 @@ TEST(mistakes_name_the_file_the_context_and_what_there_is)
     expect_error(options, "", "kubeconfig: cannot read @/none: No such file or directory");
     write_file("list", "- a\n");
     options.files = "@/list";
-    expect_error(options, "", "@/list is no kubeconfig");
+    expect_error(options, "", "@/list is not a kubeconfig");
     write_file("empty", "");
     options.files = "@/empty";
-    expect_error(options, "",
-                 "choose a context (--context), none is current in @/empty; there are: none");
+    expect_error(
+        options, "",
+        "choose a context with --context; there is no current context in @/empty; there are: none");
     write_file("broken", "a: [\n");
     options.files = "@/broken";
     struct pl_kubeconfig config;
@@ -370,11 +371,11 @@ TEST(servers_and_proxies_are_checked)
          "https://HOST[:PORT][/PATH]"},
         {"proxy-url: 'http://p'", NULL, "@/config: the cluster of context \"x\" has no server"},
         {"server: 'https://a', proxy-url: 'gopher://me:se/cret@p'", NULL,
-         "proxy-url: \"gopher://p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
+         "proxy-url: \"gopher://p\" is not a proxy (http://, https:// or socks5:// HOST:PORT)"},
         {"server: 'https://a', proxy-url: 'me:secret@p'", NULL,
-         "proxy-url: \"p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
+         "proxy-url: \"p\" is not a proxy (http://, https:// or socks5:// HOST:PORT)"},
         {"server: 'https://a', proxy-url: 'gopher://p'", NULL,
-         "proxy-url: \"gopher://p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
+         "proxy-url: \"gopher://p\" is not a proxy (http://, https:// or socks5:// HOST:PORT)"},
     };
     setup();
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
@@ -522,9 +523,10 @@ TEST(the_environment_s_proxy_is_used_unless_the_cluster_has_one)
     config = expect_ok(options, "HTTPS_PROXY=proxy:3128 NO_PROXY=example.com");
     CHECK(config.proxy == NULL);
     pl_kubeconfig_deinit(&config);
-    expect_error(options, "https_proxy=ftp://p",
-                 "HTTPS_PROXY/HTTP_PROXY: \"ftp://p\" is no proxy (http://, https:// or socks5:// "
-                 "HOST:PORT)");
+    expect_error(
+        options, "https_proxy=ftp://p",
+        "HTTPS_PROXY/HTTP_PROXY: \"ftp://p\" is not a proxy (http://, https:// or socks5:// "
+        "HOST:PORT)");
     teardown();
 }
 
@@ -556,7 +558,8 @@ TEST(a_text_of_somebody_else_names_neither_files_nor_programs)
     expect_outside("", "", NULL);
     expect_outside(", certificate-authority: /etc/passwd", "",
                    "Secret a/b: certificate-authority:");
-    expect_outside("", ", tokenFile: /etc/passwd", "tokenFile: a kubeconfig that is no file");
+    expect_outside("", ", tokenFile: /etc/passwd",
+                   "tokenFile: a kubeconfig that does not come from");
     expect_outside("", ", client-key: /etc/key", "client-key");
     expect_outside("", ", exec: {command: touch}", "exec");
     expect_outside("", ", auth-provider: {name: x}", "auth-provider");

@@ -517,8 +517,8 @@ TEST(what_lies_in_another_replicas_shard_is_refused)
                  "end,\n"
                  "d = function() perilune.shard(1) end,\n"),
           NONE);
-    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "the namespace \"b\" is another replica's");
-    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "the namespace \"b\" is another replica's");
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "the namespace \"b\" belongs to another replica");
+    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "the namespace \"b\" belongs to another replica");
     CHECK_RUN("default/c", PL_OUTCOME_DONE, "");
     CHECK_RUN("default/d", PL_OUTCOME_ERROR, "shard");
     CHECK_STR(pl_buf_z(&fake.enqueued), "");
@@ -532,8 +532,8 @@ TEST(what_lies_in_another_replicas_shard_is_refused)
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
     "\",\"namespace\":\"default\",\"uid\":\"" uid "\"}}"
 
-/* By uid what is not cached is asked for; but an object of the run's name that is another replica's
- * is not the one that the run is about, which is gone. */
+/* By uid what is not cached is asked for; but an object of the run's name that belongs to another
+ * replica is not the one that the run is about, which is gone. */
 TEST(by_uid_a_namesake_of_another_replica_is_not_the_runs_object)
 {
     struct pl_shard_set mine = {{1 << 0}};
@@ -866,7 +866,7 @@ TEST(mistakes_at_load_time_name_script_and_line)
         {"local p = require('perilune')\nlocal o = {metadata = {}, status = {}}\n"
          "while true do p.conditions.set(o, {type = 'A', status = 'True', reason = 'B'}) end",
          ".lua:3: script CPU limit exceeded"},
-        {"\033LJ\002", ".lua: compiled Lua"},
+        {"\033LJ\002", ".lua: this is compiled Lua"},
         {"require('perilune').sleep(1)", "cannot wait here: the script is being loaded"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -221,7 +221,7 @@ TEST(what_is_no_socket_is_left_alone)
     REQUIRE(made != NULL);
     fclose(made);
     CHECK(pl_line_server_create(world.loop, file, &ops, &world, &err) == NULL);
-    CHECK(strstr(err.message, "is no socket") != NULL);
+    CHECK(strstr(err.message, "is not a socket") != NULL);
     CHECK_INT(unlink(file), 0);
     char deep[200];
     memset(deep, 'x', sizeof deep);

@@ -90,7 +90,7 @@ TEST(other_paths_are_not_found)
     struct pl_health *health = pl_health_create();
     static const char *const paths[] = {"", "/", "/healthzz", "/livez", "/health", "/readyz2/ping"};
     for (size_t i = 0; i < PL_ARRAY_LEN(paths); i++)
-        check_answer(health, paths[i], "", 404, "there are /healthz and /readyz\n");
+        check_answer(health, paths[i], "", 404, "try /healthz or /readyz\n");
     pl_health_destroy(health);
 }
 

@@ -43,7 +43,7 @@ TEST(a_server_whose_object_is_another_or_was_not_there_is_listed_anew) /* F27 */
         struct diary diary;
         bed_reply(&diary.bed, come_back(&diary), 200, answers[i]);
         CHECK_STR(pl_reflector_trouble(diary.reflector)->err.message,
-                  "an object is not what it was: was the server restored?");
+                  "a known object is gone or has another version: was the server restored?");
         check_listed_anew(&diary);
         finish(&diary);
     }

@@ -61,8 +61,8 @@ TEST(a_review_is_taken_apart_into_what_scripts_see)
 
 TEST(what_is_no_review_is_refused_by_name)
 {
-    check_refused(PL_HOOK_MUTATE, "{", "no JSON");
-    check_refused(PL_HOOK_MUTATE, "[]", "no AdmissionReview but a JSON array");
+    check_refused(PL_HOOK_MUTATE, "{", "not JSON");
+    check_refused(PL_HOOK_MUTATE, "[]", "expected AdmissionReview, but the body is a JSON array");
     check_refused(PL_HOOK_MUTATE, "{'kind':'Pod'}", "of kind \"Pod\"");
     check_refused(PL_HOOK_MUTATE,
                   "{'apiVersion':'admission.k8s.io/v1beta1','kind':'AdmissionReview'," REQUEST "}",
@@ -75,10 +75,10 @@ TEST(what_is_no_review_is_refused_by_name)
     check_refused(PL_HOOK_MUTATE,
                   "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview','request':"
                   "{'uid':'1','operation':'CREATE','kind':{'kind':'A'},'object':[1]}}",
-                  "request.object is no object but a JSON array");
+                  "request.object must be a JSON object, not a JSON array");
     check_refused(PL_HOOK_CONVERT,
                   "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview'," REQUEST "}",
-                  "no ConversionReview");
+                  "expected ConversionReview");
     check_refused(PL_HOOK_CONVERT,
                   "{'apiVersion':'apiextensions.k8s.io/v1','kind':'ConversionReview','request':"
                   "{'uid':'1','objects':[]}}",

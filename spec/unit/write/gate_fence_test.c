@@ -243,7 +243,7 @@ TEST(closing_ends_a_write_that_was_not_sent_yet)
     pl_doc_unref(body);
     pl_gate_cut(scene.gate); /* still asking discovery */
     check_refused(&scene);
-    CHECK(strstr(scene.err.message, "does not lead") != NULL);
+    CHECK(strstr(scene.err.message, "is not the leader") != NULL);
     finish(&scene);
 }
 
