@@ -49,7 +49,7 @@ function M.check(what, value)
     for name in pairs(by_name) do
       names[name] = true
     end
-    fail("%s: there is no cluster %q%s; declare it before this line with perilune.cluster(%q, {...})", what,
+    fail("%s: there is no cluster %q%s; declare it above with perilune.cluster(%q, {...})", what,
       value, next(names) and "; " .. check.nearest(value, names) or "", value)
   end
   return value
@@ -83,7 +83,7 @@ function M.new(name, options, ...)
   if o.secret and o.kubeconfig then
     fail("%s takes kubeconfig or secret, not both", what)
   elseif not o.secret and not o.kubeconfig and not o.context then
-    fail("%s needs kubeconfig, context or secret: without them it would be the host's own cluster", what)
+    fail("%s needs kubeconfig, context or secret: without them it is the host's own cluster", what)
   end
   local s = o.secret or {}
   host.cluster({ name = name, kubeconfig = o.kubeconfig, context = o.context,

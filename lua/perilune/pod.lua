@@ -86,7 +86,7 @@ end
 
 local function check_follow(o)
   if o.previous then
-    check.fail("logs: follow and previous exclude each other: a container that has ended writes nothing more")
+    check.fail("logs: follow and previous: a container that has ended writes nothing more")
   elseif o.limit_bytes then
     check.fail("logs: follow takes no limit_bytes")
   elseif o.tail == 0 then

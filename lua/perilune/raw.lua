@@ -38,7 +38,8 @@ function M.path(what, path)
   for escaped in path:gmatch("%%(.?.?)") do
     local code = escaped:match("^%x%x$") and tonumber(escaped, 16)
     if not code or code == 0 or string.char(code):find("[%w%-._~/]") then
-      fail("%s: %s escapes a character that must not be escaped: %%%s", what, check.describe(path), escaped)
+      fail("%s: %s escapes a character that must not be escaped: %%%s", what,
+        check.describe(path), escaped)
     end
   end
   return path
@@ -60,7 +61,8 @@ function M.headers(what, value)
     local lower = name:lower()
     if OWN[lower] or lower:find("^impersonate%-") then
       fail("%s: %s is the host's%s", what, name,
-        lower:find("^impersonate") and "; client:as{user = ...} sends requests as another user" or "")
+        lower:find("^impersonate")
+          and "; client:as{user = ...} sends requests as another user" or "")
     elseif by_name[lower] then
       fail("%s: %s is given twice: upper and lower case make no difference", what, name)
     elseif type(one) ~= "string" or one:find("[%z\1-\31\127]") then

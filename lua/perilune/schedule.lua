@@ -34,8 +34,8 @@ local function number_of(field, text)
   local value = text:match("^%d%d?$") and tonumber(text)
     or field.words and field.words[text:lower()]
   if not value or value < field.least or value > field.most then
-    return nil, format("%q is not a valid %s (%d to %d%s)", text, field.name, field.least, field.most,
-      field.words and ", or the first three letters of its name" or "")
+    return nil, format("%q is not a valid %s (%d to %d%s)", text, field.name, field.least,
+      field.most, field.words and ", or the first three letters of its name" or "")
   end
   return value
 end

@@ -235,7 +235,8 @@ end)
     assert.matches("broken.lua:1", out)
     code, out = replay(record, "examples/hello")
     assert.equal(0, code)
-    assert.matches("0 of 0 runs write something else; %d+ runs belong to controllers that these scripts do not have", out)
+    assert.matches("0 of 0 runs write something else; %d+ runs belong to controllers that these scripts "
+      .. "do not have", out)
   end)
 
   it("stops at a line, where what is typed sees the run and changes nothing", function()

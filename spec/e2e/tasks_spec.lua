@@ -73,7 +73,8 @@ end)
       assert.are.equal(1, rc)
       return why
     end
-    assert.truthy(refused("drop", "counter", "counter"):find("counter is a task: dropping its key would end it", 1, true))
+    assert.truthy(refused("drop", "counter", "counter")
+      :find("counter is a task: dropping its key would end it", 1, true))
     assert.truthy(refused("requeue", "counter", "other"):find("counter is a task, whose only key is counter", 1, true))
     assert.are.equal(0, (e2e.run("queue", "requeue", "counter", "counter", "--admin-socket", socket)))
     local line = host:logged("^long begins")
