@@ -21,12 +21,12 @@ static const struct pl_flag table[] = {
     {.name = "until", .metavar = "TIME", .help = "stop at this time, such as 2026-01-31T08:00:00Z"},
     {.name = "key",
      .metavar = "KIND NS/NAME",
-     .help = "runs of this key: print what they called, or compare them alone; KIND: that of the "
+     .help = "only runs of this key: print their calls, or compare them; KIND is the kind of the "
              "controller's For, or its name"},
     {.name = "break",
      .metavar = "LINE",
-     .help =
-         "stop at this line of a script, such as main.lua:44, and evaluate what is typed there"},
+     .help = "stop at this line of a script, such as main.lua:44, and evaluate Lua from standard "
+             "input"},
     {.name = "exit-code",
      .type = PL_FLAG_SWITCH,
      .help = "with PATH...: exit with 1 when something differs"},

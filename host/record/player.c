@@ -126,13 +126,13 @@ void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, cons
                  place != NULL ? place : "", PL_FMT(now));
     print_entry(pl_player_peek(player), &text);
     if (!player->stream->whole)
-        pl_buf_add_z(&text,
-                     "\n  (the record does not begin where the scripts did: what they kept in "
-                     "variables by then is not known)");
+        pl_buf_add_z(
+            &text, "\n  (the record begins after the scripts did: what they had kept in variables "
+                   "is not known)");
     if (player->declared != NULL && has_questions(player->declared))
         pl_buf_add_z(
             &text, "\n  (webhooks, predicates, map and index functions are not in the record: what "
-                   "they have kept in variables by then is not known)");
+                   "they have kept in variables is not known)");
     player->out->difference = pl_buf_take(&text);
 }
 

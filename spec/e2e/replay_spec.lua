@@ -303,7 +303,7 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicat
     end
     local code, out = recorded('"yes"', "a")
     assert.equal(0, code, out)
-    assert.matches("everything went as it was recorded", out)
+    assert.matches("everything happened as it was recorded", out)
     code, out = recorded("tostring(asked > 0)", "b")
     assert.equal(3, code, out)
     assert.matches("predicates, map and index functions are not in the record", out)
