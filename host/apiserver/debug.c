@@ -1,6 +1,6 @@
-/* What tests ask: how many requests of each sort came, the last writes, and the last lists.
- * Counters and rings of fixed size; paths and agents are copied, as the requests are gone by then.
- * Nothing here changes what the API does but /debug/compact, which forgets the history. */
+/* Answers for tests: how many requests of each sort arrived, the last writes, the last lists.
+ * Counters and rings of fixed size; paths and agents are copied because requests end earlier. Only
+ * /debug/compact changes the API's state: it deletes the history. */
 #include "apiserver/debug.h"
 
 #include "apistore/disk.h"

@@ -1,5 +1,5 @@
-/* What tests want to know about the requests that came: /debug/requests, /debug/audit,
- * /debug/lists, and to do to the history: /debug/compact (apiserver.h). */
+/* Debug paths for tests: /debug/requests, /debug/audit, /debug/lists and /debug/compact (see
+ * apiserver.h). */
 #pragma once
 
 #include "apicall/core.h"
@@ -10,10 +10,10 @@ void pl_api_debug_destroy(struct pl_api_debug *debug);
 void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_slice resource);
 /* Records a write when its status code is known. */
 void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code);
-/* Remembers a list, or a watch that begins with one, with its query. Returns where its code belongs
- * once it is known; valid until other requests come. */
+/* Records a list, or a watch that begins with a list, with its query. Returns the place of its
+ * status code. Borrowed: lives until the next request. */
 int *pl_api_debug_list(struct pl_api_debug *debug, const struct pl_api_request *request);
-/* Answers paths below /debug/; false for others. */
+/* Answers paths below /debug/. False for other paths. */
 bool pl_api_debug_handle(struct pl_api_ctx *ctx);
 /* Appends the request counters in Prometheus' text format. */
 void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out);

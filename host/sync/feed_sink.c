@@ -337,7 +337,7 @@ static void on_pass(void *arg, struct pl_doc *object)
 void pl_feed_no_shards(void *arg, const struct pl_err *err)
 {
     const struct pl_feed *feed = arg;
-    pl_log(PL_LOG_WARN, "the server does not filter by shards any more: they are filtered here",
+    pl_log(PL_LOG_WARN, "the server no longer filters by shards: this host filters",
            pl_str("source", feed->owner), pl_str("error", err->message));
     pl_site_set_filters_uids(feed->informer->site, false);
 }

@@ -49,7 +49,7 @@ static void topup_try_again(struct pl_topup *t, const struct pl_err *err)
         pl_buf_clear(&t->shards);
         t->o.ops->refused(t->o.arg, err);
     } else if (!is_old && !t->said)
-        pl_log(PL_LOG_WARN, "cannot list what has come to be ours",
+        pl_log(PL_LOG_WARN, "cannot list the objects of new shards",
                pl_str("source", t->o.listing.owner), pl_str("error", err->message));
     t->said = t->said || !(is_old || is_refused);
     pl_timer_start(t->o.listing.timers, &t->pause, delay > at_least ? delay : at_least,
