@@ -294,7 +294,9 @@ static int binding_start(lua_State *L)
     char *host = pl_memdup0(name.ptr, name.len);
     size_t count, ignored;
     double cpu = pl_node_double(pl_node_getz(root, "cpu_limit"));
-    struct pl_replica_options options = {.name = host, .cpu_limit_ns = (int64_t)(cpu * 1e9)};
+    struct pl_replica_options options = {.name = host,
+                                         .elects = pl_node_bool(pl_node_getz(root, "elects")),
+                                         .cpu_limit_ns = (int64_t)(cpu * 1e9)};
     char **paths = texts_of(pl_node_getz(root, "paths"), &count);
     char **only = pl_node_is_missing(namespaces) ? NULL : texts_of(namespaces, &ignored);
     options.paths = (const char *const *)paths;

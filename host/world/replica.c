@@ -10,6 +10,7 @@
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
+#include "world/elected.h"
 #include "write/recorder.h"
 
 #define CPU_LIMIT  (10 * PL_SECOND)
@@ -34,6 +35,7 @@ struct pl_replica {
     struct pl_cluster *cluster;
     struct pl_memos *memos;
     struct pl_barred *barred;
+    struct pl_elected *elected; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_hooks *hooks;                        /* NULL: no script has declared a webhook yet */
     struct pl_generation *current, *next, *before; /* before: the last that is being closed */
@@ -264,6 +266,9 @@ static int replica_load(struct pl_replica *replica, struct pl_err *err)
     if (rc == 0 && declared.controller_count == 0)
         rc = pl_err_set(err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
                         replica->o.path_count > 0 ? replica->o.paths[0] : "scripts");
+    if (rc == 0 && replica->o.elects)
+        replica->elected =
+            pl_elected_create(replica->cluster, replica->name, declared.controllers[0].name);
     if (rc == 0) {
         struct pl_generation_options options = generation_options(replica);
         replica->current = pl_generation_create(&options, lanes, &declared);
@@ -279,6 +284,7 @@ static int replica_begin(struct pl_replica *replica, struct pl_err *err)
     const struct pl_manager_options options = {
         .cluster = replica->cluster,
         .grace_ns = replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
+        .leadership = pl_elected_leadership(replica->elected),
         .stopped = on_replica_stopped,
         .stopping = on_stopping,
         .gone = on_replica_gone,
@@ -360,6 +366,7 @@ void pl_replica_destroy(struct pl_replica *replica)
     if (replica->client != NULL)
         pl_client_destroy(replica->client);
     pl_wire_destroy(replica->wire);
+    pl_elected_destroy(replica->elected);
     pl_outside_destroy(replica->outside);
     pl_loop_each_turn_stop(&replica->collect);
     pl_pool_collect(replica->pool);
@@ -486,6 +493,20 @@ const char *pl_replica_busy_with(struct pl_replica *replica)
             return what;
     }
     return NULL;
+}
+
+bool pl_replica_stands_by(const struct pl_replica *replica)
+{
+    for (size_t i = 0; i < pl_manager_count(replica->manager); i++)
+        if (pl_controller_is_standing_by(pl_manager_at(replica->manager, i)))
+            return true;
+    return false;
+}
+
+bool pl_replica_leads(const struct pl_replica *replica)
+{
+    const struct pl_leadership *leadership = pl_elected_leadership(replica->elected);
+    return leadership == NULL || pl_leadership_is_leading(leadership);
 }
 
 struct due_visit {

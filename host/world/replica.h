@@ -21,6 +21,7 @@ struct pl_replica_options {
     size_t path_count;
     struct pl_doc *config;             /* perilune.config; a reference is taken; NULL: {} */
     char **namespaces;                 /* as --namespace; NULL: all. Copied. */
+    bool elects;                       /* as --leader-elect */
     int64_t cpu_limit_ns;              /* 0: 10 s */
     int64_t grace_ns;                  /* 0: 25 s */
     const struct pl_chooser *chooser;  /* borrowed for life; NULL: undisturbed */
@@ -59,6 +60,9 @@ bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why);
 /* The work that continues by itself: a request, a run, a question, events; NULL: none. Sleeping
  * runs of tasks do not count. */
 const char *pl_replica_busy_with(struct pl_replica *replica);
+/* A controller of it waits for the lead; and: it has the lead, or there is no election. */
+bool pl_replica_stands_by(const struct pl_replica *replica);
+bool pl_replica_leads(const struct pl_replica *replica);
 
 /* Later work: delayed keys, and sleeping tasks. */
 struct pl_replica_due {

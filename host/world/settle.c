@@ -26,12 +26,22 @@ static int drain(struct pl_world *world, struct pl_err *err)
 
 static const char *busy_with(struct pl_world *world)
 {
+    bool led = false, waits = false;
     PL_LIST_FOR (link, &world->hosts) {
-        const char *what = pl_replica_busy_with(PL_CONTAINER_OF(link, struct host, link)->replica);
+        struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
+        const char *what = pl_replica_busy_with(replica);
         if (what != NULL)
             return what;
+        led = led || pl_replica_leads(replica);
+        waits = waits || pl_replica_stands_by(replica);
     }
-    return NULL;
+    return waits && !led ? "the election of a leader" : NULL;
+}
+
+/* Changes whenever somebody has changed something; a leader that renews its Lease has not. */
+static uint64_t changes_of(const struct pl_world *world)
+{
+    return pl_world_version(world) - world->renewals;
 }
 
 /* The first thing to wait for. */
@@ -48,8 +58,7 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     struct wanted *wanted = arg;
     struct pl_world *world = wanted->world;
     char *what = pl_format("%s %s", wanted->host, due->what);
-    bool round_over =
-        !due->fails && pl_rounds_of(&world->keys, what)->version == pl_world_version(world);
+    bool round_over = !due->fails && pl_rounds_of(&world->keys, what)->version == changes_of(world);
     if (round_over || due->due_ns >= wanted->due_ns) {
         pl_free(what);
         return;
@@ -100,7 +109,7 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
             return 0;
         }
         if (timer >= wanted.due_ns && !wanted.fails)
-            pl_rounds_of(&world->keys, wanted.what)->version = pl_world_version(world);
+            pl_rounds_of(&world->keys, wanted.what)->version = changes_of(world);
         pl_world_move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
         pl_free(wanted.what);
     }

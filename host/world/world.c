@@ -289,9 +289,18 @@ static void on_crash(void *arg, struct pl_replica *replica)
         host->crashes = true;
 }
 
+static bool is_renewal(const struct pl_wire_seen *seen)
+{
+    static const char leases[] = "/apis/coordination.k8s.io/";
+    return strcmp(seen->method, "GET") != 0 && seen->status / 100 == 2 &&
+           strcmp(seen->host, "user") != 0 && seen->path.len > strlen(leases) &&
+           memcmp(seen->path.ptr, leases, strlen(leases)) == 0;
+}
+
 static void on_world_seen(void *arg, const struct pl_wire_seen *seen)
 {
     struct pl_world *world = arg;
+    world->renewals += is_renewal(seen);
     if (world->o.seen != NULL)
         world->o.seen(world->o.arg, seen);
 }

@@ -338,7 +338,8 @@ end
 local function start_host(self, name, o)
   local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
   local ok, message = world.start(self.handle, host.json_encode({ name = name,
-    paths = host.array(scripts), config = self.config, namespaces = self.namespaces }))
+    paths = host.array(scripts), config = self.config, namespaces = self.namespaces,
+    elects = self.elects }))
   if ok then
     self.scripts = o.scripts or self.scripts
     ok, message = world.sync(self.handle, name)
@@ -442,7 +443,7 @@ function M.open(what, o, more)
   local flags = o.flags or {}
   local self = setmetatable({ kinds = {}, folder = more.folder or files.spec_folder(),
     scripts = o.scripts, config = o.config,
-    namespaces = flags.namespace and host.array(flags.namespace) or nil },
+    elects = flags["leader-elect"] or false, namespaces = flags.namespace and host.array(flags.namespace) or nil },
     World)
   world.renew()
   faults.prepare(self)

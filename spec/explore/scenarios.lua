@@ -76,6 +76,7 @@ return {
   old_spec = changed({ size = 1 }, { size = 3 }),
   restart_lost = changed({ config = "one" }, { config = "two" }),
   nil_later = changed({ size = 1 }, { size = 2 }),
+  takeover = changed({ size = 1 }, { size = 2 }, { note = "x" }),
   tls_off = changed({ tls = false }, { tls = true }),
   claim_left = changed({ racks = 1 }, { racks = 0 }),
   namesake = function(world)

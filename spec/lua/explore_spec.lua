@@ -81,6 +81,22 @@ describe("the lines of a script that have code", function()
   end)
 end)
 
+describe("a judge", function()
+  it("does not compare identities with a point at which the caches had not caught up", function()
+    local judge = require("perilune.explore.judge")
+    local function settle(uid, over)
+      return { step = 1, over = over, state = states.flat({ { apiVersion = "v1", kind = "Pod",
+        metadata = { namespace = "default", name = "a", uid = uid } } }) }
+    end
+    local function found(over)
+      return #judge.judge({ settles = { settle("1", true), settle("1", true) } },
+        { settles = { settle("1", over), settle("2", true) } }, states.no_taint(), {})
+    end
+    assert.equal(1, found(true))
+    assert.equal(0, found(false))
+  end)
+end)
+
 describe("a request to others", function()
   it("is open to what a network does, and to a crash where it may change something", function()
     local options = require("perilune.explore.options")

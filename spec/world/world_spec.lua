@@ -253,3 +253,93 @@ end)
     world:advance("1h")
   end)
 end)
+
+describe("an election in a world", function()
+  local SCRIPT = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("count"):For("v1/ConfigMap", { labels = "count=yes" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if not c then return end
+  client:patch("v1/ConfigMap", request, { data = { of = c.metadata.annotations.text } })
+  if c.metadata.annotations.polled then return { requeue_after = "10m" } end
+end)
+]]
+
+  local path
+
+  local function annotated(text)
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default",
+      labels = { count = "yes" }, annotations = { text = text } } }
+  end
+
+  local function open(elects)
+    path = os.tmpname() .. ".lua"
+    local file = assert(io.open(path, "w"))
+    file:write(SCRIPT)
+    file:close()
+    return test.world{ scripts = path, flags = { ["leader-elect"] = elects } }
+  end
+
+  local function holder(world)
+    local lease = world:get("coordination.k8s.io/v1/Lease", "default/perilune-count")
+    return lease and lease.spec.holderIdentity:match("^[^_]+")
+  end
+
+  after_each(function()
+    os.remove(path)
+  end)
+
+  it("has one host that runs controllers, and another one once that has been killed", function()
+    local world = open(true)
+    world:replica("second")
+    world:apply(annotated("one"))
+    world:settle()
+    assert.equal("one", world:get(CONFIG, "default/a").data.of)
+    assert.equal("main", holder(world))
+    for _, run in ipairs(world:runs()) do
+      assert.equal("main", run.host)
+    end
+    world:advance("1h")
+    assert.equal("main", holder(world))
+    world:crash()
+    world:apply(annotated("two"))
+    local before = world:now()
+    world:settle()
+    assert.equal("two", world:get(CONFIG, "default/a").data.of)
+    assert.equal("second", holder(world))
+    assert.is_true(world:now() - before >= 12 and world:now() - before < 60)
+    world:start()
+    world:settle()
+    assert.equal("second", holder(world))
+    local polled = annotated("two")
+    polled.metadata.annotations.polled = "yes"
+    world:apply(polled)
+    before = world:now()
+    world:settle() -- a Lease that is renewed is no change
+    assert.is_true(world:now() - before >= 600 and world:now() - before < 1300)
+  end)
+
+  it("passes the lead on at once when the leader stops", function()
+    local world = open(true)
+    local second = world:replica("second")
+    world:settle()
+    world:stop()
+    local before = world:now()
+    world:apply(annotated("one"))
+    world:settle()
+    assert.equal("one", world:get(CONFIG, "default/a").data.of)
+    assert.equal("second", holder(world))
+    assert.is_true(world:now() - before < 12)
+    second:stop()
+    assert.equal("", world:get("coordination.k8s.io/v1/Lease", "default/perilune-count").spec.holderIdentity)
+  end)
+
+  it("is none without the flag", function()
+    local world = open(false)
+    world:apply(annotated("one"))
+    world:settle()
+    assert.equal("one", world:get(CONFIG, "default/a").data.of)
+    assert.is_nil(holder(world))
+  end)
+end)

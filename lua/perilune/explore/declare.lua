@@ -35,6 +35,9 @@ end
 function M.declare(name, options, f)
   check.string("test.explore: the name", name)
   check.table("test.explore: the options", options)
+  if options.replicas ~= nil then
+    check.integer(1)("test.explore: replicas", options.replicas)
+  end
   if type(f) ~= "function" then
     check.fail("test.explore: a function of the world is needed, not %s", check.describe(f))
   end

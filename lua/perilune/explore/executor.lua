@@ -16,6 +16,7 @@ local M = {}
 local RESTARTS = 20 -- of one execution
 local HELD_RECONCILES = 300 -- while a cache is held back
 local STEPS = 10000 -- until as many effects as a plan says must have happened
+local ELECTION = 20 -- seconds in which a leader is found that the Lease does not name
 local RELIST = 120 -- seconds until a watch that has expired is listed anew
 
 local INCONCLUSIVE = "the caches could not catch up"
@@ -98,7 +99,7 @@ function exec:start_again()
   self.restarts = self.restarts + 1
   self.restarted, self.wrote, self.open, self.pending, self.runs = true, {}, {}, nil, {}
   self.stale = self:stale_of_step()
-  self.world:start()
+  self.world:explore_start()
 end
 
 -- A user whose request no webhook has answered, as the host is down, tries again once it is back.
@@ -153,7 +154,7 @@ function exec:run_on(o)
     if self.pending and self.world:explore_runs() then -- nothing came after it
       self.reload_now = self.pending.what == "reload"
       if not self.reload_now then
-        self.world:crash()
+        self.world:explore_crash(self.pending_host)
       end
       self.pending = nil
     elseif self.world:explore_runs() and not self.reload_now then
@@ -185,9 +186,9 @@ function exec:restart_here(o)
       self:fault(d)
       self.before = self:state()
       local before, from = states.canon(self.before, states.no_taint(), {}), #self.trace
-      self.world:crash()
+      self.world:explore_crash()
       self:start_again()
-      self.world:settle({ limit = 0 })
+      self.world:settle({ limit = self.world.elects and ELECTION or 0 })
       local changed = states.differences(before, states.canon(self:state(), states.no_taint(), {}))
       for _, e in ipairs(writes_since(self.trace, from)) do
         local api = e.api:gsub("/status$", "")
@@ -260,7 +261,7 @@ function exec:settle(o)
     for _, d in ipairs(self.choose:of_step("stale")) do
       if not self.choose.used[d] then
         self.before = self:state()
-        self.world:crash()
+        self.world:explore_crash()
         self:start_again()
         self:run_on(o)
       end

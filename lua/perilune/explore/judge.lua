@@ -83,7 +83,7 @@ local function compare_states(reference, execution, findings, seen)
     local want = reference.settles[i]
     if want and not settle.merged and settle.over then
       replaced_by_restart(want, settle, findings, seen)
-      if i > 1 and not execution.settles[i - 1].merged then
+      if i > 1 and execution.settles[i - 1].over then
         replaced(reference, execution, i, findings, seen)
       end
       for _, d in ipairs(states.differences(want.canon, settle.canon)) do

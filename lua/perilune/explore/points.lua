@@ -60,7 +60,7 @@ function exec:disturb(d, point, place, kind)
     return { act = "crash" }
   elseif d.what == "crash" or d.what == "reload" then
     self.pending = d
-    self.pending_at = point.call_id
+    self.pending_at, self.pending_host = point.call_id, point.host
   elseif d.what == "refuse" and d.how == "connection" then
     return { act = "refuse", status = 0 }
   elseif d.what == "refuse" and d.how == "exists" then

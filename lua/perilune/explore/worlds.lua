@@ -99,8 +99,36 @@ function Extended:explore_version()
   return native.version(self.handle)
 end
 
+-- Every host runs.
 function Extended:explore_runs()
-  return native.runs_host(self.handle, "main")
+  for _, name in ipairs(self.hosts) do
+    if not native.runs_host(self.handle, name) then
+      return false
+    end
+  end
+  return true
+end
+
+-- Starts those that do not run: the first as a user would, others with the same scripts.
+function Extended:explore_start()
+  for i, name in ipairs(self.hosts) do
+    if not native.runs_host(self.handle, name) then
+      if i == 1 then
+        self:start()
+      else
+        self:replica(name)
+      end
+    end
+  end
+end
+
+-- One host is killed, or every one.
+function Extended:explore_crash(only)
+  for _, name in ipairs(self.hosts) do
+    if (only == nil or only == name) and native.runs_host(self.handle, name) then
+      native.crash(self.handle, name)
+    end
+  end
 end
 
 -- Nothing goes on by itself, and no key fails; false and why.
@@ -203,6 +231,22 @@ function M.plain(scenario)
   return extend(package.loaded["perilune.test_state"].open("test.explore", options, { folder = scenario.folder }))
 end
 
+-- "main", and other replicas, of which one leads at a time.
+local function hosts_of(scenario, options)
+  local hosts = { "main" }
+  for i = 2, scenario.options.replicas or 1 do
+    hosts[i] = "replica-" .. i
+  end
+  if #hosts > 1 then
+    local flags = { ["leader-elect"] = true }
+    for name, value in pairs(options.flags or {}) do
+      flags[name] = value
+    end
+    options.flags = flags
+  end
+  return hosts
+end
+
 -- A world of `scenario`; at(point) is asked from the moment on that it is there.
 function M.open(scenario, how, at)
   local state = package.loaded["perilune.test_state"]
@@ -213,6 +257,7 @@ function M.open(scenario, how, at)
     options.time = host.time_format(host.time_parse(options.time or "2026-01-01T00:00:00Z") + LATER)
   end
   options.start = false
+  local hosts = hosts_of(scenario, options)
   world = state.open("test.explore", options, { folder = scenario.folder, lines = true, choose = function(point)
     if ready then
       if point.kind == "request" and (point.writes or point.verb == "list") then
@@ -221,11 +266,11 @@ function M.open(scenario, how, at)
       return at(point)
     end
   end })
-  world.resources, world.before, world.touches = {}, {}, 0
+  world.resources, world.before, world.touches, world.hosts = {}, {}, 0, hosts
   extend(world)
   ready = true
   if scenario.options.start ~= false and scenario.options.scripts then
-    world:start()
+    world:explore_start()
   end
   return world
 end
