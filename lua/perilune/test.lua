@@ -443,7 +443,8 @@ function M.open(what, o, more)
   local flags = o.flags or {}
   local self = setmetatable({ kinds = {}, folder = more.folder or files.spec_folder(),
     scripts = o.scripts, config = o.config,
-    elects = flags["leader-elect"] or false, namespaces = flags.namespace and host.array(flags.namespace) or nil },
+    elects = flags["leader-elect"] or false,
+    namespaces = flags.namespace and host.array(flags.namespace) or nil },
     World)
   world.renew()
   faults.prepare(self)
