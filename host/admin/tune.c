@@ -37,18 +37,57 @@ static void on_level_over(struct pl_timer *timer)
     pl_log(PL_LOG_INFO, "log level restored");
 }
 
-static int64_t integer_of(struct pl_admin_call *call, const char *name, int64_t fallback)
-{
-    int64_t value = fallback;
-    struct pl_node node = pl_node_getz(pl_admin_request(call), name);
-    if (!pl_node_is_missing(node) && (!pl_node_int(node, &value) || value < 0 || value > INT32_MAX))
-        value = INT64_MAX; /* the later check refuses it */
-    return value;
-}
-
 static bool tune_has(struct pl_admin_call *call, const char *name)
 {
     return !pl_node_is_missing(pl_node_getz(pl_admin_request(call), name));
+}
+
+/* A number that may be given. */
+struct tune_number {
+    const char *member, *range; /* "first delay must be from ..." */
+    int64_t least, most;
+};
+
+/* Leaves *value when it is not given. EINVAL for one that is out of its range. */
+static int tune_read(struct pl_admin_call *call, const struct tune_number *number, int64_t *value,
+                     struct pl_err *err)
+{
+    int64_t given;
+    struct pl_node node = pl_node_getz(pl_admin_request(call), number->member);
+    if (pl_node_is_missing(node))
+        return 0;
+    if (!pl_node_int(node, &given) || given < number->least || given > number->most)
+        return pl_err_set(err, PL_EINVAL, "%s", number->range);
+    *value = given;
+    return 0;
+}
+
+#define DELAY_MAX ((int64_t)24 * 60 * 60 * 1000)
+
+static int tune_numbers(struct pl_admin_call *call, struct pl_tuning *tuning, struct pl_err *err)
+{
+    static const struct tune_number numbers[] = {
+        {"workers", "workers must be from 1 to 1000", 1, PL_TUNE_WORKERS_MAX},
+        {"base_ms", "the first delay must be from 1ms to 24h", 1, DELAY_MAX},
+        {"max_ms", "the longest delay must be from 1ms to 24h", 1, DELAY_MAX},
+        {"burst", "the burst must be from 1 to 1000000", 1, 1000000},
+    };
+    int64_t values[PL_ARRAY_LEN(numbers)] = {0};
+    for (size_t i = 0; i < PL_ARRAY_LEN(numbers); i++)
+        if (tune_read(call, &numbers[i], &values[i], err) != 0)
+            return PL_EINVAL;
+    *tuning = (struct pl_tuning){
+        .workers = (int)values[0],
+        .base_ns = values[1] * PL_MS,
+        .max_ns = values[2] * PL_MS,
+        .burst = (int)values[3],
+    };
+    if (!tune_has(call, "qps"))
+        return 0;
+    tuning->qps = pl_node_double(pl_node_getz(pl_admin_request(call), "qps"));
+    return tuning->qps > 0
+               ? 0
+               : pl_err_set(err, PL_EINVAL, "the retries per second must be above zero");
 }
 
 static struct pl_controller *tune_find(struct pl_manager *manager, const char *name)
@@ -120,16 +159,11 @@ static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl
     if (!asked)
         return pl_err_set(err, PL_EINVAL,
                           "tune what? use --workers, --retry-base, --retry-max or --retry-qps");
-    int64_t workers = integer_of(call, "workers", 0), burst = integer_of(call, "burst", 0);
-    int64_t base = integer_of(call, "base_ms", 0), max = integer_of(call, "max_ms", 0);
-    struct pl_tuning tuning = {
-        .workers = workers > INT32_MAX ? -1 : (int)workers,
-        .base_ns = base > INT32_MAX ? -1 : base * PL_MS,
-        .max_ns = max > INT32_MAX ? -1 : max * PL_MS,
-        .qps = pl_node_double(pl_node_getz(pl_admin_request(call), "qps")),
-        .burst = burst > INT32_MAX ? -1 : (int)burst,
-    };
-    return pl_controller_tune(c, &tuning, for_ns, err);
+    struct pl_tuning tuning;
+    int rc = tune_numbers(call, &tuning, err);
+    if (rc == 0 && tuning.workers > 0 && pl_controller_spec(c)->task.form != PL_NO_TASK)
+        return pl_err_set(err, PL_EINVAL, "\"%s\" is a task: it never runs twice at once", name);
+    return rc == 0 ? pl_controller_tune(c, &tuning, for_ns, err) : rc;
 }
 
 static int tune_level(struct pl_tuner *tuner, const char *text, int64_t for_ns, struct pl_err *err)
@@ -138,8 +172,6 @@ static int tune_level(struct pl_tuner *tuner, const char *text, int64_t for_ns, 
     if (!pl_log_parse_level(text, &level))
         return pl_err_set(err, PL_EINVAL, "\"%s\" is not a log level: debug, info, warn or error",
                           text);
-    if (for_ns <= 0 || for_ns > PL_TUNE_FOR_MAX)
-        return pl_err_set(err, PL_EINVAL, "the time must be from 1s to 24h");
     if (!pl_timer_is_active(&tuner->level))
         tuner->before = pl_log_get_level();
     pl_timer_start(tuner->timers, &tuner->level, for_ns, on_level_over);
@@ -156,19 +188,37 @@ static void tune_reset(struct pl_tuner *tuner, struct pl_manager *manager)
         pl_controller_untune(pl_manager_at(manager, i));
 }
 
+/* What goes together with what, and for how long it is. */
+static int tune_terms(struct pl_admin_call *call, bool reset, int64_t *for_ns, struct pl_err *err)
+{
+    static const struct tune_number time = {"for_ms", "the time must be from 1s to 24h", 1000,
+                                            PL_TUNE_FOR_MAX / PL_MS};
+    bool changes = tune_has(call, "log_level") || tune_has(call, "controller");
+    int64_t for_ms = FOR_NS / PL_MS;
+    if (reset && changes)
+        return pl_err_set(err, PL_EINVAL, "reset undoes all changes: use it alone");
+    if (tune_has(call, "for_ms") && !changes)
+        return pl_err_set(err, PL_EINVAL, "for what? use --level or --controller");
+    int rc = tune_read(call, &time, &for_ms, err);
+    *for_ns = for_ms * PL_MS;
+    return rc;
+}
+
 static void tune_run(void *arg, struct pl_admin_call *call)
 {
     struct pl_tuner *tuner = arg;
     struct pl_err err;
+    int64_t for_ns = 0;
     pl_err_clear(&err);
     const char *level = pl_admin_text(call, "log_level");
-    int64_t for_ms = integer_of(call, "for_ms", FOR_NS / PL_MS);
-    int64_t for_ns = for_ms > INT32_MAX ? -1 : for_ms * PL_MS;
-    if (pl_node_bool(pl_node_getz(pl_admin_request(call), "reset")))
-        tune_reset(tuner, pl_admin_host(call)->manager);
-    int rc = tune_controller(call, for_ns, &err);
+    bool reset = pl_node_bool(pl_node_getz(pl_admin_request(call), "reset"));
+    int rc = tune_terms(call, reset, &for_ns, &err);
+    if (rc == 0)
+        rc = tune_controller(call, for_ns, &err);
     if (rc == 0 && level != NULL)
         rc = tune_level(tuner, level, for_ns, &err);
+    if (rc == 0 && reset)
+        tune_reset(tuner, pl_admin_host(call)->manager);
     if (rc != 0)
         pl_admin_fail(call, "%s", err.message);
     else

@@ -12,6 +12,7 @@
 #include "value/build.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,11 +88,30 @@ static bool parse_number(const char *text, double *value)
     char *end;
     errno = 0;
     *value = strtod(text, &end);
-    return errno == 0 && end != text && *end == '\0' && *value == *value;
+    return errno == 0 && end != text && *end == '\0' && isfinite(*value);
 }
 
-/* NULL when the value is valid, else the expected form. */
-static const char *misfit(const struct pl_flag *flag, const char *text)
+#define MISFIT 64
+
+static const char *too_small(const struct pl_flag *flag, char room[MISFIT])
+{
+    snprintf(room, MISFIT, "it must be a%s number of at least %lld",
+             flag->type == PL_FLAG_INTEGER ? " whole" : "", (long long)flag->least);
+    return room;
+}
+
+static const char *misfit_duration(const char *text)
+{
+    int64_t ns;
+    if (pl_duration_parse(pl_slice_z(text), &ns) && ns >= 0)
+        return NULL;
+    return pl_duration_parse_long(pl_slice_z(text), &ns) == PL_ELIMIT
+               ? "it is longer than 292 years"
+               : "it must be a duration such as 30s or 1m30s";
+}
+
+/* NULL when the value is valid, else the expected form, which may lie in room. */
+static const char *misfit(const struct pl_flag *flag, const char *text, char room[MISFIT])
 {
     bool truth;
     int64_t integer;
@@ -103,17 +123,13 @@ static const char *misfit(const struct pl_flag *flag, const char *text)
     case PL_FLAG_SWITCH:
         return is_truth(text, &truth) ? NULL : "it must be true or false";
     case PL_FLAG_INTEGER:
-        return parse_integer(text, &integer) && integer >= flag->least
-                   ? NULL
-                   : "it must be a whole number that is large enough";
+        return parse_integer(text, &integer) && integer >= flag->least ? NULL
+                                                                       : too_small(flag, room);
     case PL_FLAG_NUMBER:
-        return parse_number(text, &number) && number >= (double)flag->least
-                   ? NULL
-                   : "it must be a number that is not negative";
+        return parse_number(text, &number) && number >= (double)flag->least ? NULL
+                                                                            : too_small(flag, room);
     case PL_FLAG_DURATION:
-        return pl_duration_parse(pl_slice_z(text), &integer) && integer >= 0
-                   ? NULL
-                   : "it must be a duration such as 30s or 1m30s";
+        return misfit_duration(text);
     case PL_FLAG_SIZE:
         return pl_size_parse(pl_slice_z(text), &size) && size > 0
                    ? NULL
@@ -130,7 +146,8 @@ static int flags_put(struct pl_flags *flags, size_t i, const char *text, const c
 {
     const struct pl_flag *flag = &flags->table[i];
     struct pl_flag_value *value = &flags->values[i];
-    const char *problem = misfit(flag, text);
+    char room[MISFIT];
+    const char *problem = misfit(flag, text, room);
     if (problem != NULL)
         return pl_err_set(err, PL_EINVAL, "%s: \"%s\": %s%s", source, text,
                           flag->type == PL_FLAG_CHOICE ? "it must be one of " : "", problem);

@@ -151,6 +151,9 @@ static void fill_from_text(int status, struct pl_slice raw, struct pl_err *err)
                    text);
     else if (text[0] != '\0')
         pl_err_set(err, PL_EAPI, "HTTP %d: %s", status, text);
+    else if (status == 414 || status == 431)
+        pl_err_set(err, PL_EAPI, "HTTP %d: path, query or headers are too long for the server",
+                   status);
     else
         pl_err_set(err, PL_EAPI, "HTTP %d %s without a message", status, status_reason_of(status));
     err->status = status;

@@ -26,7 +26,7 @@ static int connect_to(struct pl_admin_client *client, const char *path, struct p
     if (client->fd >= 0 &&
         connect(client->fd, (const struct sockaddr *)&address, sizeof address) == 0)
         return 0;
-    return pl_err_set(err, PL_ENETWORK, "%s: %s", path, strerror(errno));
+    return pl_err_set(err, PL_ENETWORK, "no host listens at %s: %s", path, strerror(errno));
 }
 
 int pl_admin_connect(struct pl_admin_client *client, const struct pl_flags *flags,

@@ -72,8 +72,20 @@ static int write_profile(const struct pl_flags *flags, struct pl_node answer, st
     return rc;
 }
 
+/* Before the time is spent: a file that can't be written is known at once. */
+static int profile_check_file(const char *path, struct pl_err *err)
+{
+    FILE *file = path != NULL ? fopen(path, "a") : NULL;
+    if (path == NULL || (file != NULL && fclose(file) == 0))
+        return 0;
+    return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
+}
+
 static int ask_profile(const struct pl_flags *flags, struct pl_err *err)
 {
+    if (profile_check_file(pl_flags_text(flags, "output"), err) != 0 ||
+        profile_check_file(pl_flags_text(flags, "svg"), err) != 0)
+        return err->code;
     struct pl_build *request = pl_admin_request_begin("profile");
     pl_build_put_int(request, "seconds", pl_flags_integer(flags, "seconds"));
     struct pl_doc *answer = pl_admin_ask_host(flags, request, err);

@@ -37,9 +37,8 @@ static const struct pl_flag table[] = {
      .help = "retries per second, for all keys together"},
     {.name = "for",
      .type = PL_FLAG_DURATION,
-     .fallback = "15m",
      .metavar = "DURATION",
-     .help = "how long the change lasts; at most 24h"},
+     .help = "how long the change lasts: 15m if not given, at most 24h"},
     {.name = "reset", .type = PL_FLAG_SWITCH, .help = "undo all changes at once"},
 };
 
@@ -96,7 +95,8 @@ static struct pl_build *tune_request_of(const struct pl_flags *flags)
                 pl_flags_duration(flags, "retry-base") / PL_MS);
     put_integer(b, "max_ms", pl_flags_text(flags, "retry-max") != NULL,
                 pl_flags_duration(flags, "retry-max") / PL_MS);
-    put_integer(b, "for_ms", true, pl_flags_duration(flags, "for") / PL_MS);
+    put_integer(b, "for_ms", pl_flags_text(flags, "for") != NULL,
+                pl_flags_duration(flags, "for") / PL_MS);
     if (pl_flags_text(flags, "retry-qps") != NULL) {
         pl_build_keyz(b, "qps");
         pl_build_double(b, pl_flags_number(flags, "retry-qps"));

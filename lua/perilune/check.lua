@@ -83,6 +83,16 @@ end
 -- Text that may be empty.
 M.text = of_type("string", "a")
 
+-- Text of at most so many bytes, one at least: before a pattern looks at it, which takes 1 MiB.
+function M.short(most)
+  return function(what, value)
+    if #M.string(what, value) > most then
+      fail("%s has %d bytes; it may have %d", what, #value, most)
+    end
+    return value
+  end
+end
+
 -- A finite number of at least `least`; nil: of any size.
 function M.number(least)
   return function(what, value)

@@ -12,8 +12,10 @@ local MOST = 64
 local declared = {} -- as they were named: {name =, secret =}
 local by_name = {}
 
+local short = check.short(4096) -- as paths have it
+
 local function one_line(what, value)
-  check.string(what, value)
+  short(what, value)
   if value:find("[%z\1-\31]") then
     fail("%s must be a text of one line, not %s", what, check.describe(value))
   end
@@ -22,6 +24,7 @@ end
 
 local function secret(what, value)
   if type(value) == "string" then
+    short(what, value)
     local ns, name = value:match("^([^/]+)/([^/]+)$")
     value = { namespace = ns, name = name }
     if not ns then

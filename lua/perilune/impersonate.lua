@@ -8,8 +8,10 @@ local query = require("perilune.query")
 local fail = check.fail
 local M = {}
 
+local short = check.short(4096)
+
 local function line(what, value)
-  check.string(what, value)
+  short(what, value)
   if value:find("[%z\1-\31\127]") then
     fail("%s must be a text of one line, not %s", what, check.describe(value))
   end

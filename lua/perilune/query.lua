@@ -1,16 +1,13 @@
 -- {container = "web", label = {"a", "b"}} -> "container=web&label=a&label=b": the query of a URL,
 -- with names in order, so that the same table is the same text.
 
+local host = require("perilune.host")
 local check = require("perilune.check")
 
 local format = string.format
 local M = {}
 
-function M.escape(text)
-  return (text:gsub("[^%w%-._~]", function(char)
-    return format("%%%02X", char:byte())
-  end))
-end
+M.escape = host.url_escape
 
 local function text_of(what, value)
   if type(value) == "number" then

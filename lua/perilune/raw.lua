@@ -51,11 +51,16 @@ local OWN = { authorization = true, ["content-length"] = true, ["transfer-encodi
   connection = true, upgrade = true, host = true, ["keep-alive"] = true, te = true, trailer = true,
   ["user-agent"] = true, ["accept-encoding"] = true, ["proxy-authorization"] = true }
 
+local HEADERS_MAX = 16384 -- bytes, of names and values together
+
 -- "name\0value\0...", names in lower case and sorted.
 function M.headers(what, value)
-  local list, by_name = {}, {}
+  local list, by_name, bytes = {}, {}, 0
   for name, one in pairs(check.table(what, value)) do
-    if type(name) ~= "string" or not name:find("^[%w%-_.!#$&'*+^`|~]+$") then
+    bytes = bytes + #tostring(name) + (type(one) == "string" and #one or 0)
+    if bytes > HEADERS_MAX then
+      fail("%s: more than %d bytes of names and values", what, HEADERS_MAX)
+    elseif type(name) ~= "string" or not name:find("^[%w%-_.!#$&'*+^`|~]+$") then
       fail("%s: %s is not the name of a header", what, check.describe(name))
     end
     local lower = name:lower()

@@ -6,7 +6,12 @@ local check = require("perilune.check")
 local fail = check.fail
 local M = {}
 
+local KEY_MAX = 1024 -- bytes; the API server takes 253 for a name, and 63 for a namespace
+
 local function parse_key(what, key)
+  if #key > KEY_MAX then
+    fail("%s: a key of %d bytes; it may have %d", what, #key, KEY_MAX)
+  end
   local ns, name = key:match("^([^/]+)/([^/]+)$")
   if ns then
     return ns, name

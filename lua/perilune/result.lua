@@ -10,11 +10,16 @@ local checkers = {
   requeue = check.boolean,
 }
 
+local REASON_MAX = 4096 -- bytes; of them 512 are shown
+
 local waiting_mt = { __metatable = "perilune.waiting" }
 
 -- What a reconcile or a cleanup returns to say: not done, an event will wake the key.
 function M.waiting(reason, ...)
   check.no_more("waiting", ...)
+  if type(reason) == "string" and #reason > REASON_MAX then
+    reason = reason:sub(1, REASON_MAX)
+  end
   if type(reason) ~= "string" or not reason:find("%S") then
     fail("waiting needs a reason, a text such as \"the volume is still attached\", not %s",
       check.describe(reason))

@@ -44,15 +44,24 @@ function M.parse(text, ...)
   return url
 end
 
+local PART_MAX = 65536 -- bytes, which the whole may have, too
+
+local function part(what, value)
+  if #check.text(what, value) > PART_MAX then
+    fail("%s has %d bytes; a URL may have %d", what, #value, PART_MAX)
+  end
+  return value
+end
+
 local part_checks = {
-  scheme = check.string,
-  user = check.text,
-  password = check.text,
-  host = check.text,
+  scheme = check.short(PART_MAX),
+  user = part,
+  password = part,
+  host = part,
   port = check.integer(1),
-  path = check.text,
+  path = part,
   query = query.text,
-  fragment = check.text,
+  fragment = part,
 }
 
 local function escape_others(allowed)
@@ -115,7 +124,7 @@ function M.build(parts, ...)
   end
   local good, message = host.url(text)
   if not good then
-    fail("url.build: %q: %s", text, message)
+    fail("url.build: %s: %s", check.describe(text), message)
   end
   return text
 end

@@ -79,6 +79,9 @@ describe("perilune.live:raw", function()
       many["h" .. i] = "x"
     end
     refuses("more than 50", raw, "GET", "/x", { headers = many })
+    refuses("headers: more than 16384 bytes of names and values", raw, "GET", "/x",
+      { headers = { a = ("b"):rep(9000), c = ("d"):rep(9000) } })
+    refuses("headers: more than 16384 bytes", raw, "GET", "/x", { headers = { [("a"):rep(2e6)] = "b" } })
   end)
 
   it("refuses what makes no sense", function()
@@ -136,6 +139,7 @@ describe("client:as", function()
     local function as(...)
       return client:as(...)
     end
+    refuses("client:as: user has 5000 bytes; it may have 4096", as, { user = ("a"):rep(5000) })
     refuses("client:as must be a table, not nil", as)
     refuses("client:as needs user", as, { groups = { "a" } })
     refuses("must be a text of one line", as, { user = "a\r\nb: c" })
@@ -554,6 +558,7 @@ describe("perilune.cluster", function()
     refuses("needs kubeconfig, context or secret", cluster.new, "edge", {})
     refuses("not both", cluster.new, "edge", { kubeconfig = "f", secret = "a/b" })
     refuses('must be "NAMESPACE/NAME"', cluster.new, "edge", { secret = "b" })
+    refuses("secret has 5002 bytes; it may have 4096", cluster.new, "edge", { secret = "a/" .. ("b"):rep(5000) })
     refuses('did you mean "kubeconfig"?', cluster.new, "edge", { kubeconfg = "f" })
     cluster.new("edge", { kubeconfig = "f" })
     refuses("used twice", cluster.new, "edge", { kubeconfig = "f" })

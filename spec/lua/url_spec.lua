@@ -55,6 +55,8 @@ describe("url.build", function()
       ["needs a host"] = { scheme = "http", port = 80 },
       ["needs a user"] = { scheme = "http", host = "h", password = "p" },
       ["unknown option"] = { scheme = "http", hosts = "h" },
+      ["path has 70000 bytes; a URL may have 65536"] = { scheme = "http", host = "h", path = ("/"):rep(70000) },
+      ["more than 64 KiB"] = { scheme = "http", host = "h", query = { a = ("b"):rep(70000) } },
       ["must be a number up to"] = { scheme = "http", host = "h", port = 70000 },
       ["must begin with a scheme"] = { scheme = "1x", host = "h" },
       ["must be a string"] = { scheme = "http", host = "h", query = { a = {} } },

@@ -55,6 +55,19 @@ static void refused(const char *const *words, const char *part)
     pl_flags_deinit(&flags);
 }
 
+TEST(numbers_that_do_not_fit_say_what_does)
+{
+    refused(WORDS("--lanes", "0"), "--lanes: \"0\": it must be a whole number of at least 1");
+    refused(WORDS("--lanes", "2.5"), "it must be a whole number of at least 1");
+    refused(WORDS("--qps", "-1"), "it must be a number of at least 0");
+    refused(WORDS("--qps", "inf"), "it must be a number of at least 0");
+    refused(WORDS("--qps", "nan"), "it must be a number of at least 0");
+    refused(WORDS("--qps", "1e999"), "it must be a number of at least 0");
+    refused(WORDS("--timeout", "9999999h"), "it is longer than 292 years");
+    refused(WORDS("--timeout", "1w"), "it must be a duration such as 30s");
+    refused(WORDS("--timeout", "-1s"), "it must be a duration such as 30s");
+}
+
 TEST(without_words_the_defaults_hold)
 {
     struct pl_flags flags;

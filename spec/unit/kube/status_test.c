@@ -58,6 +58,8 @@ TEST(plain_text_is_quoted_on_one_line_and_gets_the_reason_of_its_code)
     CHECK(pl_err_is_not_found(&err));
     err = of_answer(502, "");
     CHECK_STR(err.message, "HTTP 502 Unknown without a message");
+    err = of_answer(431, "");
+    CHECK_STR(err.message, "HTTP 431: path, query or headers are too long for the server");
 }
 
 TEST(html_is_named_and_cut)
