@@ -180,14 +180,10 @@ static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_r
 
 static void take_warnings(struct pl_api_hook *hook, struct pl_node response)
 {
-    struct pl_api_ctx *ctx = hook->ctx;
     struct pl_iter it = pl_iter(pl_node_getz(response, "warnings"));
     while (pl_iter_next(&it)) {
         struct pl_scratch scratch;
-        if (ctx->warnings == NULL)
-            ctx->warnings = pl_tree_array(&ctx->arena);
-        pl_tree_push(&ctx->arena, ctx->warnings,
-                     pl_tree_str(&ctx->arena, pl_node_str(it.value, &scratch)));
+        pl_api_warn(hook->ctx, pl_node_str(it.value, &scratch));
     }
 }
 

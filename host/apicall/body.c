@@ -97,10 +97,8 @@ static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
     if (pl_slice_eqz(mode, "Strict"))
         return pl_arena_f(&ctx->arena, "strict decoding error: %.*s",
                           PL_FMT(joined(&ctx->arena, t.strict)));
-    if (ctx->warnings == NULL)
-        ctx->warnings = pl_tree_array(&ctx->arena);
     PL_TREE_FOR(item, t.strict)
-    pl_tree_push(&ctx->arena, ctx->warnings, item->value);
+    pl_api_warn(ctx, pl_tree_text(item->value));
     return pl_slice("", 0);
 }
 

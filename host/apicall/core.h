@@ -7,6 +7,7 @@
 #include "apicall/user.h"
 #include "apistore/registry.h"
 #include "apistore/storage.h"
+#include "base/map.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "net/http.h"
@@ -20,6 +21,7 @@
 struct pl_api_ctx;
 struct pl_api_job;
 struct pl_api_gc;
+struct pl_api_protect;
 struct pl_api_debug;
 struct pl_api_disk;
 
@@ -32,6 +34,7 @@ struct pl_api {
     struct pl_api_registry *registry;  /* owned */
     struct pl_api_storage *storage;    /* owned */
     struct pl_api_gc *gc;              /* owned */
+    struct pl_api_protect *protect;    /* owned */
     struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
@@ -45,8 +48,10 @@ struct pl_api {
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
     bool no_shard_selector;           /* lists and watches ignore shardSelector */
+    bool unprotected;                 /* claims and volumes in use go at once, too */
     size_t watch_unread, watch_bytes; /* unread bytes of all watches, and their limit */
     unsigned next_ip, next_port;      /* the last ones that Services were given */
+    struct pl_map chosen;             /* addresses and ports that clients chose for Services */
     struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */
     struct pl_api_services services;  /* find NULL: none */
 };
@@ -76,6 +81,8 @@ void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_t
 void pl_api_ctx_deinit(struct pl_api_ctx *ctx);
 /* Takes ownership of the document, which then lives as long as the context. Accepts NULL. */
 void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc);
+/* A Warning header of the answer; the text is copied. */
+void pl_api_warn(struct pl_api_ctx *ctx, struct pl_slice text);
 
 static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx *ctx)
 {

@@ -28,3 +28,10 @@ void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc)
     ctx->held = pl_reallocarray(ctx->held, ctx->held_count + 1, sizeof(struct pl_doc *));
     ctx->held[ctx->held_count++] = doc;
 }
+
+void pl_api_warn(struct pl_api_ctx *ctx, struct pl_slice text)
+{
+    if (ctx->warnings == NULL)
+        ctx->warnings = pl_tree_array(&ctx->arena);
+    pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
+}

@@ -1,94 +1,18 @@
-/* Values that the server assigns to built-in objects and that no table can hold: addresses and
- * ports of Services, selectors of Jobs, and so on. Runs after defaulting and before validation, on
- * creation and on change. Values that were assigned before are kept. */
+/* Values that the server assigns to built-in objects and that no table can hold: selectors of Jobs,
+ * tolerations of Pods, and so on (those of Services are in prepare_service.c). Runs after defaulting
+ * and before validation, on creation and on change. Values that were assigned before are kept. */
 #include "apicall/prepare.h"
 
 #include "apicall/admission.h"
 #include "apicall/limit_ranges.h"
+#include "apicall/prepare_service.h"
 #include "schema/crd.h"
 
 #include <stdio.h>
 
 /* Checked against kube-apiserver 1.37. */
 
-#define FIRST_IP   10 /* 10.0.0.1 is the API server's own */
-#define LAST_IP    65000
-#define FIRST_PORT 30000
-#define LAST_PORT  32767
-
-/* ---- Services ---- */
-
-static void copy_if_absent(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *from,
-                           const char *member)
-{
-    struct pl_tree *value = pl_tree_getz(from, member);
-    if (value != NULL && pl_tree_getz(to, member) == NULL)
-        pl_tree_setz(arena, to, member, pl_tree_copy(arena, value));
-}
-
-static void assign_ip(struct pl_api_ctx *ctx, struct pl_tree *spec)
-{
-    struct pl_arena *arena = &ctx->arena;
-    if (pl_tree_text_at(spec, "clusterIP").len == 0) {
-        unsigned n = ctx->api->next_ip++;
-        if (n < FIRST_IP || n > LAST_IP)
-            n = FIRST_IP, ctx->api->next_ip = FIRST_IP + 1;
-        pl_tree_setz(arena, spec, "clusterIP",
-                     pl_tree_str(arena, pl_arena_f(arena, "10.0.%u.%u", n >> 8, n & 255)));
-    }
-    struct pl_tree *ips = pl_tree_array(arena), *families = pl_tree_array(arena);
-    pl_tree_push(arena, ips, pl_tree_getz(spec, "clusterIP"));
-    pl_tree_push(arena, families, pl_tree_strz(arena, "IPv4"));
-    pl_tree_default(arena, spec, "clusterIPs", ips);
-    pl_tree_default(arena, spec, "ipFamilies", families);
-    pl_tree_default(arena, spec, "ipFamilyPolicy", pl_tree_strz(arena, "SingleStack"));
-}
-
-static void assign_ports(struct pl_api_ctx *ctx, struct pl_tree *spec, const struct pl_tree *old)
-{
-    struct pl_arena *arena = &ctx->arena;
-    PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
-    {
-        struct pl_tree *port = item->value;
-        PL_TREE_FOR(was, pl_tree_getz(old, "ports"))
-        if (pl_tree_equal(pl_tree_getz(was->value, "port"), pl_tree_getz(port, "port")))
-            copy_if_absent(arena, port, was->value, "nodePort");
-        if (pl_tree_getz(port, "nodePort") != NULL)
-            continue;
-        unsigned n = ctx->api->next_port++;
-        if (n < FIRST_PORT || n > LAST_PORT)
-            n = FIRST_PORT, ctx->api->next_port = FIRST_PORT + 1;
-        pl_tree_setz(arena, port, "nodePort", pl_tree_int(arena, n));
-    }
-}
-
-/* A Service that no longer has node ports releases them. */
-static void drop_node_ports(struct pl_tree *spec)
-{
-    pl_tree_removez(spec, "externalTrafficPolicy");
-    pl_tree_removez(spec, "allocateLoadBalancerNodePorts");
-    PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
-    pl_tree_removez(item->value, "nodePort");
-}
-
-static void prepare_service(struct pl_api_ctx *ctx, struct pl_tree *object,
-                            const struct pl_tree *old)
-{
-    static const char *const kept[] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"};
-    struct pl_tree *spec = pl_tree_child(&ctx->arena, object, "spec");
-    struct pl_slice type = pl_tree_text_at(spec, "type");
-    if (pl_slice_eqz(type, "ExternalName"))
-        return;
-    for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(kept); i++)
-        copy_if_absent(&ctx->arena, spec, pl_tree_getz(old, "spec"), kept[i]);
-    assign_ip(ctx, spec);
-    if (pl_slice_eqz(type, "NodePort") || pl_slice_eqz(type, "LoadBalancer"))
-        assign_ports(ctx, spec, pl_tree_getz(old, "spec"));
-    else if (old != NULL && !pl_slice_eq(type, pl_tree_text_at(old, "spec.type")))
-        drop_node_ports(spec);
-}
-
-/* ---- Jobs: generated selectors ---- */
+/* ---- Jobs: a selector of their own ---- */
 
 static void set_job_labels(struct pl_arena *arena, struct pl_tree *meta, struct pl_slice uid,
                            struct pl_slice name)
@@ -146,6 +70,9 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
         (pl_api_admit_pod(ctx, object) != 0 || pl_api_admit_limits(ctx, "pods", object) != 0))
         return -1;
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    int64_t grace = 0;
+    if (pl_tree_integer(pl_tree_getz(spec, "terminationGracePeriodSeconds"), &grace) && grace < 0)
+        pl_tree_setz(arena, spec, "terminationGracePeriodSeconds", pl_tree_int(arena, 1));
     pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
     pl_tree_default(arena, spec, "preemptionPolicy", pl_tree_strz(arena, "PreemptLowerPriority"));
     tolerate(arena, spec, "node.kubernetes.io/not-ready");
@@ -153,9 +80,46 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
     return 0;
 }
 
+/* What is in use stays until nobody uses it. */
+static void protect(struct pl_api_ctx *ctx, struct pl_tree *object, const char *mark)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (ctx->api->unprotected)
+        return;
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    struct pl_tree *list = pl_tree_default(arena, meta, "finalizers", pl_tree_array(arena));
+    if (!pl_tree_has_text(list, pl_slice_z(mark)))
+        pl_tree_push(arena, list, pl_tree_strz(arena, mark));
+}
+
+static void prepare_volume(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_tree *status = pl_tree_literal(&ctx->arena, "{\"phase\":\"Pending\"}");
+    pl_tree_setz(&ctx->arena, status, "lastPhaseTransitionTime", pl_api_now(ctx->api, &ctx->arena));
+    pl_tree_setz(&ctx->arena, object, "status", status);
+    protect(ctx, object, "kubernetes.io/pv-protection");
+}
+
+/* A node is not ready until its kubelet says so. */
+static void prepare_node(struct pl_arena *arena, struct pl_tree *object)
+{
+    static const char key[] = "node.kubernetes.io/not-ready";
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    struct pl_tree *taints = pl_tree_default(arena, spec, "taints", pl_tree_array(arena));
+    PL_TREE_FOR(item, taints)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "key"), key) &&
+        pl_slice_eqz(pl_tree_text_at(item->value, "effect"), "NoSchedule"))
+        return;
+    struct pl_tree *taint = pl_tree_object(arena);
+    pl_tree_set_strz(arena, taint, "key", key);
+    pl_tree_set_strz(arena, taint, "effect", "NoSchedule");
+    pl_tree_push(arena, taints, taint);
+}
+
 static int prepare_claim(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     pl_api_admit_claim(ctx, object);
+    protect(ctx, object, "kubernetes.io/pvc-protection");
     return pl_api_admit_limits(ctx, "persistentvolumeclaims", object);
 }
 
@@ -186,7 +150,6 @@ static const struct first firsts[] = {
     {"Service", "{\"loadBalancer\":{}}"},
     {"Ingress", "{\"loadBalancer\":{}}"},
     {"PersistentVolumeClaim", "{\"phase\":\"Pending\"}"},
-    {"PersistentVolume", "{\"phase\":\"Pending\"}"},
     {"Deployment", "{}"},
     {"Job", "{}"},
     {"CronJob", "{}"},
@@ -260,8 +223,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
     const char *kind = ctx->type->kind;
     if (ctx->type->is_custom)
         return 0;
-    if (strcmp(kind, "Service") == 0)
-        prepare_service(ctx, object, old);
+    if (strcmp(kind, "Service") == 0 && pl_api_prepare_service(ctx, object, old) != 0)
+        return -1;
     else if (strcmp(kind, "Job") == 0)
         prepare_job(arena, object, old);
     else if (strcmp(kind, "Pod") == 0 && prepare_pod(ctx, object, old == NULL) != 0)
@@ -269,6 +232,10 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
     else if (strcmp(kind, "PersistentVolumeClaim") == 0 && old == NULL &&
              prepare_claim(ctx, object) != 0)
         return -1;
+    else if (strcmp(kind, "PersistentVolume") == 0 && old == NULL)
+        prepare_volume(ctx, object);
+    else if (strcmp(kind, "Node") == 0 && old == NULL)
+        prepare_node(arena, object);
     else if (strcmp(kind, "Ingress") == 0 && old == NULL)
         pl_api_admit_ingress(ctx, object);
     else if (strcmp(kind, "Namespace") == 0)

@@ -19,6 +19,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/keep.h"
 #include "apiserver/pods.h"
+#include "apiserver/protect.h"
 #include "apiserver/review.h"
 #include "apiserver/verbs.h"
 #include "apiserver/watch.h"
@@ -42,6 +43,7 @@ static void on_api_event(void *arg, const struct pl_api_event *event)
     struct pl_api *api = arg;
     pl_api_keep_event(api, event);
     pl_api_gc_note(api->gc, event);
+    pl_api_protect_note(api->protect, event);
     pl_api_watch_deliver(api, event);
 }
 
@@ -74,10 +76,12 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     };
     api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
     api->gc = pl_api_gc_create(api);
+    api->protect = pl_api_protect_create(api);
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     api->bare = options->bare;
     api->no_shard_selector = options->no_shard_selector;
+    api->unprotected = options->unprotected;
     if (!options->empty)
         pl_api_make_first(api);
     return api;
@@ -91,12 +95,14 @@ void pl_api_destroy(struct pl_api *api)
          type = type->next)
         pl_api_watch_end_all(type);
     pl_api_debug_destroy(api->debug);
+    pl_api_protect_destroy(api->protect);
     pl_api_gc_destroy(api->gc);
     pl_api_storage_destroy(api->storage);
     pl_api_disk_close(api->disk);
     pl_api_registry_destroy(api->registry);
     pl_pool_collect(api->pool);
     pl_pool_destroy(api->pool);
+    pl_map_deinit(&api->chosen);
     pl_free(api->token);
     pl_free(api->host);
     pl_free(api);
@@ -194,6 +200,42 @@ static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
     return !namespaced || ctx->request.ns.len > 0 || read;
 }
 
+/* The newest version that is to be used instead; empty: there is none. */
+static struct pl_slice better_version(struct pl_api_ctx *ctx)
+{
+    const struct pl_api_version *best = NULL, *is = pl_api_ctx_version(ctx);
+    for (size_t i = 0; i < ctx->type->version_count; i++) {
+        const struct pl_api_version *v = &ctx->type->versions[i];
+        if (v->served && !pl_node_flagz(v->node, "deprecated") &&
+            pl_api_version_comes_before(v->name, is->name) &&
+            (best == NULL || pl_api_version_comes_before(v->name, best->name)))
+            best = v;
+    }
+    return best == NULL ? pl_slice("", 0)
+                        : pl_arena_f(&ctx->arena, "; use %s/%s %s", best->group, best->name,
+                                     ctx->type->kind);
+}
+
+/* Versions that are going out of use. */
+static void warn_of_version(struct pl_api_ctx *ctx)
+{
+    char text[PL_KIND_TEXT];
+    if (pl_api_type_is_builtin(ctx->type, "Endpoints"))
+        pl_api_warn(ctx, pl_slice_z("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 "
+                                    "EndpointSlice"));
+    if (!ctx->type->is_custom)
+        return;
+    struct pl_node node = pl_api_ctx_version(ctx)->node;
+    struct pl_scratch scratch;
+    struct pl_slice own = pl_node_str(pl_node_getz(node, "deprecationWarning"), &scratch);
+    struct pl_slice version = pl_api_version_text(pl_api_ctx_version(ctx), text);
+    if (pl_node_flagz(node, "deprecated"))
+        pl_api_warn(ctx, own.len > 0
+                             ? own
+                             : pl_arena_f(&ctx->arena, "%.*s %s is deprecated%.*s", PL_FMT(version),
+                                          ctx->type->kind, PL_FMT(better_version(ctx))));
+}
+
 static int run_resource(struct pl_api_ctx *ctx, const char *verb)
 {
     struct pl_api_request *request = &ctx->request;
@@ -205,6 +247,7 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
                    : pl_api_no_page(&ctx->status);
     if (pl_api_proto_choose(ctx) != 0)
         return -1;
+    warn_of_version(ctx);
     bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
     if (!namespaced && request->ns.len > 0)
         return pl_api_no_resource(&ctx->status);

@@ -25,6 +25,7 @@ struct pl_api_options {
     struct pl_api_services services; /* find NULL: none */
     bool bare;                       /* without default roles and bindings */
     bool no_shard_selector; /* ignore it, as without the feature gate ShardedListAndWatch */
+    bool unprotected;       /* claims and volumes in use go at once, too */
     bool empty;             /* without any object; pl_api_keep_in must follow */
 };
 

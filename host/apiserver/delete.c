@@ -349,6 +349,15 @@ static void answer_gone(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_
     pl_api_answer_tree(ctx, 200, root);
 }
 
+static void warn_of_orphans(struct pl_api_ctx *ctx, const struct pl_api_delete_options *options)
+{
+    if (options->policy.len == 0 && pl_api_type_is_builtin(ctx->type, "Job"))
+        pl_api_warn(ctx,
+                    pl_slice_z("child pods are preserved by default when jobs are deleted; set "
+                               "propagationPolicy=Background to remove them or set "
+                               "propagationPolicy=Orphan to suppress this warning"));
+}
+
 int pl_api_delete(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
@@ -358,6 +367,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     bool gone;
     if (delete_read_options(ctx, &options) != 0)
         return -1;
+    warn_of_orphans(ctx, &options);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));
@@ -465,6 +475,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     struct many many = {.count = 0};
     if (delete_read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
+    warn_of_orphans(ctx, &options);
     delete_choose(&many, ctx, &select);
     int code = pl_api_convert_nodes(ctx, many.nodes, many.count);
     size_t most = code == 0 ? admit_many(ctx, &many) : 0;

@@ -27,46 +27,14 @@ static bool lists_group(const struct pl_tree *versions, struct pl_slice name)
     return false;
 }
 
-/* The order is v2, v1, v2beta1, v1alpha2. Names of another form come last, sorted. */
-struct priority {
-    int stage; /* 2: general, 1: beta, 0: alpha, -1: none of these */
-    long major, minor;
-};
-
-static struct priority priority_of(const char *name)
-{
-    char *end;
-    struct priority p = {.stage = -1};
-    if (name[0] != 'v' || name[1] < '1' || name[1] > '9')
-        return p;
-    p.major = strtol(name + 1, &end, 10);
-    if (*end == '\0')
-        p.stage = 2;
-    else if (strncmp(end, "beta", 4) == 0 && end[4] >= '1' && end[4] <= '9')
-        p = (struct priority){1, p.major, strtol(end + 4, &end, 10)};
-    else if (strncmp(end, "alpha", 5) == 0 && end[5] >= '1' && end[5] <= '9')
-        p = (struct priority){0, p.major, strtol(end + 5, &end, 10)};
-    return *end == '\0' ? p : (struct priority){.stage = -1};
-}
-
-static bool comes_before(const char *a, const char *b)
-{
-    struct priority left = priority_of(a), right = priority_of(b);
-    if (left.stage != right.stage)
-        return left.stage > right.stage;
-    if (left.stage < 0)
-        return strcmp(a, b) < 0;
-    return left.major != right.major ? left.major > right.major : left.minor > right.minor;
-}
-
 static struct pl_tree *by_priority(struct pl_arena *arena, struct pl_tree *versions)
 {
     struct pl_tree *sorted = pl_tree_array(arena);
     while (versions->count > 0) {
         struct pl_tree_item *best = versions->first;
         PL_TREE_FOR(item, versions)
-        if (comes_before(pl_tree_text_at(item->value, "version").ptr,
-                         pl_tree_text_at(best->value, "version").ptr))
+        if (pl_api_version_comes_before(pl_tree_text_at(item->value, "version").ptr,
+                                        pl_tree_text_at(best->value, "version").ptr))
             best = item;
         pl_tree_push(arena, sorted, best->value);
         pl_tree_unlink(versions, best);

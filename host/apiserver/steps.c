@@ -6,7 +6,10 @@
 #include "schema/structural.h"
 #include "schema/validate.h"
 #include "valid/valid.h"
+#include "valid/warn.h"
 #include "valid/webhook_config.h"
+
+#define MAX_OWNERS 500 /* among which twins are looked for */
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
 {
@@ -43,13 +46,6 @@ int pl_api_check_name(struct pl_api_ctx *ctx, struct pl_slice name)
                      PL_FMT(name), PL_FMT(want));
 }
 
-static void steps_warn(struct pl_api_ctx *ctx, struct pl_slice text)
-{
-    if (ctx->warnings == NULL)
-        ctx->warnings = pl_tree_array(&ctx->arena);
-    pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
-}
-
 /* Warns about unknown fields or refuses them, as fieldValidation says. */
 static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
 {
@@ -61,7 +57,7 @@ static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
     {
         struct pl_slice text =
             pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->value->text));
-        steps_warn(ctx, text);
+        pl_api_warn(ctx, text);
         pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(text));
     }
     int code = 0;
@@ -98,9 +94,38 @@ int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
     return -1;
 }
 
+/* An owner that comes twice is one owner. A list of very many is left as it is. */
+static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners)
+{
+    struct pl_buf uids = PL_BUF_INIT;
+    bool patches =
+        strcmp(ctx->request.call.method != NULL ? ctx->request.call.method : "", "PATCH") == 0;
+    PL_TREE_FOR(item, owners != NULL && owners->count <= MAX_OWNERS ? owners : NULL)
+    {
+        const struct pl_tree_item *twin = owners->first;
+        while (twin != item && !pl_tree_equal(twin->value, item->value))
+            twin = twin->next;
+        if (twin == item)
+            continue;
+        pl_buf_add_f(&uids, "%s%.*s", uids.len > 0 ? ", " : "",
+                     PL_FMT(pl_tree_text_at(item->value, "uid")));
+        pl_tree_unlink(owners, item);
+    }
+    if (uids.len > 0)
+        pl_api_warn(
+            ctx, pl_arena_f(&ctx->arena,
+                            ".metadata.ownerReferences contains duplicate entries%s; API "
+                            "server dedups owner references in 1.20+, and may reject such "
+                            "requests as early as 1.24; please fix your requests; duplicate "
+                            "UID(s) observed: %s",
+                            patches ? " after mutating admission happens" : "", pl_buf_z(&uids)));
+    pl_buf_deinit(&uids);
+}
+
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_tree *unknown = pl_tree_array(&ctx->arena);
+    drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"));
     pl_api_prune_metadata(&ctx->arena, object, unknown);
     if (ctx->type->is_custom) {
         struct pl_node schema = pl_api_ctx_version(ctx)->schema;
@@ -176,9 +201,9 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
     struct pl_api_faults passed = {.arena = &ctx->arena};
     pl_api_rules_apply(pl_api_ctx_version(ctx)->rules, faults, &passed, object, old);
     PL_TREE_FOR(item, passed.causes)
-    steps_warn(ctx,
-               pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
-                          PL_FMT(pl_tree_text_at(item->value, "message"))));
+    pl_api_warn(ctx,
+                pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
+                           PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
 static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
@@ -192,6 +217,16 @@ static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_t
         pl_webhook_conversion_validate(faults, object, old);
 }
 
+/* What a subresource writes is nobody's to be warned of. */
+static void warn_of_values(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                           const struct pl_tree *old)
+{
+    if (ctx->type->is_custom || ctx->request.subresource.len > 0)
+        return;
+    PL_TREE_FOR(item, pl_valid_warnings(&ctx->arena, ctx->type, object, old))
+    pl_api_warn(ctx, pl_tree_text(item->value));
+}
+
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -203,6 +238,8 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
             apply_rules(ctx, &faults, object, old);
     } else
         validate_builtin(&faults, ctx->type, object, old);
+    if (faults.causes == NULL)
+        warn_of_values(ctx, object, old);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));
 }

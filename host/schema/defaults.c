@@ -96,7 +96,8 @@ static const struct kind_rules kinds[] = {
            {"spec.volumeClaimTemplates[]", "kind", "\"PersistentVolumeClaim\""},
            {"spec.volumeClaimTemplates[]", "apiVersion", "\"v1\""},
            {"spec.volumeClaimTemplates[].spec", "volumeMode", "\"Filesystem\""},
-           {"spec.volumeClaimTemplates[]", "status", "{\"phase\":\"Pending\"}"})},
+           {"spec.volumeClaimTemplates[]", "status", "{}"},
+           {"spec.volumeClaimTemplates[].status", "phase", "\"Pending\""})},
     {"DaemonSet", "spec.template.spec",
      RULES({"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
            {"spec", "revisionHistoryLimit", "10"})},
@@ -399,9 +400,12 @@ static void default_behavior(struct pl_arena *arena, struct pl_tree *spec)
                     pl_arena_copy(arena, item->key).ptr, item->value);
 }
 
-static void default_service(struct pl_arena *arena, struct pl_tree *spec)
+static void default_service(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *spec)
 {
     struct pl_slice type = pl_tree_text_at(spec, "type");
+    PL_TREE_FOR(item, pl_tree_dig(object, "status.loadBalancer.ingress"))
+    if (pl_slice_eqz(type, "LoadBalancer") && pl_tree_text_at(item->value, "ip").len > 0)
+        pl_tree_default(arena, item->value, "ipMode", pl_tree_strz(arena, "VIP"));
     bool external = pl_slice_eqz(type, "ExternalName");
     PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
     {
@@ -502,7 +506,7 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
     else if (strcmp(kind, "HorizontalPodAutoscaler") == 0)
         default_behavior(arena, spec);
     else if (strcmp(kind, "Service") == 0)
-        default_service(arena, spec);
+        default_service(arena, object, spec);
     else if (strcmp(kind, "NetworkPolicy") == 0)
         default_policy_types(arena, spec);
     else if (strcmp(kind, "RoleBinding") == 0 || strcmp(kind, "ClusterRoleBinding") == 0)

@@ -143,9 +143,9 @@ struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tr
     for (size_t i = 0; i < count; i++) {
         struct pl_tree *value = pl_tree_getz(element, keys[i]);
         const struct pl_schema *field = pl_schema_field(pl_schema_items(list), pl_slice_z(keys[i]));
-        any = any || value != NULL;
         if (value == NULL && pl_schema_default(field) != NULL)
             value = pl_tree_literal(arena, pl_schema_default(field));
+        any = any || value != NULL;
         if (value != NULL)
             pl_tree_setz(arena, id, keys[i], value);
     }
@@ -193,9 +193,11 @@ static struct pl_tree *state(struct pl_arena *arena, const struct pl_tree *value
     } else if (value->type == PL_ARRAY && pl_api_fields_is_granular(arena, value, schema)) {
         PL_TREE_FOR(item, value)
         {
+            struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
             struct pl_tree *below = state(arena, item->value, pl_schema_items(schema), &leaf);
-            fieldset_put(arena, &out, pl_api_fields_element(arena, item->value, schema),
-                         node_of(arena, true, below));
+            if (pl_tree_get(out, key) != NULL) /* one of those that come twice has no parts */
+                below = NULL;
+            fieldset_put(arena, &out, key, node_of(arena, true, below));
         }
     } else {
         *whole = true;
@@ -263,6 +265,8 @@ static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const
     PL_TREE_FOR(item, a)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
+        if (pl_map_get(&in_a, key) != item->value)
+            continue; /* it comes again */
         fieldset_take(
             arena, out, key,
             fieldset_compare(arena, item->value, pl_map_get(&in_b, key), pl_schema_items(schema)));
@@ -270,9 +274,13 @@ static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const
     PL_TREE_FOR(item, b)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
+        struct diff whole = {.is_added = true}; /* what comes twice has no parts */
         if (!pl_map_has(&in_a, key))
-            fieldset_take(arena, out, key,
-                          fieldset_compare(arena, NULL, item->value, pl_schema_items(schema)));
+            fieldset_take(
+                arena, out, key,
+                pl_tree_get(out->added, key) != NULL
+                    ? whole
+                    : fieldset_compare(arena, NULL, item->value, pl_schema_items(schema)));
     }
     pl_map_deinit(&in_a);
     pl_map_deinit(&in_b);

@@ -10,6 +10,8 @@
 #include "schema/rules.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- life of a type ---- */
 
@@ -126,6 +128,7 @@ static int read_version(struct pl_api_version *version, struct pl_doc *crd, stru
     version->scale_status = path_at(scale, "statusReplicasPath");
     version->scale_selector = path_at(scale, "labelSelectorPath");
     version->definition = pl_doc_ref(crd);
+    version->node = node;
     version->schema = pl_node_dig(node, "schema", "openAPIV3Schema");
     version->columns = pl_node_getz(node, "additionalPrinterColumns");
     version->selectable = pl_node_getz(node, "selectableFields");
@@ -242,4 +245,36 @@ struct pl_slice pl_api_version_text(const struct pl_api_version *version, char o
 bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind)
 {
     return !type->is_custom && strcmp(type->kind, kind) == 0;
+}
+
+/* What a version's name says: v1, v1beta1, v1alpha1. */
+struct priority {
+    int stage; /* 2: general, 1: beta, 0: alpha, -1: none of these */
+    long major, minor;
+};
+
+static struct priority priority_of(const char *name)
+{
+    char *end;
+    struct priority p = {.stage = -1};
+    if (name[0] != 'v' || name[1] < '1' || name[1] > '9')
+        return p;
+    p.major = strtol(name + 1, &end, 10);
+    if (*end == '\0')
+        p.stage = 2;
+    else if (strncmp(end, "beta", 4) == 0 && end[4] >= '1' && end[4] <= '9')
+        p = (struct priority){1, p.major, strtol(end + 4, &end, 10)};
+    else if (strncmp(end, "alpha", 5) == 0 && end[5] >= '1' && end[5] <= '9')
+        p = (struct priority){0, p.major, strtol(end + 5, &end, 10)};
+    return *end == '\0' ? p : (struct priority){.stage = -1};
+}
+
+bool pl_api_version_comes_before(const char *a, const char *b)
+{
+    struct priority left = priority_of(a), right = priority_of(b);
+    if (left.stage != right.stage)
+        return left.stage > right.stage;
+    if (left.stage < 0)
+        return strcmp(a, b) < 0;
+    return left.major != right.major ? left.major > right.major : left.minor > right.minor;
 }

@@ -36,7 +36,8 @@ struct pl_api_version {
     bool has_status, has_scale;
     struct pl_doc
         *definition;       /* counted: the CRD whose spec.versions[index] this is; NULL: built-in */
-    struct pl_node schema; /* openAPIV3Schema, in definition */
+    struct pl_node node;   /* of that version, in definition; missing: built-in */
+    struct pl_node schema; /* its openAPIV3Schema */
     struct pl_schema *lists;                          /* owned; from schema */
     struct pl_api_rules *rules;                       /* owned; made from schema; NULL: none */
     char *scale_spec, *scale_status, *scale_selector; /* owned paths ".spec.replicas"; NULL: none */
@@ -80,6 +81,9 @@ const char *
 pl_api_type_group(const struct pl_api_type *type); /* the group of the storage version */
 /* "apps/v1" */
 struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT]);
+
+/* The order is v2, v1, v2beta1, v1alpha2. Names of another form come last, sorted. */
+bool pl_api_version_comes_before(const char *a, const char *b);
 
 /* True if it is the built-in kind of that name. */
 bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind);

@@ -126,9 +126,29 @@ static void validate_check_name(struct pl_api_faults *faults, const struct pl_ap
         return;
     }
     if (name.len > MAX_NAME)
-        validate_invalid(faults, "metadata.name", name, "must be no more than 253 bytes");
+        validate_invalid(faults, "metadata.name", name, "must be no more than 253 characters");
     if (!pl_api_is_subdomain(name))
         validate_invalid(faults, "metadata.name", name, SUBDOMAIN);
+}
+
+/* What a name begins with must be one itself, but for the '-' at its end. */
+static void check_prefix_of_name(struct pl_api_faults *faults, const struct pl_api_type *type,
+                                 struct pl_slice prefix)
+{
+    struct pl_api_faults inner = {.arena = faults->arena};
+    struct pl_slice name = prefix;
+    if (prefix.len == 0)
+        return;
+    if (prefix.len > 1 && prefix.ptr[prefix.len - 1] == '-') /* what comes begins with a letter */
+        name = pl_arena_f(faults->arena, "%.*sa", (int)prefix.len - 2, prefix.ptr);
+    validate_check_name(&inner, type, name);
+    PL_TREE_FOR(item, inner.causes)
+    {
+        struct pl_slice text = pl_tree_text_at(item->value, "message");
+        size_t head = strlen("Invalid value: \"\": ") + name.len;
+        if (text.len > head)
+            validate_invalid(faults, "metadata.generateName", prefix, text.ptr + head);
+    }
 }
 
 static void check_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
@@ -212,6 +232,14 @@ static void check_owners(struct pl_api_faults *faults, const struct pl_tree *own
                     faults, "FieldValueRequired",
                     pl_arena_f(faults->arena, "metadata.ownerReferences[%zu].%s", i, fields[k]),
                     "Required value: must not be empty");
+        struct pl_slice version = pl_tree_text_at(item->value, "apiVersion");
+        const char *slash = version.len > 0 ? memchr(version.ptr, '/', version.len) : NULL;
+        if (slash != NULL &&
+            memchr(slash + 1, '/', version.len - (size_t)(slash + 1 - version.ptr)))
+            pl_api_fault(faults, "FieldValueInvalid",
+                         pl_arena_f(faults->arena, "metadata.ownerReferences[%zu].apiVersion", i),
+                         "Invalid value: \"%.*s\": must be <group>/<version> or <version>",
+                         PL_FMT(version));
         if (pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "Event") &&
             (pl_slice_eqz(pl_tree_text_at(item->value, "apiVersion"), "v1") ||
              pl_slice_eqz(pl_tree_text_at(item->value, "apiVersion"), "events.k8s.io/v1")))
@@ -291,11 +319,19 @@ static void check_immutable(struct pl_api_faults *faults, const struct pl_tree *
         check_new_finalizers(faults, object, old);
 }
 
+static void check_new_name(struct pl_api_faults *faults, const struct pl_api_type *type,
+                           const struct pl_tree *object)
+{
+    if (!type->is_custom)
+        check_prefix_of_name(faults, type, pl_tree_text_at(object, "metadata.generateName"));
+    validate_check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
+}
+
 void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,
                           const struct pl_tree *object, const struct pl_tree *old)
 {
     if (old == NULL)
-        validate_check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
+        check_new_name(faults, type, object);
     else
         check_immutable(faults, object, old);
     check_labels(faults, pl_tree_dig(object, "metadata.labels"));

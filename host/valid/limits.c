@@ -238,9 +238,13 @@ void pl_valid_priority_class(struct pl_api_faults *f, const struct pl_tree *obje
                          "maximum allowed value of a user defined priority is 1000000000");
     else if (system && old == NULL &&
              !pl_is_among(name, "system-node-critical,system-cluster-critical"))
-        pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
-                         "priority class names with 'system-' prefix are reserved for system use "
-                         "only. error: the name is not in the list of system priority classes");
+        pl_bad_forbidden(
+            f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
+            pl_arena_f(f->arena,
+                       "priority class names with 'system-' prefix are reserved for system use "
+                       "only. error: %.*s is not a known system priority class",
+                       PL_FMT(name))
+                .ptr);
     pl_needs_one(f, PL_MEMBER(NULL, "preemptionPolicy"), pl_tree_getz(object, "preemptionPolicy"),
                  "PreemptLowerPriority,Never");
     if (old == NULL)

@@ -4,6 +4,7 @@
 #include "valid/check.h"
 
 #include "base/text.h"
+#include "format/ip.h"
 #include "object/tree.h"
 #include "schema/validate.h"
 
@@ -148,13 +149,58 @@ static bool is_ip(struct pl_slice text)
     return inet_pton(AF_INET, copy, bytes) == 1 || inet_pton(AF_INET6, copy, bytes) == 1;
 }
 
+/* "010.0.0.01" is 10.0.0.1 to old parsers, and refused for that. */
+static bool has_zeros(struct pl_slice text)
+{
+    char copy[64];
+    size_t len = 0;
+    for (size_t i = 0; i < text.len && len + 1 < sizeof(copy); i++) {
+        bool begins = i == 0 || text.ptr[i - 1] == '.' || (len > 0 && copy[len - 1] == '.');
+        bool more = i + 1 < text.len && isdigit((unsigned char)text.ptr[i + 1]);
+        if (!(text.ptr[i] == '0' && begins && more))
+            copy[len++] = text.ptr[i];
+    }
+    return len < text.len && is_ip(pl_slice(copy, len));
+}
+
+static bool is_mapped(struct pl_slice text)
+{
+    static const unsigned char head[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    char copy[64];
+    unsigned char bytes[16];
+    if (text.len >= sizeof(copy))
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return inet_pton(AF_INET6, copy, bytes) == 1 && memcmp(bytes, head, sizeof(head)) == 0;
+}
+
 void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
            const char *arg)
 {
+    struct pl_slice text = pl_tree_text(value);
     PL_UNUSED(arg);
-    if (!is_ip(pl_tree_text(value)))
-        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""),
-                     "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    if (!is_ip(text))
+        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""), "%s",
+                     has_zeros(text)
+                         ? "must not have leading 0s"
+                         : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    else if (is_mapped(text))
+        pl_bad_value(f, at, value, "must not be an IPv4-mapped IPv6 address");
+}
+
+/* A network says no more than its prefix. */
+static const char *network_fault(struct pl_slice text, struct pl_slice address)
+{
+    struct pl_ip ip;
+    if (is_mapped(address))
+        return "must not have an IPv4-mapped IPv6 address";
+    if (pl_ip_parse(text, &ip, NULL) != 0)
+        return NULL;
+    struct pl_ip first = pl_ip_first(&ip);
+    return memcmp(first.bytes, ip.bytes, (size_t)ip.len) != 0
+               ? "must not have bits set beyond the prefix length"
+               : NULL;
 }
 
 void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -173,8 +219,12 @@ void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
     }
     bool six = len > 0 && memchr(text.ptr, ':', len) != NULL;
     if (!good || bits > (six ? 128 : 32))
-        pl_bad_value(f, at, value,
-                     "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+        pl_bad_value(f, at, value, "%s",
+                     len > 0 && has_zeros(pl_slice(text.ptr, len))
+                         ? "must not have leading 0s in IP or prefix length"
+                         : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    else if (network_fault(text, pl_slice(text.ptr, len)) != NULL)
+        pl_bad_value(f, at, value, "%s", network_fault(text, pl_slice(text.ptr, len)));
 }
 
 void pl_port(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,

@@ -142,6 +142,56 @@ static void check_affinity(struct pl_api_faults *f, const struct pl_tree *spec)
     }
 }
 
+static void check_cluster_ips(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    const struct pl_tree *ip = pl_tree_getz(spec, "clusterIP");
+    const struct pl_tree *ips = pl_tree_getz(spec, "clusterIPs");
+    const struct pl_spot *at = PL_MEMBER(SPEC, "clusterIPs");
+    if (pl_slice_eqz(pl_tree_text_at(spec, "type"), "ExternalName") || pl_is_empty(ips))
+        return;
+    if (pl_is_empty(ip))
+        pl_bad_value(f, at, ips, "must be empty when `clusterIP` is not specified");
+    else if (!pl_tree_equal(pl_tree_at(ips, 0), ip))
+        pl_bad_value(f, at, ips, "first value must match `clusterIP`");
+}
+
+/* Ports of nodes belong to types that have them. */
+static void check_node_ports(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    const struct pl_spot *list = PL_MEMBER(SPEC, "ports");
+    const struct pl_tree *check = pl_tree_getz(spec, "healthCheckNodePort");
+    struct pl_slice type = pl_tree_text_at(spec, "type");
+    bool local = pl_slice_eqz(type, "LoadBalancer") &&
+                 pl_slice_eqz(pl_tree_text_at(spec, "externalTrafficPolicy"), "Local");
+    size_t i = 0;
+    PL_EACH(item, pl_slice_eqz(type, "ClusterIP") ? pl_tree_getz(spec, "ports") : NULL)
+    {
+        const struct pl_spot *here = PL_INDEX(list, i++);
+        if (network_number(item->value, "nodePort") != 0)
+            pl_bad_forbidden(f, PL_MEMBER(here, "nodePort"),
+                             "may not be used when `type` is 'ClusterIP'");
+    }
+    if (!local && network_number(spec, "healthCheckNodePort") != 0)
+        pl_bad_value(f, PL_MEMBER(SPEC, "healthCheckNodePort"), check,
+                     "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+                     "'Local'");
+}
+
+/* Where a load balancer is, of Services and of Ingresses. */
+static void check_balancer_status(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    const struct pl_spot *list = PL_MEMBER(NULL, "status.loadBalancer.ingress");
+    size_t i = 0;
+    PL_EACH(item, pl_tree_dig(object, "status.loadBalancer.ingress"))
+    {
+        const struct pl_spot *here = PL_INDEX(list, i++);
+        const struct pl_tree *ip = pl_tree_getz(item->value, "ip");
+        if (!pl_is_empty(ip))
+            pl_ip(f, PL_MEMBER(here, "ip"), ip, NULL);
+        pl_subdomain(f, PL_MEMBER(here, "hostname"), pl_tree_getz(item->value, "hostname"), NULL);
+    }
+}
+
 static void check_service_change(struct pl_api_faults *f, const struct pl_tree *spec,
                                  const struct pl_tree *old)
 {
@@ -170,6 +220,7 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
         {"internalTrafficPolicy", pl_if_set, "Cluster,Local"},
         {"ipFamilyPolicy", pl_if_set, "PreferDualStack,RequireDualStack,SingleStack"},
         {"ipFamilies[]", pl_must_be, "IPv4,IPv6"},
+        {"ipFamilies", pl_unique, ""},
         {"loadBalancerClass", pl_qualified, NULL},
         {NULL, NULL, NULL},
     };
@@ -191,6 +242,9 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
     only_balanced(f, spec, "loadBalancerClass", "loadBalancerClass");
     check_traffic(f, spec);
     check_affinity(f, spec);
+    check_cluster_ips(f, spec);
+    check_node_ports(f, spec);
+    check_balancer_status(f, object);
     if (old != NULL)
         check_service_change(f, spec, pl_tree_getz(old, "spec"));
 }
@@ -296,6 +350,7 @@ void pl_valid_ingress(struct pl_api_faults *f, const struct pl_tree *object,
     const struct pl_spot *list = PL_MEMBER(SPEC, "rules");
     size_t i = 0;
     PL_UNUSED(old);
+    check_balancer_status(f, object);
     if (pl_is_empty(pl_tree_getz(spec, "rules")) && backend == NULL)
         pl_bad_value(f, SPEC, pl_tree_getz(spec, "rules"),
                      "either `defaultBackend` or `rules` must be specified");

@@ -177,6 +177,31 @@ static void check_volume_source(struct pl_api_faults *f, const struct pl_tree *s
     pl_hold(f, SPEC, spec, rules);
 }
 
+/* The annotation is of a time before the member, for some kinds of volumes alone. */
+static void check_mount_options(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    static const char *const may[] = {"gcePersistentDisk",
+                                      "awsElasticBlockStore",
+                                      "glusterfs",
+                                      "nfs",
+                                      "rbd",
+                                      "quobyte",
+                                      "iscsi",
+                                      "cinder",
+                                      "cephfs",
+                                      "azureFile",
+                                      "vsphereVolume",
+                                      "azureDisk",
+                                      "photonPersistentDisk"};
+    static const char mark[] = "volume.beta.kubernetes.io/mount-options";
+    for (size_t i = 0; i < PL_ARRAY_LEN(may); i++)
+        if (pl_tree_getz(pl_tree_getz(object, "spec"), may[i]) != NULL)
+            return;
+    if (pl_tree_getz(pl_tree_dig(object, "metadata.annotations"), mark) != NULL)
+        pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(PL_MEMBER(NULL, "metadata"), "annotations"), mark),
+                         "may not specify mount options for this volume type");
+}
+
 void pl_valid_volume(struct pl_api_faults *f, const struct pl_tree *object,
                      const struct pl_tree *old)
 {
@@ -192,6 +217,7 @@ void pl_valid_volume(struct pl_api_faults *f, const struct pl_tree *object,
     pl_hold(f, SPEC, spec, rules);
     check_volume_affinity(f, pl_tree_getz(spec, "nodeAffinity"));
     check_volume_source(f, spec);
+    check_mount_options(f, object);
     for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(sources); i++) {
         const struct pl_tree *was = pl_tree_getz(pl_tree_getz(old, "spec"), sources[i]);
         if (was != NULL && !pl_tree_equal(was, pl_tree_getz(spec, sources[i]))) {
@@ -259,12 +285,7 @@ void pl_valid_storage_class(struct pl_api_faults *f, const struct pl_tree *objec
         const struct pl_tree *was = pl_tree_getz(old, frozen[i]);
         if ((pl_is_empty(is) && pl_is_empty(was)) || pl_tree_equal(is, was))
             continue;
-        if (i < 2)
-            pl_bad_forbidden(f, PL_MEMBER(NULL, frozen[i]),
-                             i == 0 ? "updates to parameters are forbidden."
-                                    : "updates to provisioner are forbidden.");
-        else
-            pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), is, "field is immutable");
+        pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), is, "field is immutable");
     }
 }
 

@@ -121,6 +121,33 @@ static const struct pl_rule source_rules[] = {
     {NULL, NULL, NULL},
 };
 
+/* One file of a projected volume may come from one source. */
+static void only_once(struct pl_api_faults *f, const struct pl_spot *at, struct pl_tree *seen,
+                      const struct pl_tree *path)
+{
+    if (pl_is_empty(path))
+        return;
+    if (pl_tree_get(seen, path->text) != NULL)
+        pl_bad_value(f, at, path, "conflicting duplicate paths");
+    pl_tree_set(f->arena, seen, path->text, pl_tree_bool(f->arena, true));
+}
+
+static void check_paths(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *projected)
+{
+    static const char *const listed[] = {"secret", "configMap", "downwardAPI"};
+    static const char *const single[] = {"serviceAccountToken", "clusterTrustBundle"};
+    struct pl_tree *seen = pl_tree_object(f->arena);
+    PL_EACH(source, pl_tree_getz(projected, "sources"))
+    {
+        for (size_t i = 0; i < PL_ARRAY_LEN(listed); i++)
+            PL_EACH(item, pl_tree_getz(pl_tree_getz(source->value, listed[i]), "items"))
+        only_once(f, at, seen, pl_tree_getz(item->value, "path"));
+        for (size_t i = 0; i < PL_ARRAY_LEN(single); i++)
+            only_once(f, at, seen, pl_tree_getz(pl_tree_getz(source->value, single[i]), "path"));
+    }
+}
+
 static void check_projected(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *projected, const struct pl_tree *spec)
 {
@@ -152,6 +179,7 @@ static void check_volume(struct pl_api_faults *f, const struct pl_spot *at,
     pl_hold(f, at, volume, source_rules);
     check_downward(f, PL_MEMBER(at, "downwardAPI"), pl_tree_getz(volume, "downwardAPI"));
     check_projected(f, PL_MEMBER(at, "projected"), pl_tree_getz(volume, "projected"), spec);
+    check_paths(f, PL_MEMBER(at, "projected"), pl_tree_getz(volume, "projected"));
     const struct pl_tree *size = pl_tree_dig(volume, "emptyDir.sizeLimit");
     if (pl_quantity_sign(size) < 0)
         pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(at, "emptyDir"), "sizeLimit"),

@@ -94,6 +94,34 @@ static void check_same_selector(struct pl_api_faults *f, const struct pl_tree *o
                   pl_tree_dig(old, "spec.selector"));
 }
 
+/* ---- counts of a status ---- */
+
+static int64_t status_count(const struct pl_tree *status, const char *name)
+{
+    int64_t is = 0;
+    pl_tree_integer(pl_tree_getz(status, name), &is);
+    return is;
+}
+
+/* None is below zero, and no part is above the whole. parts: of the replicas, "a,b". */
+static void check_counts(struct pl_api_faults *f, const struct pl_tree *object,
+                         const char *const *counts, const char *const *parts, const char *ready)
+{
+    const struct pl_tree *status = pl_tree_getz(object, "status");
+    const struct pl_spot *at = PL_MEMBER(NULL, "status");
+    int64_t all = status_count(status, "replicas"), able = status_count(status, "readyReplicas");
+    for (size_t i = 0; counts[i] != NULL; i++)
+        pl_natural(f, PL_MEMBER(at, counts[i]), pl_tree_getz(status, counts[i]), NULL);
+    for (size_t i = 0; parts != NULL && parts[i] != NULL; i++)
+        if (status_count(status, parts[i]) > all)
+            pl_bad_value(f, PL_MEMBER(at, parts[i]),
+                         pl_tree_int(f->arena, status_count(status, parts[i])),
+                         "cannot be greater than status.replicas");
+    if (ready != NULL && status_count(status, "availableReplicas") > able)
+        pl_bad_value(f, PL_MEMBER(at, "availableReplicas"),
+                     pl_tree_int(f->arena, status_count(status, "availableReplicas")), "%s", ready);
+}
+
 /* ---- Deployments and the like ---- */
 
 /* A strategy as Go prints the structure: kube-apiserver shows all of it. */
@@ -193,6 +221,27 @@ void pl_valid_deployment(struct pl_api_faults *f, const struct pl_tree *object,
     check_strategy(f, pl_tree_getz(spec, "strategy"));
     check_progress(f, spec);
     check_same_selector(f, object, old);
+    static const char *const all[] = {
+        "observedGeneration",  "replicas",          "updatedReplicas",
+        "readyReplicas",       "availableReplicas", "unavailableReplicas",
+        "terminatingReplicas", "collisionCount",    NULL};
+    static const char *const parts[] = {"updatedReplicas", "readyReplicas", "availableReplicas",
+                                        NULL};
+    check_counts(f, object, all, parts, "cannot be greater than readyReplicas");
+}
+
+static void check_replica_counts(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    static const char *const all[] = {"replicas",
+                                      "fullyLabeledReplicas",
+                                      "readyReplicas",
+                                      "availableReplicas",
+                                      "observedGeneration",
+                                      "terminatingReplicas",
+                                      NULL};
+    static const char *const parts[] = {"fullyLabeledReplicas", "readyReplicas",
+                                        "availableReplicas", NULL};
+    check_counts(f, object, all, parts, "cannot be greater than readyReplicas");
 }
 
 void pl_valid_replica_set(struct pl_api_faults *f, const struct pl_tree *object,
@@ -202,6 +251,7 @@ void pl_valid_replica_set(struct pl_api_faults *f, const struct pl_tree *object,
     check_selector(f, object, "deployment");
     check_template(f, object);
     check_same_selector(f, object, old);
+    check_replica_counts(f, object);
 }
 
 void pl_valid_replication_controller(struct pl_api_faults *f, const struct pl_tree *object,
@@ -213,6 +263,7 @@ void pl_valid_replication_controller(struct pl_api_faults *f, const struct pl_tr
     const struct pl_tree *labels = pl_tree_dig(template, "metadata.labels");
     bool matches = true;
     PL_UNUSED(old);
+    check_replica_counts(f, object);
     pl_hold(f, SPEC, spec, counts);
     pl_need(f, PL_MEMBER(SPEC, "selector"), selector, NULL);
     if (template == NULL) {
@@ -298,6 +349,8 @@ static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct p
 static void check_set_change(struct pl_api_faults *f, const struct pl_tree *spec,
                              const struct pl_tree *old)
 {
+    static const char *const frozen[] = {"serviceName", "podManagementPolicy", "selector",
+                                         "volumeClaimTemplates"};
     static const char *const may[] = {"replicas",
                                       "ordinals",
                                       "template",
@@ -309,6 +362,12 @@ static void check_set_change(struct pl_api_faults *f, const struct pl_tree *spec
     for (size_t i = 0; i < PL_ARRAY_LEN(may); i++) {
         pl_tree_removez(is, may[i]);
         pl_tree_removez(was, may[i]);
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++) {
+        pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(is, frozen[i]),
+                  pl_tree_getz(was, frozen[i]));
+        pl_tree_removez(is, frozen[i]);
+        pl_tree_removez(was, frozen[i]);
     }
     if (!pl_tree_equal(is, was))
         pl_bad_forbidden(f, SPEC,
@@ -346,6 +405,12 @@ void pl_valid_stateful_set(struct pl_api_faults *f, const struct pl_tree *object
         check_claims(f, spec);
     else
         check_set_change(f, spec, pl_tree_getz(old, "spec"));
+    static const char *const all[] = {
+        "replicas",          "readyReplicas",      "currentReplicas", "updatedReplicas",
+        "availableReplicas", "observedGeneration", "collisionCount",  NULL};
+    static const char *const parts[] = {"readyReplicas", "currentReplicas", "updatedReplicas",
+                                        "availableReplicas", NULL};
+    check_counts(f, object, all, parts, "cannot be greater than status.readyReplicas");
 }
 
 /* ---- DaemonSets ---- */
@@ -390,4 +455,10 @@ void pl_valid_daemon_set(struct pl_api_faults *f, const struct pl_tree *object,
     pl_hold(f, SPEC, spec, counts);
     check_daemon_update(f, spec);
     check_same_selector(f, object, old);
+    static const char *const all[] = {"currentNumberScheduled", "numberMisscheduled",
+                                      "desiredNumberScheduled", "numberReady",
+                                      "observedGeneration",     "updatedNumberScheduled",
+                                      "numberAvailable",        "numberUnavailable",
+                                      "collisionCount",         NULL};
+    check_counts(f, object, all, NULL, NULL);
 }

@@ -117,6 +117,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
     open_webhooks(world);
     const struct pl_api_options api = {.rand_seed = options->seed,
+                                       .unprotected = true,
                                        .transport = pl_reviews_transport(world->reviews)};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);
     world->registered.api = world->api;

@@ -1,0 +1,130 @@
+/* A claim is held by the Pods on nodes that mount it and have not ended; a volume is held while it
+ * is bound. A timer looks a moment after a deletion, so that a client that asks at once still sees
+ * the mark of the deletion, as in a cluster. While something is held, an event of a Pod, a claim or
+ * a volume starts the timer again; without any, nothing runs. */
+#include "apiserver/protect.h"
+
+#include "apiserver/write.h"
+#include "base/alloc.h"
+#include "object/meta.h"
+
+#define DELAY PL_SECOND
+
+static const char claim_mark[] = "kubernetes.io/pvc-protection";
+static const char volume_mark[] = "kubernetes.io/pv-protection";
+
+struct pl_api_protect {
+    struct pl_api *api; /* back-pointer */
+    struct pl_timer timer;
+    bool holds; /* something is being deleted and in use */
+};
+
+struct pl_api_protect *pl_api_protect_create(struct pl_api *api)
+{
+    struct pl_api_protect *protect = PL_NEW(struct pl_api_protect);
+    protect->api = api;
+    return protect;
+}
+
+void pl_api_protect_destroy(struct pl_api_protect *protect)
+{
+    pl_timer_stop(protect->api->timers, &protect->timer);
+    pl_free(protect);
+}
+
+static struct pl_api_table *protect_table_of(struct pl_api_protect *protect, const char *plural)
+{
+    return pl_api_registry_find_group(protect->api->registry, pl_slice_z(""), pl_slice_z(plural))
+        ->table;
+}
+
+/* ---- who uses it ---- */
+
+static bool mounts(struct pl_node pod, struct pl_slice claim)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(pod, "spec", "volumes"));
+    while (pl_iter_next(&it))
+        if (pl_node_str_eq(pl_node_dig(it.value, "persistentVolumeClaim", "claimName"), claim))
+            return true;
+    return false;
+}
+
+static bool has_ended(struct pl_node pod)
+{
+    struct pl_node phase = pl_node_dig(pod, "status", "phase");
+    struct pl_scratch scratch;
+    return pl_node_str(pl_node_dig(pod, "spec", "nodeName"), &scratch).len == 0 ||
+           pl_node_str_eq(phase, pl_slice_z("Succeeded")) ||
+           pl_node_str_eq(phase, pl_slice_z("Failed"));
+}
+
+static bool is_claim_used(struct pl_api_protect *protect, struct pl_node claim)
+{
+    const struct pl_api_table *pods = protect_table_of(protect, "pods");
+    struct pl_scratch a, b, c;
+    struct pl_slice ns = pl_meta_namespace(claim, &a), name = pl_meta_name(claim, &b);
+    for (size_t i = 0; i < pods->count; i++) {
+        struct pl_node pod = pl_doc_root(pods->entries[i]->doc);
+        if (pl_slice_eq(pl_meta_namespace(pod, &c), ns) && !has_ended(pod) && mounts(pod, name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_volume_used(struct pl_api_protect *protect, struct pl_node volume)
+{
+    PL_UNUSED(protect);
+    return pl_node_str_eq(pl_node_dig(volume, "status", "phase"), pl_slice_z("Bound"));
+}
+
+/* ---- letting go ---- */
+
+static void protect_release(struct pl_api_protect *protect, struct pl_api_entry *entry,
+                            const char *mark)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(entry->doc));
+    struct pl_tree *meta = pl_tree_getz(object, "metadata");
+    struct pl_tree *list = pl_tree_getz(meta, "finalizers");
+    PL_TREE_FOR(item, list)
+    if (pl_slice_eqz(pl_tree_text(item->value), mark))
+        pl_tree_unlink(list, item);
+    if (list != NULL && list->count == 0)
+        pl_tree_removez(meta, "finalizers");
+    pl_api_store_raw(protect->api, &arena, entry, object);
+    pl_arena_deinit(&arena);
+}
+
+static void release_all(struct pl_api_protect *protect, const char *plural, const char *mark,
+                        bool (*is_used)(struct pl_api_protect *protect, struct pl_node object))
+{
+    struct pl_api_table *table = protect_table_of(protect, plural);
+    for (size_t i = table->count; i > 0; i--) { /* an entry that goes moves those behind it */
+        struct pl_node object = pl_doc_root(table->entries[i - 1]->doc);
+        if (!pl_meta_is_deleting(object) || !pl_meta_has_finalizer(object, pl_slice_z(mark)))
+            continue;
+        if (is_used(protect, object))
+            protect->holds = true;
+        else
+            protect_release(protect, table->entries[i - 1], mark);
+    }
+}
+
+static void protect_run(struct pl_timer *timer)
+{
+    struct pl_api_protect *protect = PL_CONTAINER_OF(timer, struct pl_api_protect, timer);
+    protect->holds = false;
+    release_all(protect, "persistentvolumeclaims", claim_mark, is_claim_used);
+    release_all(protect, "persistentvolumes", volume_mark, is_volume_used);
+}
+
+void pl_api_protect_note(struct pl_api_protect *protect, const struct pl_api_event *event)
+{
+    bool claim = pl_api_type_is_builtin(event->type, "PersistentVolumeClaim");
+    bool volume = pl_api_type_is_builtin(event->type, "PersistentVolume");
+    bool pod = protect->holds && pl_api_type_is_builtin(event->type, "Pod");
+    bool goes = (claim || volume) && event->change != PL_API_DELETED &&
+                pl_meta_is_deleting(pl_doc_root(event->doc));
+    if ((goes || pod) && !pl_timer_is_active(&protect->timer))
+        pl_timer_start(protect->api->timers, &protect->timer, DELAY, protect_run);
+}

@@ -1,0 +1,10 @@
+/* Claims and volumes that are being deleted stay for as long as somebody uses them: their
+ * finalizers of protection are taken away here, as kube-controller-manager does. One thread. */
+#pragma once
+
+#include "apicall/core.h"
+
+struct pl_api_protect *pl_api_protect_create(struct pl_api *api);
+void pl_api_protect_destroy(struct pl_api_protect *protect);
+/* Called for every event; writes nothing itself. */
+void pl_api_protect_note(struct pl_api_protect *protect, const struct pl_api_event *event);

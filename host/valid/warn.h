@@ -1,0 +1,11 @@
+/* What kube-apiserver warns of about the values of built-in kinds: what is accepted but does
+ * nothing, is deprecated, or is probably a mistake. */
+#pragma once
+
+#include "object/tree.h"
+#include "schema/type.h"
+
+/* Texts of warnings about an object of a built-in kind, after defaulting; an array in the arena, or
+ * NULL when there are none. old: NULL for a new one. Pure. */
+struct pl_tree *pl_valid_warnings(struct pl_arena *arena, const struct pl_api_type *type,
+                                  const struct pl_tree *object, const struct pl_tree *old);
