@@ -8,11 +8,7 @@
 
 static int admission_refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice why)
 {
-    struct pl_slice name = pl_tree_text_at(pod, "metadata.name");
-    pl_api_fail(&ctx->status, 403, "Forbidden", "pods \"%.*s\" is forbidden: %.*s", PL_FMT(name),
-                PL_FMT(why));
-    pl_api_fail_about(&ctx->status, pl_slice_z(""), pl_slice_z("pods"), name);
-    return -1;
+    return pl_api_fail_forbidden(ctx, pl_tree_text_at(pod, "metadata.name"), why);
 }
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *group, const char *plural)

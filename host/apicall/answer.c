@@ -241,6 +241,16 @@ int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name)
     return -1;
 }
 
+int pl_api_fail_forbidden(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why)
+{
+    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
+    pl_api_fail(&ctx->status, 403, "Forbidden", "%s%s%.*s \"%.*s\" is forbidden: %.*s",
+                ctx->type->plural, group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name),
+                PL_FMT(why));
+    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
+    return -1;
+}
+
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why)
 {
     struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);

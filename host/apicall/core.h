@@ -114,6 +114,8 @@ struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
 int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
 /* 404 about the request's type. */
 int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
+/* 403 of admission: "pods \"p\" is forbidden: " and why. */
+int pl_api_fail_forbidden(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
 /* The stored object in the request's version. NULL with the status, or while it waits for its

@@ -306,19 +306,23 @@ static void annotate(struct limited *limited, struct pl_tree *pod)
     pl_buf_deinit(&limited->added);
 }
 
-static int limit_refuse(struct limited *limited, const char *plural, const struct pl_tree *object)
+static int limit_refuse(struct limited *limited, const struct pl_tree *object)
 {
     struct pl_api_ctx *ctx = limited->ctx;
-    struct pl_slice name = pl_tree_text_at(object, "metadata.name");
     struct pl_buf text = PL_BUF_INIT;
-    for (size_t i = 0; i < limited->fault_count; i++)
-        pl_buf_add_f(&text, "%s%.*s", i > 0 ? ", " : "", PL_FMT(limited->faults[i]));
     bool several = limited->fault_count > 1;
-    pl_api_fail(&ctx->status, 403, "Forbidden", "%s \"%.*s\" is forbidden: %s%s%s", plural,
-                PL_FMT(name), several ? "[" : "", pl_buf_z(&text), several ? "]" : "");
-    pl_api_fail_about(&ctx->status, pl_slice_z(""), pl_slice_z(plural), name);
+    for (size_t i = 0; i < limited->fault_count; i++)
+        pl_buf_add_f(&text, "%s%.*s",
+                     i > 0     ? ", "
+                     : several ? "["
+                               : "",
+                     PL_FMT(limited->faults[i]));
+    if (several)
+        pl_buf_add_char(&text, ']');
+    int code = pl_api_fail_forbidden(ctx, pl_tree_text_at(object, "metadata.name"),
+                                     pl_arena_copy(&ctx->arena, pl_buf_slice(&text)));
     pl_buf_deinit(&text);
-    return -1;
+    return code;
 }
 
 int pl_api_admit_limits(struct pl_api_ctx *ctx, const char *plural, struct pl_tree *object)
@@ -330,5 +334,5 @@ int pl_api_admit_limits(struct pl_api_ctx *ctx, const char *plural, struct pl_tr
         annotate(&limited, object);
     }
     each_item(&limited, object, is_pod ? "Pod" : "PersistentVolumeClaim", check_object);
-    return limited.fault_count > 0 ? limit_refuse(&limited, plural, object) : 0;
+    return limited.fault_count > 0 ? limit_refuse(&limited, object) : 0;
 }

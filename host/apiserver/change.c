@@ -8,6 +8,7 @@
  * that loses its last finalizer while it is being deleted is removed instead of stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "apicall/pod_security.h"
 #include "apicall/prepare.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
@@ -306,7 +307,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         return -1;
     count_generation(&c);
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
-        pl_api_rbac_check_write(ctx, c.object, c.old) != 0 || admit_check(&c) != 0)
+        pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
+        pl_api_pod_security(ctx, c.object, c.old) != 0 || admit_check(&c) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));
     return store(&c);

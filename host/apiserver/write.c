@@ -5,6 +5,7 @@
 
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "apicall/pod_security.h"
 #include "apicall/prepare.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
@@ -35,13 +36,11 @@ static int check_namespace(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl
     }
     if (!pl_meta_is_deleting(pl_doc_root(entry->doc)))
         return 0;
-    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
-    pl_api_fail(&ctx->status, 403, "Forbidden",
-                "%s%s%.*s \"%.*s\" is forbidden: unable to create new content in namespace %.*s "
-                "because it is being terminated",
-                ctx->type->plural, group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name),
-                PL_FMT(ns));
-    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
+    PL_IGNORE(pl_api_fail_forbidden(
+        ctx, name,
+        pl_arena_f(&ctx->arena,
+                   "unable to create new content in namespace %.*s because it is being terminated",
+                   PL_FMT(ns))));
     pl_api_fail_cause(&ctx->status, "NamespaceTerminating", pl_slice_z("metadata.namespace"),
                       pl_arena_f(&ctx->arena, "namespace %.*s is being terminated", PL_FMT(ns)));
     return -1;
@@ -194,7 +193,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     }
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
-        check_new(ctx, object) != 0)
+        pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),

@@ -1,0 +1,194 @@
+/* The checks that the level "restricted" has besides: what a pod must say to have little. */
+#include "valid/security_impl.h"
+
+#include <string.h>
+
+static bool is_false(const struct pl_tree *value)
+{
+    return pl_tree_is(value, PL_BOOL) && !value->boolean;
+}
+
+/* ---- privileges ---- */
+
+static void escalation(struct pl_secured *s, const struct pl_tree *container, void *arg)
+{
+    if (!is_false(pl_secured_context(container, "allowPrivilegeEscalation")))
+        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+}
+
+void pl_secure_escalation(struct pl_secured *s)
+{
+    struct pl_names containers = {0};
+    if (pl_secured_windows(s))
+        return;
+    pl_secured_each(s, escalation, &containers);
+    if (pl_names_count(&containers) > 0)
+        pl_secured_fail(s, "allowPrivilegeEscalation != false",
+                        pl_arena_f(s->arena,
+                                   "%.*s must set securityContext.allowPrivilegeEscalation=false",
+                                   PL_FMT(pl_names_containers(s, &containers))));
+}
+
+struct capable {
+    struct pl_names keeping, adding, added;
+};
+
+static void no_capabilities(struct pl_secured *s, const struct pl_tree *container, void *arg)
+{
+    struct capable *found = arg;
+    struct pl_slice name = pl_tree_text_at(container, "name");
+    const struct pl_tree *all = pl_secured_context(container, "capabilities");
+    bool adds = false;
+    if (!pl_tree_has_text(pl_tree_getz(all, "drop"), pl_slice_z("ALL")))
+        pl_names_add(s, &found->keeping, name);
+    PL_EACH(item, pl_tree_getz(all, "add"))
+    {
+        if (pl_slice_eqz(pl_tree_text(item->value), "NET_BIND_SERVICE"))
+            continue;
+        adds = true;
+        pl_names_add(s, &found->added, pl_tree_text(item->value));
+    }
+    if (adds)
+        pl_names_add(s, &found->adding, name);
+}
+
+void pl_secure_no_capabilities(struct pl_secured *s)
+{
+    struct capable found = {{0}, {0}, {0}};
+    struct pl_buf text = PL_BUF_INIT;
+    if (pl_secured_windows(s))
+        return;
+    pl_secured_each(s, no_capabilities, &found);
+    pl_names_sort(s, &found.added);
+    if (pl_names_count(&found.keeping) > 0)
+        pl_buf_add_f(&text, "%.*s must set securityContext.capabilities.drop=[\"ALL\"]",
+                     PL_FMT(pl_names_containers(s, &found.keeping)));
+    if (pl_names_count(&found.adding) > 0)
+        pl_buf_add_f(&text, "%s%.*s must not include %.*s in securityContext.capabilities.add",
+                     text.len > 0 ? "; " : "", PL_FMT(pl_names_containers(s, &found.adding)),
+                     PL_FMT(pl_names_quoted(s, &found.added)));
+    if (text.len > 0)
+        pl_secured_fail(s, "unrestricted capabilities",
+                        pl_arena_copy(s->arena, pl_buf_slice(&text)));
+    pl_buf_deinit(&text);
+}
+
+/* ---- users ---- */
+
+struct rooted {
+    bool pod;
+    struct pl_names saying, silent;
+};
+
+static void non_root(struct pl_secured *s, const struct pl_tree *container, void *arg)
+{
+    struct rooted *found = arg;
+    const struct pl_tree *says = pl_secured_context(container, "runAsNonRoot");
+    if (is_false(says))
+        pl_names_add(s, &found->saying, pl_tree_text_at(container, "name"));
+    else if (says == NULL && !found->pod)
+        pl_names_add(s, &found->silent, pl_tree_text_at(container, "name"));
+}
+
+void pl_secure_non_root(struct pl_secured *s)
+{
+    const struct pl_tree *says = pl_secured_context(s->spec, "runAsNonRoot");
+    struct rooted found = {.pod = pl_is_true(says)};
+    if (s->minor >= 35 && pl_secured_mapped(s))
+        return;
+    pl_secured_each(s, non_root, &found);
+    if (is_false(says) || pl_names_count(&found.saying) > 0)
+        pl_secured_fail(s, "runAsNonRoot != true",
+                        pl_arena_f(s->arena, "%.*s must not set securityContext.runAsNonRoot=false",
+                                   PL_FMT(pl_names_setters(s, is_false(says), &found.saying))));
+    else if (pl_names_count(&found.silent) > 0)
+        pl_secured_fail(s, "runAsNonRoot != true",
+                        pl_arena_f(s->arena,
+                                   "pod or %.*s must set securityContext.runAsNonRoot=true",
+                                   PL_FMT(pl_names_containers(s, &found.silent))));
+}
+
+static bool is_root(const struct pl_tree *owner)
+{
+    int64_t user = -1;
+    return pl_tree_integer(pl_secured_context(owner, "runAsUser"), &user) && user == 0;
+}
+
+static void root_user(struct pl_secured *s, const struct pl_tree *container, void *arg)
+{
+    if (is_root(container))
+        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+}
+
+void pl_secure_user(struct pl_secured *s)
+{
+    struct pl_names containers = {0};
+    bool pod = is_root(s->spec);
+    if (s->minor >= 35 && pl_secured_mapped(s))
+        return;
+    pl_secured_each(s, root_user, &containers);
+    if (pod || pl_names_count(&containers) > 0)
+        pl_secured_fail(s, "runAsUser=0",
+                        pl_arena_f(s->arena, "%.*s must not set runAsUser=0",
+                                   PL_FMT(pl_names_setters(s, pod, &containers))));
+}
+
+/* ---- volumes ---- */
+
+/* The kind of a volume that is restricted; NULL: it is not. */
+static const char *restricted_kind(const struct pl_tree *volume)
+{
+    static const char *const good[] = {"configMap", "csi",       "downwardAPI",
+                                       "emptyDir",  "ephemeral", "image",
+                                       "projected", "secret",    "persistentVolumeClaim"};
+    static const char *const bad[] = {"hostPath",
+                                      "gcePersistentDisk",
+                                      "awsElasticBlockStore",
+                                      "gitRepo",
+                                      "nfs",
+                                      "iscsi",
+                                      "glusterfs",
+                                      "rbd",
+                                      "flexVolume",
+                                      "cinder",
+                                      "cephfs",
+                                      "flocker",
+                                      "fc",
+                                      "azureFile",
+                                      "vsphereVolume",
+                                      "quobyte",
+                                      "azureDisk",
+                                      "photonPersistentDisk",
+                                      "portworxVolume",
+                                      "scaleIO",
+                                      "storageos"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(good); i++)
+        if (pl_tree_getz(volume, good[i]) != NULL)
+            return NULL;
+    for (size_t i = 0; i < PL_ARRAY_LEN(bad); i++)
+        if (pl_tree_getz(volume, bad[i]) != NULL)
+            return bad[i];
+    return "unknown";
+}
+
+void pl_secure_volumes(struct pl_secured *s)
+{
+    struct pl_names volumes = {0}, kinds = {0};
+    PL_EACH(item, pl_tree_getz(s->spec, "volumes"))
+    {
+        const char *kind = restricted_kind(item->value);
+        if (kind == NULL)
+            continue;
+        pl_names_add(s, &volumes, pl_tree_text_at(item->value, "name"));
+        pl_names_add(s, &kinds, pl_slice_z(kind));
+    }
+    if (pl_names_count(&volumes) == 0)
+        return;
+    pl_names_sort(s, &kinds);
+    pl_secured_fail(
+        s, "restricted volume types",
+        pl_arena_f(s->arena, "%s %.*s %s %s %.*s", pl_names_plural(&volumes, "volume", "volumes"),
+                   PL_FMT(pl_names_quoted(s, &volumes)), pl_names_plural(&volumes, "uses", "use"),
+                   pl_names_plural(&kinds, "restricted volume type", "restricted volume types"),
+                   PL_FMT(pl_names_quoted(s, &kinds))));
+}
