@@ -8,7 +8,7 @@
 
 static int admission_refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice why)
 {
-    return pl_api_fail_forbidden(ctx, pl_tree_text_at(pod, "metadata.name"), why);
+    return pl_api_forbid(ctx, pl_tree_text_at(pod, "metadata.name"), why);
 }
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *group, const char *plural)

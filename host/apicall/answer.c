@@ -241,7 +241,7 @@ int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name)
     return -1;
 }
 
-int pl_api_fail_forbidden(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why)
+int pl_api_forbid(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why)
 {
     struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
     pl_api_fail(&ctx->status, 403, "Forbidden", "%s%s%.*s \"%.*s\" is forbidden: %.*s",

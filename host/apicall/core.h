@@ -115,7 +115,7 @@ int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
 /* 404 about the request's type. */
 int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
 /* 403 of admission: "pods \"p\" is forbidden: " and why. */
-int pl_api_fail_forbidden(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why);
+int pl_api_forbid(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
 /* The stored object in the request's version. NULL with the status, or while it waits for its

@@ -319,8 +319,8 @@ static int limit_refuse(struct limited *limited, const struct pl_tree *object)
                      PL_FMT(limited->faults[i]));
     if (several)
         pl_buf_add_char(&text, ']');
-    int code = pl_api_fail_forbidden(ctx, pl_tree_text_at(object, "metadata.name"),
-                                     pl_arena_copy(&ctx->arena, pl_buf_slice(&text)));
+    int code = pl_api_forbid(ctx, pl_tree_text_at(object, "metadata.name"),
+                             pl_arena_copy(&ctx->arena, pl_buf_slice(&text)));
     pl_buf_deinit(&text);
     return code;
 }

@@ -65,10 +65,10 @@ static int secure_pod(struct pl_api_ctx *ctx, const struct pl_tree *pod, const s
         return 0;
     struct pl_slice why = pl_security_violations(&ctx->arena, policy.enforce, pod, true);
     if (why.len > 0)
-        return pl_api_fail_forbidden(
-            ctx, pl_tree_text_at(pod, "metadata.name"),
-            pl_arena_f(&ctx->arena, "violates PodSecurity \"%.*s\": %.*s",
-                       PL_FMT(pl_security_text(&ctx->arena, policy.enforce)), PL_FMT(why)));
+        return pl_api_forbid(ctx, pl_tree_text_at(pod, "metadata.name"),
+                             pl_arena_f(&ctx->arena, "violates PodSecurity \"%.*s\": %.*s",
+                                        PL_FMT(pl_security_text(&ctx->arena, policy.enforce)),
+                                        PL_FMT(why)));
     security_warn(ctx, policy.warn, pod);
     return 0;
 }
@@ -134,8 +134,8 @@ static int alike_order(const void *a, const void *b)
 
 static void warn_of_pods(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl_security security)
 {
-    struct alike list[64];
-    struct pl_slice texts[64];
+    struct alike list[64] = {{.count = 0}};
+    struct pl_slice texts[64] = {{NULL, 0}};
     size_t count = 0, seen = 0;
     const struct pl_api_table *table =
         pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("pods"))->table;

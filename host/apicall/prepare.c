@@ -1,6 +1,7 @@
 /* Values that the server assigns to built-in objects and that no table can hold: selectors of Jobs,
- * tolerations of Pods, and so on (those of Services are in prepare_service.c). Runs after defaulting
- * and before validation, on creation and on change. Values that were assigned before are kept. */
+ * tolerations of Pods, and so on (those of Services are in prepare_service.c). Runs after
+ * defaulting and before validation, on creation and on change. Values that were assigned before are
+ * kept. */
 #include "apicall/prepare.h"
 
 #include "apicall/admission.h"

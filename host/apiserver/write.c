@@ -36,7 +36,7 @@ static int check_namespace(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl
     }
     if (!pl_meta_is_deleting(pl_doc_root(entry->doc)))
         return 0;
-    PL_IGNORE(pl_api_fail_forbidden(
+    PL_IGNORE(pl_api_forbid(
         ctx, name,
         pl_arena_f(&ctx->arena,
                    "unable to create new content in namespace %.*s because it is being terminated",

@@ -27,7 +27,7 @@ static int names_order(const void *a, const void *b)
 
 void pl_names_sort(struct pl_secured *s, struct pl_names *names)
 {
-    struct pl_tree *sorted[NAMES_MAX];
+    struct pl_tree *sorted[NAMES_MAX] = {NULL};
     size_t count = 0;
     PL_TREE_FOR(item, names->list)
     sorted[count++] = item->value;
