@@ -15,12 +15,12 @@ struct pl_hook_call {
     enum pl_hook_sort sort;
     bool dry_run; /* its writes are sent as dry runs */
 
-    /* validate, mutate */
+    struct pl_doc *review; /* counted: as it came; of admission until pl_hook_call_open */
+    /* validate, mutate: from pl_hook_call_open on */
     struct pl_doc *object, *old; /* counted; NULL: there is none */
     struct pl_doc *request;      /* counted: the request as scripts see it */
     /* convert */
-    struct pl_doc *review; /* counted: the ConversionReview */
-    char *desired;         /* owned: apiVersion */
+    char *desired; /* owned: apiVersion */
 
     struct {
         /* validate, mutate: {allowed, message, causes: [{field, message}], warnings, audit},
@@ -36,6 +36,9 @@ struct pl_hook_call {
 struct pl_hook_call *pl_hook_call_create(enum pl_hook_sort sort);
 struct pl_hook_call *pl_hook_call_ref(struct pl_hook_call *call); /* accepts NULL */
 void pl_hook_call_unref(struct pl_hook_call *call);               /* accepts NULL; any thread */
+/* Once, before a handler of validate or mutate runs, on its thread: makes what it sees of the
+ * review. */
+void pl_hook_call_open(struct pl_hook_call *call);
 /* Takes the document: the next object of the answer. */
 void pl_hook_call_add(struct pl_hook_call *call, struct pl_doc *object);
 /* The objects of a ConversionReview. */

@@ -155,9 +155,16 @@ void pl_tls_feed(struct pl_tls *tls, struct pl_slice bytes)
         PL_REQUIRE(BIO_write(tls->input, bytes.ptr, (int)bytes.len) == (int)bytes.len);
 }
 
+/* Looking is much cheaper than clearing, which goes through all of the queue. */
+static void forget_errors(void)
+{
+    if (ERR_peek_error() != 0)
+        ERR_clear_error();
+}
+
 int pl_tls_read(struct pl_tls *tls, char *out, int cap)
 {
-    ERR_clear_error();
+    forget_errors();
     int n = SSL_read(tls->ssl, out, cap);
     if (n > 0)
         return n;
@@ -175,7 +182,7 @@ int pl_tls_read(struct pl_tls *tls, char *out, int cap)
 
 int pl_tls_write(struct pl_tls *tls, struct pl_slice plain)
 {
-    ERR_clear_error();
+    forget_errors();
     while (plain.len > 0) {
         int n = SSL_write(tls->ssl, plain.ptr, plain.len > INT_MAX ? INT_MAX : (int)plain.len);
         if (n <= 0) {

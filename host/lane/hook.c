@@ -129,12 +129,13 @@ static void hook_push_object(lua_State *L, struct pl_state *s, struct pl_doc *do
 
 int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
 {
-    const struct pl_hook_call *call = exec->hook;
+    struct pl_hook_call *call = exec->hook;
     if (call->sort == PL_HOOK_CONVERT) {
         const char *slash = strrchr(call->desired, '/');
         lua_pushstring(L, slash != NULL ? slash + 1 : call->desired);
         return 1;
     }
+    pl_hook_call_open(call);
     hook_push_object(L, s, call->object);
     hook_push_object(L, s, call->old);
     pl_lazy_push(L, s, call->request, 0);

@@ -27,6 +27,7 @@ struct pl_hook_route {
     struct pl_hook_route *next;      /* in order of declaration */
     struct {
         struct pl_series *in_flight, *latency, *denied; /* the registry's */
+        struct pl_series *answered;                     /* with 200; NULL: none yet */
     } shown;
     uint64_t requests, denied, errors;
     int in_flight;

@@ -115,10 +115,20 @@ static struct pl_registrar *end_shot(struct shot *shot)
 
 /* ---- configurations under another name ---- */
 
+static void on_registrar_again(struct pl_timer *timer);
+
+/* Whatever a failed request was about is found by the next look. */
+static void look_for_strays_later(struct pl_registrar *r)
+{
+    r->stray_looked = false;
+    pl_timer_start(r->timers, &r->again, AGAIN_NS, on_registrar_again);
+}
+
 static void on_deleted(void *arg, const struct pl_answer *answer)
 {
-    PL_UNUSED(answer);
-    end_shot(arg);
+    struct pl_registrar *r = end_shot(arg);
+    if (r != NULL && answer->err != NULL && !pl_err_is_not_found(answer->err))
+        look_for_strays_later(r);
 }
 
 static void on_strays(void *arg, const struct pl_answer *answer)
@@ -126,8 +136,12 @@ static void on_strays(void *arg, const struct pl_answer *answer)
     struct shot *shot = arg;
     const struct pl_resource *resource = shot->resource;
     struct pl_registrar *r = end_shot(shot);
-    if (r == NULL || answer->err != NULL || answer->items == NULL)
+    if (r == NULL)
         return;
+    if (answer->err != NULL || answer->items == NULL) {
+        look_for_strays_later(r);
+        return;
+    }
     const struct pl_registration_target target = target_of(r);
     for (size_t i = 0; i < answer->items->count; i++) {
         struct pl_node object = pl_doc_root(answer->items->items[i]);
@@ -361,8 +375,6 @@ static void name_crds(struct pl_registrar *r, const struct pl_docs *crds)
         }
     }
 }
-
-static void on_registrar_again(struct pl_timer *timer);
 
 static void on_crds(void *arg, const struct pl_answer *answer)
 {

@@ -52,6 +52,19 @@ static void request_count(struct pl_hooks *hooks, const char *path, int status)
         pl_series_add(pl_metric_series(hooks->totals, labels), 1);
 }
 
+/* Nearly every request ends with 200, so that series is looked up once. */
+static void count_answer(struct pl_hooks *hooks, struct pl_hook_route *route, int status)
+{
+    const char *labels[] = {route->path, "200"};
+    if (status != 200 || hooks->totals == NULL) {
+        request_count(hooks, route->path, status);
+        return;
+    }
+    if (route->shown.answered == NULL)
+        route->shown.answered = pl_metric_series(hooks->totals, labels);
+    pl_series_add(route->shown.answered, 1);
+}
+
 static void request_reply(struct pl_hook_client client, int status, const char *content_type,
                           struct pl_slice body)
 {
@@ -75,7 +88,7 @@ static void request_answer(struct request *request, int status, struct pl_slice 
     struct pl_hook_client client = request->client;
     struct pl_hook_route *route = request->route;
     request->client.reply = NULL;
-    request_count(request->hooks, route->path, status);
+    count_answer(request->hooks, route, status);
     pl_series_observe(route->shown.latency,
                       (double)(request_now_of(request->hooks) - request->began_ns) /
                           (double)PL_SECOND);
@@ -369,15 +382,27 @@ static void request_begin(struct pl_hooks *hooks, struct pl_slice query,
     start_next(request->set);
 }
 
+/* "NAME: MESSAGE" by the first object that is not converted. */
+static char *early_failure(const struct pl_review *review, const char *message)
+{
+    char *name = pl_review_failed_name(review);
+    char *text =
+        name != NULL && *name != '\0' ? pl_format("%s: %s", name, message) : pl_strdup(message);
+    pl_free(name);
+    return text;
+}
+
 /* A review with the failure, since the API server reads no other answer of a conversion. */
 static void answer_early(struct pl_hooks *hooks, struct pl_hook_client client,
                          struct pl_review *review, const char *failure)
 {
     struct pl_buf body = PL_BUF_INIT;
-    if (failure != NULL)
-        pl_review_refuse(review, failure, &body);
+    char *text = failure != NULL ? early_failure(review, failure) : NULL;
+    if (text != NULL)
+        pl_review_refuse(review, text, &body);
     else
         pl_review_answer(review, &body);
+    pl_free(text);
     request_count(hooks, "/convert", 200);
     request_reply(client, 200, "application/json", pl_buf_slice(&body));
     pl_buf_deinit(&body);

@@ -74,74 +74,6 @@ static int review_check_type(struct pl_node request, const char *key, enum pl_ty
 
 /* ---- admission ---- */
 
-static void review_put_text(struct pl_build *b, const char *name, struct pl_node from,
-                            const char *key)
-{
-    struct pl_scratch scratch;
-    struct pl_slice text = text_at(from, key, &scratch);
-    if (text.len > 0)
-        pl_build_put_str(b, name, text);
-}
-
-static void put_node(struct pl_build *b, const char *name, struct pl_node from, const char *key)
-{
-    struct pl_node node = pl_node_getz(from, key);
-    if (is_none(node))
-        return;
-    pl_build_keyz(b, name);
-    pl_build_node(b, node);
-}
-
-/* "apps/v1/Deployment" */
-static void put_kind(struct pl_build *b, struct pl_node kind)
-{
-    struct pl_scratch g, v, k;
-    struct pl_buf text = PL_BUF_INIT;
-    struct pl_slice group = text_at(kind, "group", &g);
-    if (group.len > 0)
-        pl_buf_add_f(&text, "%.*s/", PL_FMT(group));
-    pl_buf_add_f(&text, "%.*s/%.*s", PL_FMT(text_at(kind, "version", &v)),
-                 PL_FMT(text_at(kind, "kind", &k)));
-    pl_build_put_str(b, "kind", pl_buf_slice(&text));
-    pl_buf_deinit(&text);
-}
-
-static void put_user(struct pl_build *b, struct pl_node user)
-{
-    pl_build_keyz(b, "user");
-    pl_build_object(b);
-    review_put_text(b, "username", user, "username");
-    review_put_text(b, "uid", user, "uid");
-    put_node(b, "groups", user, "groups");
-    put_node(b, "extra", user, "extra");
-    pl_build_end(b);
-}
-
-/* The request for scripts: with their names, and without absent or null members. */
-static struct pl_doc *make_request(struct pl_node request)
-{
-    struct pl_build *b = pl_build_create(NULL);
-    pl_build_object(b);
-    review_put_text(b, "uid", request, "uid");
-    review_put_text(b, "operation", request, "operation");
-    put_kind(b, pl_node_getz(request, "kind"));
-    review_put_text(b, "resource", pl_node_getz(request, "resource"), "resource");
-    review_put_text(b, "subresource", request, "subResource");
-    review_put_text(b, "namespace", request, "namespace");
-    review_put_text(b, "name", request, "name");
-    put_user(b, pl_node_getz(request, "userInfo"));
-    put_node(b, "dry_run", request, "dryRun");
-    put_node(b, "options", request, "options");
-    pl_build_end(b);
-    return pl_build_close(b);
-}
-
-static struct pl_doc *object_of(struct pl_node request, const char *key)
-{
-    struct pl_node node = pl_node_getz(request, key);
-    return is_none(node) ? NULL : pl_doc_from_node(node, NULL);
-}
-
 static int check_admission(struct pl_node request, struct pl_err *err)
 {
     static const char *const objects[] = {"kind",   "resource",  "userInfo",
@@ -161,16 +93,14 @@ static int check_admission(struct pl_node request, struct pl_err *err)
     return rc;
 }
 
-static void read_admission(struct pl_review *review, struct pl_node request)
+static void read_admission(struct pl_review *review, struct pl_doc *doc, struct pl_node request)
 {
     struct pl_hook_call *call = review->call;
     struct pl_scratch ns_scratch, name_scratch;
     struct pl_slice ns = text_at(request, "namespace", &ns_scratch);
     struct pl_slice name = text_at(request, "name", &name_scratch);
     struct pl_buf key = PL_BUF_INIT;
-    call->object = object_of(request, "object");
-    call->old = object_of(request, "oldObject");
-    call->request = make_request(request);
+    call->review = pl_doc_ref(doc);
     call->dry_run = pl_node_bool(pl_node_getz(request, "dryRun"));
     review->operation = dup_text(request, "operation");
     if (name.len > 0)
@@ -259,7 +189,7 @@ int pl_review_read(struct pl_slice body, enum pl_hook_sort sort, struct pl_revie
         if (converts)
             rc = read_conversion(review, doc, request, err);
         else
-            read_admission(review, request);
+            read_admission(review, doc, request);
     }
     pl_doc_unref(doc);
     if (rc != 0)
@@ -305,6 +235,12 @@ bool pl_review_is_denied(const struct pl_review *review)
     return review->call->sort != PL_HOOK_CONVERT && !pl_node_bool(said_of(review, "allowed"));
 }
 
+static void put_member(struct pl_build *b, const char *name, struct pl_node from, const char *key)
+{
+    struct pl_scratch scratch;
+    pl_build_put_str(b, name, text_at(from, key, &scratch));
+}
+
 static void put_causes(struct pl_build *b, struct pl_node causes)
 {
     pl_build_keyz(b, "causes");
@@ -313,8 +249,8 @@ static void put_causes(struct pl_build *b, struct pl_node causes)
     while (pl_iter_next(&it)) {
         pl_build_object(b);
         pl_build_put_strz(b, "reason", "FieldValueInvalid");
-        review_put_text(b, "message", it.value, "message");
-        review_put_text(b, "field", it.value, "field");
+        put_member(b, "message", it.value, "message");
+        put_member(b, "field", it.value, "field");
         pl_build_end(b);
     }
     pl_build_end(b);
@@ -329,7 +265,8 @@ static void put_details(struct pl_build *b, const struct pl_review *review, stru
         kind = (struct pl_kind){.group = ""};
     pl_build_keyz(b, "details");
     pl_build_object(b);
-    review_put_text(b, "name", request, "name");
+    if (!is_none(pl_node_getz(request, "name")))
+        put_member(b, "name", request, "name");
     if (*kind.group != '\0')
         pl_build_put_strz(b, "group", kind.group);
     pl_build_put_strz(b, "kind", kind.kind);
@@ -337,62 +274,72 @@ static void put_details(struct pl_build *b, const struct pl_review *review, stru
     pl_build_end(b);
 }
 
-static void put_denial(struct pl_build *b, const struct pl_review *review)
+static void add_denial(struct pl_buf *out, const struct pl_review *review)
 {
     struct pl_node causes = said_of(review, "causes");
     bool invalid = !pl_node_is_missing(causes);
-    struct pl_scratch scratch;
-    pl_build_keyz(b, "status");
+    struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
     pl_build_put_strz(b, "status", "Failure");
-    pl_build_put_str(b, "message", pl_node_str(said_of(review, "message"), &scratch));
+    put_member(b, "message", pl_doc_root(review->call->answer.said), "message");
     pl_build_put_strz(b, "reason", invalid ? "Invalid" : "Forbidden");
     if (invalid)
         put_details(b, review, causes);
     pl_build_put_int(b, "code", invalid ? 422 : 403);
     pl_build_end(b);
+    pl_buf_add_z(out, ",\"status\":");
+    pl_build_write(out, b, PL_WRITE_COMPACT);
 }
 
-static void put_patch(struct pl_build *b, const struct pl_doc *patch)
+static void add_patch(struct pl_buf *out, const struct pl_doc *patch)
 {
-    struct pl_buf text = PL_BUF_INIT, coded = PL_BUF_INIT;
+    struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, pl_doc_root(patch), PL_WRITE_COMPACT);
-    pl_base64_encode(pl_buf_slice(&text), &coded);
-    pl_build_put_strz(b, "patchType", "JSONPatch");
-    pl_build_put_str(b, "patch", pl_buf_slice(&coded));
+    pl_buf_add_z(out, ",\"patchType\":\"JSONPatch\",\"patch\":\"");
+    pl_base64_encode(pl_buf_slice(&text), out);
+    pl_buf_add_char(out, '"');
     pl_buf_deinit(&text);
-    pl_buf_deinit(&coded);
 }
 
+static void add_said(struct pl_buf *out, const char *head, struct pl_node said)
+{
+    if (is_none(said))
+        return;
+    pl_buf_add_z(out, head);
+    pl_write(out, said, PL_WRITE_COMPACT);
+}
+
+static void begin_answer(const struct pl_review *review, const char *head, struct pl_buf *out)
+{
+    pl_buf_add_z(out, head);
+    pl_write_str(out, pl_slice_z(review->uid));
+}
+
+/* Written directly, since most answers are short and alike. */
 static void answer_admission(const struct pl_review *review, struct pl_buf *out)
 {
     const struct pl_hook_call *call = review->call;
     bool denied = pl_review_is_denied(review);
-    struct pl_node said = pl_doc_root(call->answer.said);
-    struct pl_build *b = pl_build_create(NULL);
-    pl_build_object(b);
-    pl_build_put_strz(b, "apiVersion", ADMISSION);
-    pl_build_put_strz(b, "kind", "AdmissionReview");
-    pl_build_keyz(b, "response");
-    pl_build_object(b);
-    pl_build_put_strz(b, "uid", review->uid);
-    pl_build_put_bool(b, "allowed", !denied);
+    begin_answer(review,
+                 "{\"apiVersion\":\"" ADMISSION
+                 "\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":",
+                 out);
+    pl_buf_add_z(out, denied ? ",\"allowed\":false" : ",\"allowed\":true");
     if (denied)
-        put_denial(b, review);
+        add_denial(out, review);
     else if (call->answer.patch != NULL)
-        put_patch(b, call->answer.patch);
-    put_node(b, "warnings", said, "warnings");
-    put_node(b, "auditAnnotations", said, "audit");
-    pl_build_end(b);
-    pl_build_end(b);
-    pl_build_write(out, b, PL_WRITE_COMPACT);
+        add_patch(out, call->answer.patch);
+    add_said(out, ",\"warnings\":", said_of(review, "warnings"));
+    add_said(out, ",\"auditAnnotations\":", said_of(review, "audit"));
+    pl_buf_add_z(out, "}}");
 }
 
 static void begin_conversion(const struct pl_review *review, struct pl_buf *out)
 {
-    pl_buf_add_z(out, "{\"apiVersion\":\"" CONVERSION
-                      "\",\"kind\":\"ConversionReview\",\"response\":{\"uid\":");
-    pl_write_str(out, pl_slice_z(review->uid));
+    begin_answer(review,
+                 "{\"apiVersion\":\"" CONVERSION
+                 "\",\"kind\":\"ConversionReview\",\"response\":{\"uid\":",
+                 out);
 }
 
 /* The objects are written directly, since there may be thousands. */

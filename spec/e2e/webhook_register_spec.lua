@@ -46,6 +46,7 @@ end
 
 describe("webhooks that register themselves", function()
   local server, namespace, name, port
+  local running -- the host that `start` has started last
 
   setup(function()
     server = e2e.server()
@@ -73,6 +74,7 @@ describe("webhooks that register themselves", function()
 
   local function registered(count)
     e2e.eventually("they are registered", function()
+      running:must_run()
       local validating, mutating = config("validating"), config("mutating")
       local conversion = server:get(CRDS .. "/" .. plural).spec.conversion
       return validating and #validating.webhooks == (count or 2) and mutating
@@ -89,7 +91,8 @@ describe("webhooks that register themselves", function()
       flags[#flags + 1] = flag
     end
     local text = (options.script or script):gsub("EXTRA", options.extra or "")
-    return e2e.start_host(server, text, flags)
+    running = e2e.start_host(server, text, flags)
+    return running
   end
 
   local function path(version, site)
@@ -281,8 +284,7 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
   it("follow reloads and names", function()
     local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("script") .. ".lua", (script:gsub("EXTRA", "")))
     local old = name
-    local host = e2e.start_host(server, file, { "--webhook-bind-address", "127.0.0.1:" .. port, "--webhook-url",
-      "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name, "--webhook-keep" })
+    local host = start({ script = file, flags = { "--webhook-keep" } })
     registered()
     e2e.write_file(file, (script:gsub("EXTRA", ""))
       .. 'perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=set,a in (b,c)", '
@@ -303,9 +305,9 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
     host:stop(0)
     assert.truthy(config("validating"))
     name = e2e.unique("hooks")
-    host = e2e.start_host(server, file, { "--webhook-bind-address", "127.0.0.1:" .. port, "--webhook-url",
-      "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name })
+    host = start({ script = file })
     e2e.eventually("the old name is gone", function()
+      host:must_run()
       return config("validating") and not server:get(CONFIGS .. "validatingwebhookconfigurations/" .. old)
     end)
     host:stop(0)
@@ -319,6 +321,7 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
       local host = start({ flags = { "--webhook-keep" }, script = alone,
         extra = (', failure_policy = "%s", timeout = "1s"'):format(policy) })
       e2e.eventually("it denies", function()
+        host:must_run()
         return create(e2e.unique("many"), { replicas = 11 }) == 403
       end)
       host:stop(0)

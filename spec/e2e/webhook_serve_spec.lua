@@ -167,7 +167,7 @@ describe("a host with webhooks", function()
     end
     response = hooks.answer(host, "/convert", hooks.conversion("example.com/v2",
       { { apiVersion = "example.com/v1", kind = "Other", metadata = { name = "x" } } }))
-    assert.matches("no handler converts example.com/Other", response.result.message)
+    assert.matches("^x: no handler converts example.com/Other", response.result.message)
     host:stop(0)
   end)
 

@@ -54,6 +54,12 @@ static void convert(struct pl_review *review)
     free(name);
 }
 
+static void open_call(struct pl_hook_call *call)
+{
+    pl_hook_call_open(call);
+    check_patch(call->old, call->object);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct pl_review review;
@@ -72,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sort == PL_HOOK_CONVERT)
         convert(&review);
     else
-        check_patch(review.call->old, review.call->object);
+        open_call(review.call);
     struct pl_buf text = PL_BUF_INIT;
     review.call->answer.said =
         scan(data[0] & 4 ? "{\"allowed\":false,\"message\":\"no\",\"causes\":[{\"field\":\"a\","

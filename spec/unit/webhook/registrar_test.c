@@ -278,6 +278,39 @@ static void on_removed(void *arg)
     scene->removed = true;
 }
 
+static const char stray[] =
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"
+    "\"ValidatingWebhookConfiguration\",\"metadata\":{\"name\":\"former\",\"managedFields\":"
+    "[{\"manager\":\"" PL_REGISTRATION_MANAGER "\",\"operation\":\"Apply\",\"time\":"
+    "\"2026-01-01T00:00:00Z\"}]},\"webhooks\":[{\"name\":\"a\",\"clientConfig\":{\"url\":"
+    "\"https://127.0.0.1:9443/x\"}}]}";
+
+TEST(what_is_registered_under_another_name_goes_even_when_requests_fail)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    pl_registrar_set_ca(scene.registrar, NULL);
+    gone(&scene, VALIDATING "/own");
+    gone(&scene, MUTATING "/own");
+    struct fake_request *list = list_of(&scene, VALIDATING);
+    REQUIRE(list != NULL);
+    bed_reply(&scene.bed, list, 403, BED_STATUS(403, "Forbidden"));
+    answer_list(&scene, MUTATING, "");
+    answer_list(&scene, VALIDATING, stray);
+    answer_list(&scene, MUTATING, "");
+    struct fake_request *removal = comes(&scene, "DELETE", VALIDATING "/former", 0);
+    REQUIRE(removal != NULL);
+    bed_reply(&scene.bed, removal, 403, BED_STATUS(403, "Forbidden"));
+    answer_list(&scene, VALIDATING, stray);
+    removal = comes(&scene, "DELETE", VALIDATING "/former", 0);
+    REQUIRE(removal != NULL);
+    bed_reply(&scene.bed, removal, 404, BED_STATUS(404, "NotFound"));
+    answer_list(&scene, MUTATING, "");
+    bed_pass(&scene.bed, 60 * PL_SECOND);
+    CHECK(list_of(&scene, VALIDATING) == NULL);
+    scene_deinit(&scene);
+}
+
 TEST(a_stop_takes_everything_back)
 {
     struct scene scene;

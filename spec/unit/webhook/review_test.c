@@ -49,6 +49,7 @@ TEST(a_review_is_taken_apart_into_what_scripts_see)
     CHECK_STR(review.uid, "u-1");
     CHECK_STR(review.key, "default/blog");
     CHECK(review.call->dry_run);
+    pl_hook_call_open(review.call);
     CHECK(review.call->old == NULL);
     CHECK_JSON(pl_doc_root(review.call->object), "{'kind':'Website','spec':{'n':1.50}}");
     CHECK_JSON(pl_doc_root(review.call->request),
@@ -102,6 +103,7 @@ TEST(answers_to_admission)
     struct pl_review review =
         must_read(PL_HOOK_MUTATE,
                   "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview'," REQUEST "}");
+    pl_hook_call_open(review.call);
     review.call->answer.said = json("{'allowed':true,'warnings':['w'],'audit':{'k':'v'}}");
     review.call->answer.patch = json("[]");
     check_answer(&review,
