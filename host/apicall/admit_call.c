@@ -23,7 +23,8 @@ static bool ignores(const struct pl_api_hook *hook)
     return pl_node_str_eq(pl_node_getz(hook->webhook, "failurePolicy"), pl_slice_z("Ignore"));
 }
 
-int pl_api_hook_failed(struct pl_api_hook *hook, const char *why)
+/* The webhook could not be called: 0 if its policy ignores that, else -1 with the status. */
+static int hook_failed(struct pl_api_hook *hook, const char *why)
 {
     if (ignores(hook))
         return 0;
@@ -159,7 +160,7 @@ static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_r
     pl_err_clear(&err);
     if (reply->err.code != 0 || reply->status != 200) {
         char *why = why_not(reply);
-        *code = pl_api_hook_failed(hook, why);
+        *code = hook_failed(hook, why);
         pl_free(why);
         return PL_NODE_MISSING;
     }
@@ -173,7 +174,7 @@ static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_r
     char *why = pl_format(
         "%s%s",
         doc == NULL ? "failed to call webhook: " : "received invalid webhook response: ", wrong);
-    *code = pl_api_hook_failed(hook, why);
+    *code = hook_failed(hook, why);
     pl_free(why);
     return PL_NODE_MISSING;
 }

@@ -14,8 +14,6 @@ struct pl_api_hook {
     bool changed; /* set by pl_api_hook_ask: the webhook has changed the object */
 };
 
-/* The webhook could not be called: 0 if its policy ignores that, else -1 with the status. */
-int pl_api_hook_failed(struct pl_api_hook *hook, const char *why);
 /* 0: the webhook allows the request and may have replaced admission->object. -1 with the status, or
  * while it waits. */
 int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission);

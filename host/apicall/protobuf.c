@@ -83,7 +83,9 @@ static void write_list(struct pl_buf *out, struct pl_message item, struct pl_nod
         write_field(out, 2, item, it.value);
 }
 
-bool pl_api_proto_write(struct pl_buf *out, struct pl_node object)
+/* Writes any object with apiVersion and kind, also a list, in its envelope. False if it has no
+ * type; nothing is written then. */
+static bool proto_write(struct pl_buf *out, struct pl_node object)
 {
     struct pl_scratch scratch[2];
     struct pl_slice api_version = pl_node_str(pl_node_getz(object, "apiVersion"), &scratch[0]);
@@ -106,7 +108,7 @@ bool pl_api_proto_write_json(struct pl_buf *out, struct pl_slice json)
 {
     struct pl_scan_options options = {.keep_managed_fields = true, .max_bytes = SIZE_MAX};
     struct pl_doc *doc = pl_scan_text(json, &options, NULL);
-    bool written = doc != NULL && pl_api_proto_write(out, pl_doc_root(doc));
+    bool written = doc != NULL && proto_write(out, pl_doc_root(doc));
     pl_doc_unref(doc);
     return written;
 }

@@ -13,9 +13,6 @@ int pl_api_proto_choose(struct pl_api_ctx *ctx);
 /* The type for that apiVersion and kind: objects, options, Scale, Status. None: not in the table.
  */
 struct pl_message pl_api_proto_type(struct pl_slice api_version, struct pl_slice kind);
-/* Writes any object with apiVersion and kind, also a list, in its envelope. False if it has no
- * type; nothing is written then. */
-bool pl_api_proto_write(struct pl_buf *out, struct pl_node object);
 /* The same from its JSON. */
 bool pl_api_proto_write_json(struct pl_buf *out, struct pl_slice json);
 /* Writes a stored object of a built-in kind as that version serves it. */

@@ -117,7 +117,8 @@ static void push_config(lua_State *L, struct pl_state *s)
     s->eager = eager;
 }
 
-void pl_bind_push(lua_State *L, struct pl_state *s)
+/* Pushes a new host table. */
+static void bind_push(lua_State *L, struct pl_state *s)
 {
     pl_co_open(s);
     pl_batch_open(s);
@@ -171,7 +172,7 @@ static bool push_blamed(lua_State *L, struct pl_state *s)
 const struct pl_state_hooks pl_bind_state_hooks = {
     .open = open_state,
     .close = pl_declare_close,
-    .push_host = pl_bind_push,
+    .push_host = bind_push,
     .prepare = pl_prelude_run,
     .fill = pl_context_fill,
     .push_blamed = push_blamed,

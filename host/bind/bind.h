@@ -144,8 +144,6 @@ int luaopen_perilune_host(struct lua_State *L);
 /* The hooks of lanes' states. */
 extern const struct pl_state_hooks pl_bind_state_hooks;
 
-/* Pushes a new host table. */
-void pl_bind_push(struct lua_State *L, struct pl_state *s);
 /* Pushes a table name -> C function of the functions that may wait: they return "failed?" and their
  * results. The prelude turns them into the functions of the host table. */
 void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);

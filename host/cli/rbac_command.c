@@ -40,8 +40,10 @@ int pl_tool_answer(void *arg, const char *what, struct pl_slice question, struct
                : pl_admin_ask_json(&ask->options->flags, what, answer, err);
 }
 
-int pl_tool_on_scripts(const struct pl_command *self, const char *module, int argc,
-                       char *const *argv)
+/* Reads the flags, loads the scripts (declared.h) and runs the tool on them. Returns the exit code.
+ */
+static int tool_on_scripts(const struct pl_command *self, const char *module, int argc,
+                           char *const *argv)
 {
     struct pl_options options;
     struct pl_tool_ask ask = {.options = &options};
@@ -63,10 +65,10 @@ int pl_tool_on_scripts(const struct pl_command *self, const char *module, int ar
 
 int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv)
 {
-    return pl_tool_on_scripts(self, "perilune.tool.rbac", argc, argv);
+    return tool_on_scripts(self, "perilune.tool.rbac", argc, argv);
 }
 
 int pl_command_manifests(const struct pl_command *self, int argc, char *const *argv)
 {
-    return pl_tool_on_scripts(self, "perilune.tool.manifests", argc, argv);
+    return tool_on_scripts(self, "perilune.tool.manifests", argc, argv);
 }

@@ -22,7 +22,3 @@ struct pl_tool_ask {
  * struct pl_tool_ask. */
 PL_MUST_USE int pl_tool_answer(void *arg, const char *what, struct pl_slice question,
                                struct pl_buf *answer, struct pl_err *err);
-/* Reads the flags, loads the scripts (declared.h) and runs the tool on them. Returns the exit code.
- */
-int pl_tool_on_scripts(const struct pl_command *self, const char *module, int argc,
-                       char *const *argv);

@@ -20,7 +20,7 @@ int64_t pl_controller_sync_timeout(const struct pl_controller_spec *spec)
 
 /* ---- lifetime ---- */
 
-struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *spec)
+static struct pl_ratelimit *controller_make_limit(const struct pl_controller_spec *spec)
 {
     bool is_task = spec->task.form != PL_NO_TASK;
     int64_t least = is_task ? PL_SECOND : 5 * PL_MS, most = (is_task ? 300 : 1000) * PL_SECOND;
@@ -55,7 +55,7 @@ struct pl_ratelimit *pl_controller_current_limit(const struct pl_controller *c)
         spec.rate.qps = t->qps;
         spec.rate.burst = t->burst > 0 ? t->burst : (int)ceil(t->qps);
     }
-    return pl_controller_make_limit(&spec);
+    return controller_make_limit(&spec);
 }
 
 static void on_queue_changed(void *arg)
@@ -84,7 +84,7 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     pl_subscriptions_init_retries(c);
     pl_controller_use(c, edition);
     struct pl_workqueue_options queue = {
-        .limit = pl_controller_make_limit(c->spec), .changed = on_queue_changed, .arg = c};
+        .limit = controller_make_limit(c->spec), .changed = on_queue_changed, .arg = c};
     c->queue = pl_workqueue_create(&queue);
     if (!edition->o.unmeasured)
         pl_controller_metrics_init(c);

@@ -370,7 +370,6 @@ bool pl_edition_may_open(const struct pl_edition *edition, size_t source);
 
 /* ---- controller.c ---- */
 
-struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *spec);
 void pl_controller_arm_resync(struct pl_controller *controller);
 void pl_controller_stop_timers(struct pl_controller *controller);
 /* Registers the wait for its sources. */

@@ -70,7 +70,7 @@ int pl_wire_next(struct pl_slice *rest, struct pl_wire_field *field)
     return ok ? 1 : -1;
 }
 
-void pl_wire_put_varint(struct pl_buf *out, uint64_t value)
+static void put_varint(struct pl_buf *out, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
         pl_buf_add_char(out, (char)(value | 0x80));
@@ -79,19 +79,19 @@ void pl_wire_put_varint(struct pl_buf *out, uint64_t value)
 
 void pl_wire_put_tag(struct pl_buf *out, unsigned number, enum pl_wire wire)
 {
-    pl_wire_put_varint(out, (uint64_t)number << 3 | wire);
+    put_varint(out, (uint64_t)number << 3 | wire);
 }
 
 void pl_wire_put_number(struct pl_buf *out, unsigned number, uint64_t value)
 {
     pl_wire_put_tag(out, number, PL_WIRE_VARINT);
-    pl_wire_put_varint(out, value);
+    put_varint(out, value);
 }
 
 void pl_wire_put_bytes(struct pl_buf *out, unsigned number, struct pl_slice bytes)
 {
     pl_wire_put_tag(out, number, PL_WIRE_BYTES);
-    pl_wire_put_varint(out, bytes.len);
+    put_varint(out, bytes.len);
     pl_buf_add_slice(out, bytes);
 }
 
@@ -105,7 +105,7 @@ void pl_wire_end(struct pl_buf *out, size_t begun)
 {
     size_t len = out->len - begun;
     struct pl_buf prefix = PL_BUF_INIT;
-    pl_wire_put_varint(&prefix, len);
+    put_varint(&prefix, len);
     pl_buf_add_slice(out, pl_buf_slice(&prefix)); /* room for it */
     memmove(out->ptr + begun + prefix.len, out->ptr + begun, len);
     memcpy(out->ptr + begun, prefix.ptr, prefix.len);

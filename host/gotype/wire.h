@@ -22,7 +22,6 @@ int pl_wire_next(struct pl_slice *rest, struct pl_wire_field *field);
 /* Takes a bare number from the front. False: there is none. */
 bool pl_wire_take_varint(struct pl_slice *rest, uint64_t *value);
 
-void pl_wire_put_varint(struct pl_buf *out, uint64_t value);
 void pl_wire_put_tag(struct pl_buf *out, unsigned number, enum pl_wire wire);
 void pl_wire_put_number(struct pl_buf *out, unsigned number, uint64_t value);
 void pl_wire_put_bytes(struct pl_buf *out, unsigned number, struct pl_slice bytes);

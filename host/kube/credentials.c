@@ -66,7 +66,7 @@ struct pl_credentials {
 
 /* ---- identities ---- */
 
-struct pl_identity *pl_identity_ref(struct pl_identity *identity)
+static struct pl_identity *identity_ref(struct pl_identity *identity)
 {
     identity->refs++;
     return identity;
@@ -261,13 +261,13 @@ static void tell_all(struct pl_credentials *c, const struct pl_err *err)
     struct pl_link *link;
     pl_list_init(&waiting);
     pl_list_splice(&waiting, &c->waits);
-    struct pl_identity *identity = err == NULL ? pl_identity_ref(c->current) : NULL;
+    struct pl_identity *identity = err == NULL ? identity_ref(c->current) : NULL;
     struct pl_err copy;
     if (err != NULL)
         copy = *err;
     while ((link = pl_list_pop(&waiting)) != NULL) {
         struct pl_credentials_wait *wait = PL_CONTAINER_OF(link, struct pl_credentials_wait, link);
-        wait->ready(wait, identity != NULL ? pl_identity_ref(identity) : NULL,
+        wait->ready(wait, identity != NULL ? identity_ref(identity) : NULL,
                     err != NULL ? &copy : NULL);
     }
     pl_identity_unref(identity);
@@ -476,7 +476,7 @@ int pl_credentials_get(struct pl_credentials *c, struct pl_identity **identity,
     *identity = NULL;
     refresh_files(c);
     if (c->config->exec == NULL || answer_is_good(c, 0)) {
-        *identity = pl_identity_ref(c->current);
+        *identity = identity_ref(c->current);
         if (c->config->exec != NULL)
             renew_early(c);
         return 0;

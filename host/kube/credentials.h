@@ -22,7 +22,6 @@ struct pl_identity {
     char *user_password;   /* of basic auth; NULL: none */
 };
 
-struct pl_identity *pl_identity_ref(struct pl_identity *identity);
 /* Accepts NULL. */
 void pl_identity_unref(struct pl_identity *identity);
 

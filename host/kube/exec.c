@@ -1,10 +1,9 @@
-/* The channels of a command: each message begins with a byte that says which one it is of.
+/* The channels of a command: the first byte of each message is the number of its channel.
  *
- * The server is hostile until proven otherwise: its frames are checked by net/websocket, its output
- * is limited before it is kept, and a channel that it has no business on ends the command. The exit
- * code is in the Status on the error channel; without one the command's end is not known, whatever
- * else was said, and that is an error. Pings are answered, but no more of them than of messages
- * that a server could want. */
+ * The server is hostile: net/websocket checks its frames, its output is limited before it is
+ * stored, and a message on an unknown channel ends the command. The exit code is in the Status on
+ * the error channel. Without a Status the end of the command is not known, which is an error. Pings
+ * are answered, up to a limit. */
 #include "kube/exec.h"
 
 #include "base/alloc.h"
@@ -18,7 +17,7 @@
 #include <strings.h>
 
 #define MAX_MESSAGE ((size_t)1 << 20)
-#define PIECE       ((size_t)32 * 1024) /* of stdin, a message */
+#define PIECE       ((size_t)32 * 1024) /* bytes of stdin per message */
 #define MAX_PINGS   10000
 
 enum channel { STDIN = 0, STDOUT = 1, STDERR = 2, STATUS = 3, CLOSING = 255 };
@@ -30,7 +29,7 @@ struct pl_exec {
     size_t most;
     struct pl_ws_reader reader;
     struct pl_exec_result result;
-    struct pl_err *err; /* of the feeding in hand */
+    struct pl_err *err; /* the error of the current feed call */
     bool has_result, closed;
     int pings;
 };
@@ -191,13 +190,14 @@ static int on_message(struct pl_exec *exec, struct pl_slice message)
         return add_output(exec, &exec->result.err, text);
     case STATUS:
         if (text.len == 0)
-            return 0; /* servers open each channel with one */
+            return 0; /* servers open each channel with an empty message */
         if (exec->has_result)
             return pl_err_set(exec->err, PL_ESYNTAX, "exec: the server sent the status twice");
         return read_status(exec, text);
     case STDIN:
     case CLOSING:
-        return 0; /* an opening; or the server's end of a channel, which the status tells, too */
+        return 0; /* the channel is opened, or closed by the server; the status says the latter, too
+                   */
     default:
         return pl_err_set(exec->err, PL_ESYNTAX,
                           "exec: the server sent data on the unknown channel %u",

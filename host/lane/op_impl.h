@@ -11,8 +11,6 @@ void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
 /* Sets its only timer, until it ends. */
 void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire);
 struct pl_lop *pl_lop_of_timer(struct pl_timer *timer);
-/* Its target; NULL: there is no such cluster, and the operation has failed. */
-struct pl_cluster *pl_lop_cluster(struct pl_lop *op);
 /* Records what is sent to whom in the run's capture. True when it must not be sent (in a shadow).
  */
 bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);

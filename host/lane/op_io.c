@@ -269,7 +269,8 @@ static bool is_seen(struct pl_lop *op)
     return true;
 }
 
-struct pl_cluster *pl_lop_cluster(struct pl_lop *op)
+/* Its target. NULL: there is no such cluster, and the operation has failed. */
+static struct pl_cluster *lop_cluster(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_err err;
@@ -286,7 +287,7 @@ struct pl_cluster *pl_lop_cluster(struct pl_lop *op)
 
 static void start_read(struct pl_lop *op)
 {
-    struct pl_cluster *cluster = pl_lop_cluster(op);
+    struct pl_cluster *cluster = lop_cluster(op);
     if (cluster == NULL || is_seen(op))
         return;
     op->in.read.deadline_ns = op->deadline_ns;
@@ -323,7 +324,7 @@ static void on_op_io_written(void *arg, const struct pl_written *written)
 static void start_write(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
-    struct pl_cluster *cluster = pl_lop_cluster(op);
+    struct pl_cluster *cluster = lop_cluster(op);
     if (cluster == NULL)
         return;
     const struct pl_controller *controller =

@@ -47,7 +47,7 @@ struct pl_shard_leases {
     struct pl_membership *m; /* NULL: no watch has started */
     struct pl_map docs;      /* by name: counted documents */
     struct stream all, title;
-    bool asked_filters, stopped;
+    bool asked_filters;
     int64_t written_us;
 };
 
@@ -215,8 +215,7 @@ static void on_shard_leases_again(struct pl_timer *timer)
 
 static void list_after(struct stream *stream, int64_t delay_ns)
 {
-    if (!stream->leases->stopped)
-        pl_timer_start(stream->leases->o.timers, &stream->again, delay_ns, on_shard_leases_again);
+    pl_timer_start(stream->leases->o.timers, &stream->again, delay_ns, on_shard_leases_again);
 }
 
 static void shard_leases_note(struct stream *stream, const struct pl_err *err, const char *what)
@@ -239,9 +238,7 @@ static void on_shard_leases_event(void *arg, enum pl_watch_type type, struct pl_
 {
     struct stream *stream = arg;
     struct pl_shard_leases *l = stream->leases;
-    if (l->stopped)
-        ;
-    else if (type == PL_WATCH_ERROR) {
+    if (type == PL_WATCH_ERROR) {
         pl_status_event_to_err(pl_doc_root(object), &stream->err);
         pl_watch_cancel(stream->watch);
     } else if (type == PL_WATCH_ADDED || type == PL_WATCH_MODIFIED) {
@@ -297,8 +294,6 @@ static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
     struct pl_scratch room;
     bool asked = !stream->of_name && !l->asked_filters;
     stream->op = NULL;
-    if (l->stopped)
-        return;
     if (answer->err != NULL) {
         if (asked && pl_err_is_no_shard_selector(answer->err)) {
             say_filters(l, PL_NODE_MISSING);
@@ -347,24 +342,6 @@ void pl_shard_leases_watch(struct pl_shard_leases *l, struct pl_membership *m)
     l->m = m;
     shard_leases_list(&l->all);
     shard_leases_list(&l->title);
-}
-
-static void stop_stream(struct stream *stream)
-{
-    pl_timer_stop(stream->leases->o.timers, &stream->again);
-    if (stream->op != NULL)
-        pl_op_cancel(stream->op);
-    if (stream->watch != NULL)
-        pl_watch_cancel(stream->watch);
-}
-
-void pl_shard_leases_stop(struct pl_shard_leases *l)
-{
-    if (l->stopped)
-        return;
-    l->stopped = true;
-    stop_stream(&l->all);
-    stop_stream(&l->title);
 }
 
 /* ---- writing ---- */

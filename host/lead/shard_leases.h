@@ -36,8 +36,6 @@ void pl_shard_leases_destroy(struct pl_shard_leases *leases);
 
 /* Starts lists and watches, which inform `m`, borrowed for life. Call it once. */
 void pl_shard_leases_watch(struct pl_shard_leases *leases, struct pl_membership *m);
-/* No more lists and watches. */
-void pl_shard_leases_stop(struct pl_shard_leases *leases);
 /* Implements pl_membership_ops.start; the leases are the first argument. */
 void pl_shard_leases_start(struct pl_shard_leases *leases, enum pl_shard_verb verb,
                            const struct pl_shard_lease *lease, pl_shard_answer_fn on_answer,

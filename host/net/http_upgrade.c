@@ -1,12 +1,11 @@
-/* A request that becomes another protocol: over a connection that curl has made and keeps
- * (CURLOPT_CONNECT_ONLY), which is polled here, written with curl_easy_send and read with
+/* A request that switches to another protocol. curl makes and keeps the connection
+ * (CURLOPT_CONNECT_ONLY); this file polls it, writes with curl_easy_send and reads with
  * curl_easy_recv.
  *
- * Its connection is shared with nothing. No byte leaves without being allowed (may_send, the
- * fence). The head of the answer has the limits of every response; what follows a 101 is handed on
- * as it is. A peer that never stops talking gets a few pieces a turn, one that does not read gets
- * 16 MiB. The call ends once, by its `ending`, and after that nothing here touches the connection.
- */
+ * The connection is not shared. No byte is sent unless may_send (the fence) allows it. The head of
+ * the answer has the limits of every response; the bytes after a 101 are passed on unchanged. Only
+ * a few pieces are read per turn, and at most 16 MiB wait for a peer that does not read. The call
+ * ends once, by its `ending`; after that this file does not touch the connection. */
 #include "net/http_upgrade.h"
 
 #include "base/alloc.h"
@@ -21,28 +20,28 @@
 #include <strings.h>
 
 #define PIECE      ((size_t)16 * 1024)
-#define PIECES     16 /* in one turn */
+#define PIECES     16 /* per turn */
 #define MAX_UNSENT ((size_t)16 << 20)
 
 struct pl_http_upgrade {
     struct pl_http_call *call; /* back-pointer; NULL: destroyed, waits for its poll to close */
     struct pl_loop *loop;      /* borrowed; NULL: not open yet */
     uv_poll_t poll;
-    bool polling;        /* the handle is libuv's */
+    bool polling;        /* libuv owns the handle */
     bool over;           /* the call has ended */
     bool switched;       /* 101 was answered */
-    bool complete;       /* the answer was no 101, and all of it is there */
-    bool begun;          /* a first byte left */
-    int events;          /* of libuv, that it is polled for */
+    bool complete;       /* the answer was not a 101 and is complete */
+    bool begun;          /* the first byte was sent */
+    int events;          /* the polled events of libuv */
     llhttp_t parser;     /* of the answer */
-    struct pl_buf line;  /* of its head, so far */
-    struct pl_buf out;   /* what is to be sent */
-    size_t sent;         /* of it */
+    struct pl_buf line;  /* the current line of its head */
+    struct pl_buf out;   /* the bytes to send */
+    size_t sent;         /* bytes of `out` that were sent */
     char *target;        /* owned: path and query */
     char *authorization; /* owned: for basic auth; NULL: none */
     int64_t timeout_ns;  /* 0: none */
     struct pl_timer deadline;
-    struct pl_task task; /* goes on reading, and writes what was added */
+    struct pl_task task; /* continues reading, and writes added bytes */
 };
 
 static void http_upgrade_work(struct pl_http_upgrade *upgrade);
@@ -158,7 +157,7 @@ static void parse(struct pl_http_upgrade *upgrade, struct pl_slice bytes)
     }
     llhttp_errno_t rc = llhttp_execute(&upgrade->parser, bytes.ptr, bytes.len);
     if (upgrade->call->err.code != 0) {
-        upgrade->over = true; /* it has been told */
+        upgrade->over = true; /* the end was reported */
     } else if (rc == HPE_PAUSED_UPGRADE && upgrade->switched) {
         size_t used = (size_t)(llhttp_get_error_pos(&upgrade->parser) - bytes.ptr);
         if (used < bytes.len)
@@ -170,7 +169,7 @@ static void parse(struct pl_http_upgrade *upgrade, struct pl_slice bytes)
     }
 }
 
-/* True: there may be more at once. */
+/* True if there may be more to read at once. */
 static bool read_pieces(struct pl_http_upgrade *upgrade)
 {
     char bytes[PIECE];
@@ -220,7 +219,7 @@ static void on_task(struct pl_task *task)
 static void on_poll_cb(uv_poll_t *poll, int status, int events)
 {
     struct pl_http_upgrade *upgrade = PL_CONTAINER_OF(poll, struct pl_http_upgrade, poll);
-    PL_UNUSED(status), PL_UNUSED(events); /* reading tells what is wrong */
+    PL_UNUSED(status), PL_UNUSED(events); /* reading reports errors */
     http_upgrade_work(upgrade);
 }
 
@@ -307,11 +306,6 @@ void pl_http_upgrade_open(struct pl_http_upgrade *upgrade, struct pl_loop *loop)
     upgrade->parser.data = upgrade;
     add_head(&upgrade->out, upgrade);
     pl_loop_defer(loop, &upgrade->task, on_task);
-}
-
-bool pl_http_upgrade_is_open(const struct pl_http_upgrade *upgrade)
-{
-    return upgrade->loop != NULL;
 }
 
 static void set_authorization(struct pl_http_upgrade *upgrade, const char *user_password)

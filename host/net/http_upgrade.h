@@ -1,5 +1,5 @@
-/* Private to net: a request of the client that asks for another protocol on its connection. curl
- * makes the connection (TLS, proxies, trust); what goes over it is written and read here. */
+/* Private to net: a request that asks for another protocol on its connection. curl makes the
+ * connection (TLS, proxies, trust); its bytes are written and read here. */
 #pragma once
 
 #include "net/http_call.h"
@@ -8,14 +8,13 @@
 struct pl_http_upgrade;
 
 struct pl_http_upgrade *pl_http_upgrade_create(struct pl_http_call *call);
-/* Tells the call's handle to connect and no more. False: it cannot be sent, the call has failed. */
+/* Sets up the call's handle to connect only. False: it cannot be sent, and the call has failed. */
 bool pl_http_upgrade_describe(struct pl_http_upgrade *upgrade,
                               const struct pl_http_request *request);
-/* curl has made the connection: the request goes over it now. */
+/* curl has made the connection: sends the request. */
 void pl_http_upgrade_open(struct pl_http_upgrade *upgrade, struct pl_loop *loop);
-bool pl_http_upgrade_is_open(const struct pl_http_upgrade *upgrade);
 void pl_http_upgrade_send(struct pl_http_upgrade *upgrade, struct pl_slice bytes);
-/* Before curl may close the connection; nothing is told afterwards. */
+/* Call it before curl may close the connection; nothing is reported afterwards. */
 void pl_http_upgrade_close(struct pl_http_upgrade *upgrade);
 /* Accepts NULL. */
 void pl_http_upgrade_destroy(struct pl_http_upgrade *upgrade);

@@ -1,9 +1,9 @@
 /* WebSocket frames, read and written byte by byte.
  *
- * What comes is hostile: a frame's length is checked against the limit before any of it is kept, so
- * memory never exceeds what was announced and allowed, and a length must be written in its shortest
- * form. Control frames may lie between the frames of a message but are whole themselves. After a
- * CLOSE nothing may follow. The reader stops for good at its first error: it is not fed again. */
+ * The input is hostile. A frame's length is checked against the limit before any byte is stored, so
+ * memory never exceeds the limit. A length must have its shortest form. Control frames may occur
+ * between the frames of a message, but are not fragmented. After a CLOSE nothing may follow. After
+ * the first error the reader must not be fed again. */
 #include "net/websocket.h"
 
 #include "base/base64.h"
@@ -17,7 +17,7 @@
 #define TYPE      0x0fu
 #define MASKED    0x80u
 #define IN_16     126u /* the length is in the next 2 bytes */
-#define IN_64     127u /* in the next 8 */
+#define IN_64     127u /* the length is in the next 8 bytes */
 #define SHA1_LEN  20
 #define HANDSHAKE "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* RFC 6455, 1.3 */
 
@@ -34,7 +34,7 @@ static bool is_control(uint8_t type)
     return type >= PL_WS_CLOSE;
 }
 
-/* How long the head is, as far as its first bytes say. */
+/* The length of the head, from its first bytes. */
 static size_t head_size(const struct pl_ws_reader *reader)
 {
     if (reader->head_len < 2)
@@ -86,7 +86,7 @@ static int check_type(const struct pl_ws_reader *reader, uint8_t type, bool last
     return 0;
 }
 
-/* The head is whole. */
+/* The head is complete. */
 static int begin_frame(struct pl_ws_reader *reader, struct pl_err *err)
 {
     const uint8_t *head = reader->head;

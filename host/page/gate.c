@@ -16,8 +16,7 @@
 
 int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
 {
-    *gate =
-        (struct pl_page_gate){.bound = bound, .loopback = pl_page_is_loopback(pl_slice_z(bound))};
+    *gate = (struct pl_page_gate){.bound = bound, .loopback = page_is_loopback(pl_slice_z(bound))};
     if (pl_rand_hex(gate->token, PL_PAGE_TOKEN) != 0)
         return PL_EIO;
     snprintf(gate->cookie, sizeof gate->cookie, "perilune-%d", port);
@@ -31,7 +30,8 @@ static bool gate_is_address(struct pl_slice host, struct pl_ip *ip)
     return pl_ip_parse(host, ip, NULL) == 0 && !ip->is_network;
 }
 
-bool pl_page_is_loopback(struct pl_slice host)
+/* True for an address of loopback, or localhost; without brackets. */
+static bool page_is_loopback(struct pl_slice host)
 {
     static const char localhost[] = "localhost";
     static const unsigned char one[16] = {[15] = 1};
@@ -56,7 +56,7 @@ static struct pl_slice without_port(const char *text)
 static bool is_ours(const struct pl_page_gate *gate, struct pl_slice host)
 {
     struct pl_ip ip;
-    if (pl_page_is_loopback(host))
+    if (page_is_loopback(host))
         return true;
     return !gate->loopback && (gate_is_address(host, &ip) || pl_slice_eqz(host, gate->bound));
 }

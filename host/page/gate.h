@@ -30,8 +30,6 @@ enum pl_page_verdict {
 
 /* Makes the token. EIO when there is no randomness. */
 int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port);
-/* True for an address of loopback, or localhost; without brackets. */
-bool pl_page_is_loopback(struct pl_slice host);
 /* Checks only Host and Origin: for public files. */
 enum pl_page_verdict pl_page_gate_look(const struct pl_page_gate *gate,
                                        const struct pl_page_caller *caller);

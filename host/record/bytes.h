@@ -1,5 +1,6 @@
-/* Numbers and texts as they lie in a record: integers of seven bits a byte, the lowest first, and
- * texts behind their length. Reading checks everything, as a record may come from anywhere. */
+/* The encoding of numbers and texts in a record: integers with seven bits per byte, the lowest
+ * first, and texts after their length. Reading checks everything, because a record may come from
+ * anywhere. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,7 +10,8 @@
 void pl_bytes_put_int(struct pl_buf *out, uint64_t value);
 void pl_bytes_put_text(struct pl_buf *out, struct pl_slice text);
 
-/* What is left to read. Once something did not fit, `bad` stays, and zeros are read. */
+/* The rest of the input. After the first malformed value `bad` is set, and every read returns zero.
+ */
 struct pl_bytes {
     const char *at, *end;
     bool bad;

@@ -1,6 +1,6 @@
-/* Everything happens inside of the hook at that line, on the stack of the script: its frame is
- * alive, and nothing else goes on. An expression is compiled with an environment of its own, which
- * holds copies of the locals and of what the function has captured, above what the script has. */
+/* Everything happens inside the hook at that line, on the stack of the script: its frame is alive,
+ * and nothing else runs. An expression gets its own environment with copies of the locals and
+ * upvalues; behind it are the script's globals. */
 #include "record/desk_impl.h"
 
 #include "base/alloc.h"
@@ -27,9 +27,9 @@ static void desk_say(const struct pl_desk *desk, const char *text)
     desk->o->say(desk->o->arg, text);
 }
 
-/* ---- what is there ---- */
+/* ---- the environment ---- */
 
-/* -- table; sets each local of the frame, the innermost of a name last. */
+/* -- table; sets each local of the frame. Of equal names the innermost is set last. */
 static void add_locals(lua_State *L, lua_Debug *ar)
 {
     const char *name;
@@ -41,7 +41,7 @@ static void add_locals(lua_State *L, lua_Debug *ar)
     }
 }
 
-/* -- table; the same of what the frame's function has captured. */
+/* -- table; sets each upvalue of the frame's function. */
 static void add_captured(lua_State *L, lua_Debug *ar)
 {
     const char *name;
@@ -51,7 +51,7 @@ static void add_captured(lua_State *L, lua_Debug *ar)
     lua_pop(L, 1);
 }
 
-/* Pushes the environment for what is typed. */
+/* Pushes the environment of expressions. */
 static void push_scope(lua_State *L, lua_Debug *ar)
 {
     lua_newtable(L);
@@ -83,7 +83,7 @@ static void say_locals(const struct pl_desk *desk, lua_State *L, lua_Debug *ar)
 
 /* ---- evaluating ---- */
 
-/* Pushes the compiled text; false: pushes the message. */
+/* Pushes the compiled text. False: pushes the error message. */
 static bool desk_compile(lua_State *L, const char *typed)
 {
     char *expression = pl_format("return %s", typed);

@@ -1,17 +1,18 @@
-/* A stop at a line of a script that runs again: whoever sits at the desk may look at the run there.
- * What is typed sees the locals of that place and changes none of them; the host's functions that
- * answer from the record can't be called, as the record has no answer for them. */
+/* A breakpoint in a replay: the user can inspect the run at a line of a script. Expressions see the
+ * locals of that line and cannot change them. They can't call functions of the host that answer
+ * from the record, because the record has no answer for these calls. */
 #pragma once
 
 #include "base/err.h"
 
 struct pl_desk_options {
-    const char *file;        /* "main.lua", or as much of the path's end; NULL: any */
-    int line;                /* 0: no stop */
-    char *(*ask)(void *arg); /* the next line that is typed; NULL: there is none. To free. */
+    const char *file;        /* "main.lua", or a longer end of the path; NULL: any */
+    int line;                /* 0: no breakpoint */
+    char *(*ask)(void *arg); /* the next input line, owned by the caller of `ask`: free with
+                                pl_free; NULL: end of input */
     void (*say)(void *arg, const char *text);
     void *arg;
 };
 
-/* "44" or "main.lua:44". EINVAL: it is neither. file: owned, NULL for a number alone. */
+/* Parses "44" or "main.lua:44". EINVAL for anything else. file: owned, NULL for a number alone. */
 PL_MUST_USE int pl_desk_parse(const char *text, char **file, int *line, struct pl_err *err);

@@ -1,4 +1,4 @@
-/* The stop itself. Private to host/record. */
+/* The state of a breakpoint. Private to host/record. */
 #pragma once
 
 #include "lane/lanes.h"
@@ -8,15 +8,15 @@
 struct pl_exec;
 
 struct pl_desk {
-    struct pl_line_watch watch; /* for the lanes; only when there is a line to stop at */
+    struct pl_line_watch watch; /* for the lanes; used only with a breakpoint */
     const struct pl_desk_options *o;
-    struct pl_lanes *lanes;                                   /* set by whoever runs them */
+    struct pl_lanes *lanes;                                   /* set by the code that runs them */
     bool (*is_wanted)(void *arg, const struct pl_exec *exec); /* NULL: every run */
     void *arg;
-    bool open; /* something is being evaluated */
-    bool quit; /* nothing is to run on */
+    bool open; /* an expression is being evaluated */
+    bool quit; /* the replay must end */
 };
 
 void pl_desk_init(struct pl_desk *desk, const struct pl_desk_options *options);
-/* For the lanes' options: NULL when there is no line. */
+/* For the lanes' options. NULL without a breakpoint. */
 const struct pl_line_watch *pl_desk_watch(const struct pl_desk *desk);

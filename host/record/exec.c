@@ -1,6 +1,6 @@
-/* Runs without a controller: the reconciler's part of a lane is called as if a queue had given it a
- * key, and what the lane tells the I/O thread is taken and dropped, as there is none. Controllers
- * are found by the names that a record or a user gives them. */
+/* Runs without a controller: the reconciler of a lane is called as if a queue had given it a key.
+ * There is no I/O thread, so the lane's messages to it are dropped. Controllers are found by names
+ * from a record or a user. */
 #include "record/exec.h"
 
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ static char *put_copy(char **to, struct pl_slice text)
     return copy;
 }
 
-/* Its texts lie behind it, as in pl_exec_create_io. */
+/* Its texts are stored behind it, as in pl_exec_create_io. */
 struct pl_exec *pl_record_exec(struct pl_lane *lane, int controller, const struct pl_slice *texts)
 {
     size_t size = 4;

@@ -1,6 +1,6 @@
-/* A map from kind and key to the newest document. It grows with the objects of the record, which is
- * limited itself. An object that was deleted stays known as it was last seen: a record has no news
- * of deletions but what runs were told. */
+/* A map from kind and key to the newest document. Its size is limited by that of the record. A
+ * deleted object stays known in its last state: a record contains deletions only as far as runs
+ * have seen them. */
 #include "record/known.h"
 
 #include "base/alloc.h"
@@ -80,7 +80,7 @@ static void learn(struct pl_known *known, struct pl_bytes *from, int depth)
             learn(known, from, depth + 1);
         }
         return;
-    default: /* the others are a letter alone */
+    default: /* the others are only a letter */
         from->bad = from->bad || type == '\0';
     }
 }

@@ -1,4 +1,5 @@
-/* The objects that a record's scripts have seen so far, newest last. Private to host/record. */
+/* The newest states of the objects that a record's scripts have seen so far. Private to
+ * host/record. */
 #pragma once
 
 #include "base/map.h"
@@ -10,8 +11,8 @@ struct pl_known {
 };
 
 void pl_known_deinit(struct pl_known *known);
-/* Looks for objects in a value of a record (record/value.h), which is passed. */
+/* Reads a value of a record (record/value.h) and keeps the objects in it. */
 void pl_known_learn(struct pl_known *known, struct pl_bytes *from);
-/* Borrowed; NULL: it is not known. */
+/* Borrowed: lives until the next value is read. NULL: not known. */
 struct pl_doc *pl_known_get(const struct pl_known *known, struct pl_slice kind,
                             struct pl_slice key);

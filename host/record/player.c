@@ -1,6 +1,6 @@
 /* Each call of the scripts must be the next entry of the record, with the same arguments, and gets
- * the results that stand behind it; each look at a clock gets the time that was read then. The
- * first that does not fit is kept, with the script's line, and ends the script. */
+ * the recorded results. Each read of a clock gets the recorded time. The first difference is kept,
+ * with the script's line, and ends the script. */
 #include "record/player.h"
 
 #include "base/alloc.h"
@@ -24,7 +24,7 @@ struct pl_slice pl_player_peek(const struct pl_player *player)
     return player->stream->items[player->at];
 }
 
-bool pl_player_next_is(const struct pl_player *player, enum pl_entry what)
+static bool player_next_is(const struct pl_player *player, enum pl_entry what)
 {
     struct pl_slice entry = pl_player_peek(player);
     return entry.len > 0 && *entry.ptr == (char)what;
@@ -37,7 +37,7 @@ struct pl_bytes pl_player_take(struct pl_player *player)
     return pl_bytes_of(pl_slice(entry.ptr + 1, entry.len - 1));
 }
 
-/* "get("v1/ConfigMap", ...)", of what is behind the entry's letter. */
+/* "get("v1/ConfigMap", ...)", from the bytes after the entry's letter. */
 static void print_call(struct pl_slice call, struct pl_buf *out)
 {
     struct pl_bytes from = pl_bytes_of(call);
@@ -98,7 +98,7 @@ void pl_player_put_run(const struct pl_player *player, const struct pl_exec *exe
         pl_buf_add_z(out, " loading");
 }
 
-/* What the record does not have, and scripts may keep variables in. */
+/* Functions that are not recorded and in which scripts may set variables. */
 static bool has_questions(const struct pl_declarations *declared)
 {
     for (size_t i = 0; i < declared->controller_count; i++) {
@@ -175,14 +175,14 @@ bool pl_player_is_same(struct pl_player *player, struct pl_slice then, struct pl
     return player->veil != NULL ? pl_veil_same(player->veil, then, now) : pl_slice_eq(then, now);
 }
 
-/* Is the call the recorded one? */
+/* True if the call is the recorded one. */
 static bool check_call(struct pl_player *player, lua_State *L, struct pl_state *s, const char *name)
 {
     struct pl_buf call = PL_BUF_INIT, text = PL_BUF_INIT;
     pl_entry_put_call(&call, L, s, name, player->veil);
     struct pl_slice entry = pl_player_peek(player);
     bool same =
-        pl_player_next_is(player, PL_ENTRY_CALL) &&
+        player_next_is(player, PL_ENTRY_CALL) &&
         pl_player_is_same(player, pl_slice(entry.ptr + 1, entry.len - 1), pl_buf_slice(&call));
     if (same) {
         say_call(player, s, pl_buf_slice(&call));
@@ -238,9 +238,9 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
         return stop_script(L, s);
     player->at++;
     player->out->calls++;
-    if (pl_player_next_is(player, PL_ENTRY_RETURN))
+    if (player_next_is(player, PL_ENTRY_RETURN))
         return play_return(player, L, s);
-    if (pl_player_next_is(player, PL_ENTRY_WAIT)) {
+    if (player_next_is(player, PL_ENTRY_WAIT)) {
         player->at++;
         return wait(L, s);
     }
@@ -256,7 +256,7 @@ static int64_t time_of(struct pl_player *player, enum pl_entry what, int64_t oth
     if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) || player->desk.open ||
         (s->phase == PL_PHASE_LOAD && !player->stream->whole))
         return otherwise;
-    if (!pl_player_next_is(player, what)) {
+    if (!player_next_is(player, what)) {
         player->over = player->at >= player->stream->count;
         if (!player->over)
             pl_player_differ(player, s->task != NULL ? s->task->exec : NULL, s->script,
@@ -296,7 +296,7 @@ static void loaded(struct pl_tape *base)
     struct pl_player *player = player_of(base);
     if (!player->stream->whole || pl_player_is_done(player))
         return;
-    if (pl_player_next_is(player, PL_ENTRY_LOADED))
+    if (player_next_is(player, PL_ENTRY_LOADED))
         player->at++;
     else if (player->at < player->stream->count)
         pl_player_differ(player, NULL, NULL, pl_slice_z("are loaded"));
@@ -315,7 +315,7 @@ struct pl_tape *pl_player_open_tape(void *arg, struct pl_lanes *lanes, int lane)
 void pl_player_init(struct pl_player *player, const struct pl_reader_stream *stream,
                     const struct pl_replay_options *options, bool secrets, struct pl_replayed *out)
 {
-    static const unsigned char key[PL_VEIL_KEY]; /* nothing of it is written down */
+    static const unsigned char key[PL_VEIL_KEY]; /* it is not used for output */
     *player =
         (struct pl_player){.o = options, .stream = stream, .out = out, .at = stream->whole ? 1 : 0};
     player->base = (struct pl_tape){

@@ -1,6 +1,6 @@
-/* Frame by frame; see record/impl.h. Everything in it may be a stranger's: lengths are checked
- * before anything is made of that size, and what is unpacked is limited by what it was packed into.
- * Entries stay where they were unpacked. */
+/* Reads a record frame by frame; see record/impl.h. The file is hostile: a length is checked before
+ * memory is allocated, and the unpacked size is limited by the packed size. Entries point into the
+ * unpacked chunks. */
 #include "record/reader.h"
 
 #include "base/alloc.h"
@@ -16,14 +16,14 @@
 #define FILE_MOST    ((size_t)4 << 30)
 #define BYTES_MOST   ((size_t)8 << 30) /* unpacked */
 #define STREAMS_MOST 100000
-#define PACKED_MOST  1200 /* deflate packs no better than about 1:1032 */
+#define PACKED_MOST  1200 /* deflate reaches at most about 1:1032 */
 
 static int damaged(struct pl_err *err, const char *what)
 {
     return pl_err_set(err, PL_ESYNTAX, "it is damaged: %s", what);
 }
 
-/* The text behind its length; *out is to be freed. */
+/* The text after its length. *out is owned: free with pl_free. */
 static int unpack(struct pl_reader *reader, struct pl_bytes from, char **out, size_t *len,
                   struct pl_err *err)
 {

@@ -1,6 +1,6 @@
-/* A record's file, read: its streams, each with its entries in their order, and the scripts. What
- * is not as it should be is refused; a file that ends in the middle of a frame, as that of a host
- * that was killed, is read up to there. One thread. */
+/* The content of a record file: its streams, each with its entries in order, and the scripts. A
+ * malformed file is refused. If the file ends in the middle of a frame because its host was killed,
+ * it is read up to there. One thread. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 struct pl_reader_stream {
     uint64_t generation, seed;
     int lane;
-    bool whole;             /* it is there from its beginning, and nothing is left out of it */
+    bool whole;             /* the stream is complete from its beginning */
     struct pl_slice *items; /* entries */
     size_t count, cap;
 };
@@ -32,11 +32,11 @@ struct pl_reader {
     bool secrets;
     struct pl_reader_scripts *scripts;
     size_t script_count;
-    struct pl_reader_stream *streams; /* at [number] */
+    struct pl_reader_stream *streams; /* indexed by number */
     size_t stream_count;
     struct pl_reader_entry *entries;
     size_t entry_count, entry_cap;
-    bool cut;     /* the last frame is not whole */
+    bool cut;     /* the last frame is incomplete */
     bool gap;     /* the host left entries out */
     char **texts; /* owned: unpacked chunks */
     size_t text_count;
@@ -45,8 +45,8 @@ struct pl_reader {
 
 PL_MUST_USE int pl_reader_open(struct pl_reader *reader, const char *path, struct pl_err *err);
 void pl_reader_deinit(struct pl_reader *reader);
-/* NULL: there are none. */
+/* NULL if there are none. Borrowed from the reader. */
 const struct pl_reader_scripts *pl_reader_scripts_of(const struct pl_reader *reader,
                                                      uint64_t generation);
-/* From the text of a file; what pl_reader_open does. */
+/* The same as pl_reader_open, for the text of a file. */
 PL_MUST_USE int pl_reader_parse(struct pl_reader *reader, struct pl_slice file, struct pl_err *err);

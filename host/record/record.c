@@ -1,10 +1,11 @@
-/* The writer of records. Entries are gathered in a buffer under a lock; the thread takes it when it
- * is large enough or a second old, compresses it and appends it as one frame. What comes faster
- * than it can be written is left out, and a frame says so, as a host must neither wait nor grow.
+/* The writer of records. Entries are collected in a buffer under a lock. The writer thread takes
+ * the buffer when it is large enough or a second old, compresses it, and appends it as one frame.
+ * Entries that arrive faster than the thread can write are dropped, and a frame says so: the host
+ * must neither wait nor grow.
  *
- * When the file is full it is copied without its oldest minutes to a file beside it, which takes
- * its name: at most once for each fourth part that was written, and whoever reads it meanwhile has
- * a whole one. Frames of scripts and streams stay as long as a minute that is kept needs them. */
+ * When the file is full, it is copied without its oldest minutes to a file beside it, which is then
+ * renamed. This happens at most once per quarter of the size, and a reader always sees a complete
+ * file. Frames of scripts and streams are kept while a kept minute needs them. */
 #include "record/record.h"
 
 #include "base/alloc.h"
@@ -25,13 +26,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define WAITING_MOST ((size_t)16 << 20) /* bytes that are not written yet */
+#define WAITING_MOST ((size_t)16 << 20) /* limit of unwritten bytes */
 #define FLUSH_NS     PL_SECOND
 
 /* One frame in the file. */
 struct frame {
     char type;
-    uint64_t number;                    /* of a minute, a generation, a stream */
+    uint64_t number;                    /* number of a minute, a generation or a stream */
     uint64_t first_stream, last_stream; /* of a chunk */
     size_t len;                         /* with its head */
 };
@@ -42,20 +43,21 @@ struct pl_record {
     bool veiled;
     unsigned char key[PL_VEIL_KEY];
     pthread_t thread;
-    pthread_mutex_t lock; /* a leaf; of what follows */
+    pthread_mutex_t lock; /* a leaf; protects the following members */
     pthread_cond_t wake;
-    struct pl_buf frames;                       /* whole frames that come before the entries */
+    struct pl_buf frames;                       /* complete frames to write before the entries */
     struct pl_buf entries;                      /* of this minute */
     uint64_t minute, first_stream, last_stream; /* of the entries */
     uint64_t streams;
-    uint64_t generation; /* the last whose scripts were added */
+    uint64_t generation; /* the last generation whose scripts were added */
     bool gap, stop;
     /* the thread's own */
-    int fd; /* -1: it can't be written any more */
+    int fd; /* -1: writing has failed */
     struct frame *index;
     size_t count;
-    size_t size;                     /* of the file */
-    uint64_t last_noted, first_live; /* streams: the last, and the first of the last scripts */
+    size_t size; /* of the file */
+    uint64_t last_noted,
+        first_live; /* the last stream, and the first stream of the newest scripts */
 };
 
 /* ---- frames ---- */
@@ -95,7 +97,7 @@ static uint64_t minute_now(void)
     return (uint64_t)(pl_clock_wall(pl_clock_system()) / (60 * PL_SECOND));
 }
 
-/* The entries become a frame. */
+/* Makes a frame of the entries. */
 static void close_chunk_locked(struct pl_record *record)
 {
     if (record->entries.len == 0)
@@ -134,7 +136,7 @@ void pl_record_scripts(struct pl_record *record, uint64_t generation, struct pl_
     pthread_mutex_unlock(&record->lock);
 }
 
-/* There is no room: said once, where it began. */
+/* There is no room. A gap frame is added once, at its beginning. */
 static bool is_full_locked(struct pl_record *record)
 {
     if (record->frames.len + record->entries.len < WAITING_MOST) {
@@ -199,7 +201,7 @@ static bool write_all(int fd, struct pl_slice text)
     return true;
 }
 
-/* Which streams the chunk has: what is deflated begins with them. */
+/* The streams of the chunk: the compressed data begins with them. */
 static void look_into_chunk(struct pl_slice packed, struct frame *frame)
 {
     struct pl_bytes from = pl_bytes_of(packed);
@@ -209,7 +211,7 @@ static void look_into_chunk(struct pl_slice packed, struct frame *frame)
                   .avail_in = (uInt)(from.end - from.at),
                   .next_out = head,
                   .avail_out = sizeof head};
-    frame->last_stream = UINT64_MAX; /* of all of them, when in doubt */
+    frame->last_stream = UINT64_MAX; /* all streams, when in doubt */
     if (inflateInit(&z) != Z_OK)
         return;
     int rc = inflate(&z, Z_SYNC_FLUSH);
@@ -228,7 +230,7 @@ static void note_frame(struct pl_record *record, char type, struct pl_slice body
     frame.number = pl_bytes_int(&from);
     if (type == PL_FRAME_STREAM)
         record->last_noted = frame.number;
-    if (type == PL_FRAME_SCRIPTS) /* after the first stream of theirs */
+    if (type == PL_FRAME_SCRIPTS) /* after their first stream */
         frame.first_stream = record->first_live = record->last_noted;
     if (type == PL_FRAME_CHUNK)
         look_into_chunk(pl_slice(from.at, (size_t)(from.end - from.at)), &frame);
@@ -261,7 +263,7 @@ static bool is_of_time(const struct frame *frame)
     return frame->type == PL_FRAME_CHUNK || frame->type == PL_FRAME_GAP;
 }
 
-/* From which minute on the rest is small enough. */
+/* The first minute from which the rest is small enough. */
 static uint64_t first_kept(const struct pl_record *record)
 {
     size_t size = record->size;
@@ -278,7 +280,7 @@ static uint64_t first_kept(const struct pl_record *record)
     return minute;
 }
 
-/* Of the chunks from then on, and of the scripts that run. */
+/* True if a chunk from that minute on, or the running scripts, need it. */
 static uint64_t oldest_stream(const struct pl_record *record, uint64_t minute)
 {
     uint64_t oldest = record->first_live;
@@ -291,7 +293,7 @@ static uint64_t oldest_stream(const struct pl_record *record, uint64_t minute)
     return oldest;
 }
 
-/* Did others take the place of the scripts before that stream? */
+/* True if newer scripts replaced these before that stream. */
 static bool is_replaced(const struct pl_record *record, size_t i, uint64_t oldest)
 {
     for (size_t j = i + 1; j < record->count; j++)

@@ -1,7 +1,8 @@
-/* What a run read is looked for first among its own recorded calls, then among the objects that the
- * record has shown before; what neither knows is absent, and counted. Writes become effects of a
- * capture (write/capture.h), the recorded ones by the same way as the new ones, so that what the
- * server adds makes no difference. Values of Secrets are pseudonyms, and are not compared. */
+/* A read is answered from the run's own recorded calls first, then from the objects that the record
+ * has shown before. If both lack the object, it counts as absent and the read is counted as
+ * unknown. Writes become effects of a capture (write/capture.h). Recorded writes take the same way
+ * as new ones, so that additions of the server make no difference. Values of Secrets are pseudonyms
+ * and are not compared. */
 #include "record/rehearse.h"
 
 #include "base/alloc.h"
@@ -37,13 +38,13 @@ struct rehearsal {
     struct pl_lanes *lanes;
     struct pl_veil *veil; /* owned; NULL: values are shown */
     struct pl_known known;
-    struct pl_record_run *run;               /* that is compared now; NULL: none */
-    struct pl_capture *recorded, *candidate; /* of it */
+    struct pl_record_run *run;               /* the run being compared; NULL: none */
+    struct pl_capture *recorded, *candidate; /* the effects of that run */
     int64_t wall_ns;
     unsigned made_up;
     bool differs;
     struct pl_rehearsed_record *out;
-    const struct pl_declarations *declared; /* of the scripts; borrowed */
+    const struct pl_declarations *declared; /* the scripts' declarations; borrowed */
     struct pl_desk desk;
 };
 
@@ -92,7 +93,7 @@ static struct pl_doc *rehearse_scan(struct pl_slice text)
     return pl_scan_text(text, &options, &err);
 }
 
-/* Without what tells two pseudonyms apart. A reference. */
+/* A copy in which all pseudonyms are equal. Returns a reference that the caller owns. */
 static struct pl_doc *comparable(const struct rehearsal *rehearsal, struct pl_node node,
                                  const char *kind)
 {
@@ -127,7 +128,7 @@ struct writing {
     struct pl_doc *existing; /* a reference, or NULL */
 };
 
-/* What the run sees: what it wrote, else what is known. */
+/* The object as the run sees it: its own write, else the known object. */
 static struct pl_doc *find_object(const struct rehearsal *rehearsal, struct pl_capture *capture,
                                   const struct pl_kind *kind, struct pl_slice name,
                                   struct pl_slice key)
@@ -183,7 +184,7 @@ static int merge(struct rehearsal *rehearsal, struct pl_node request, const stru
     return pl_intent_merge(&intent, after, err);
 }
 
-/* *object: what the write makes, a reference or NULL; *skipped: it changes nothing. */
+/* *object: the result of the write, a reference or NULL. *skipped: the write changes nothing. */
 static int note_write(struct rehearsal *rehearsal, struct pl_capture *capture,
                       struct pl_node request, struct pl_doc **object, bool *skipped,
                       struct pl_err *err)
@@ -218,7 +219,7 @@ static int note_write(struct rehearsal *rehearsal, struct pl_capture *capture,
 
 /* ---- the recorded run ---- */
 
-/* The request of a call of write: its one argument, a reference; NULL: it is none. */
+/* The request of a recorded write: its only argument. Returns a reference; NULL for other calls. */
 static struct pl_doc *rehearse_request_of(struct pl_slice call)
 {
     struct pl_bytes from = pl_bytes_of(call);
@@ -230,7 +231,8 @@ static struct pl_doc *rehearse_request_of(struct pl_slice call)
     return from.bad ? NULL : rehearse_scan(json);
 }
 
-/* Did it change something? Results are: failed?, object, {"skipped": ...}. */
+/* True if the recorded write changed something. Its results are: failed?, object, {"skipped": ...}.
+ */
 static bool has_written(struct pl_slice result)
 {
     struct pl_bytes from = pl_bytes_of(result);
@@ -267,8 +269,8 @@ static int push_results(struct rehearsal *rehearsal, lua_State *L, struct pl_sta
     return count;
 }
 
-/* The same call of the recorded run that has not been given yet, else the last that has; NULL: it
- * has none. */
+/* The first equal call of the recorded run that was not used yet, else the last used one. NULL if
+ * there is none. */
 static struct pl_record_call *find_call(const struct rehearsal *rehearsal, struct pl_slice call)
 {
     struct pl_record_call *found = NULL;
@@ -311,7 +313,7 @@ static int answer_write(struct rehearsal *rehearsal, lua_State *L, struct pl_sta
     return 3;
 }
 
-/* False: neither the run nor the record knows it. */
+/* False if neither the run nor the record knows it. */
 static bool push_object(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s, bool own)
 {
     struct pl_kind kind = {.kind = ""};
@@ -346,7 +348,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* A read that nothing answers, or something that has no answer. */
+/* A read without an answer, or a call that cannot have one. */
 static int answer_unknown(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s,
                           const char *name)
 {
@@ -557,7 +559,7 @@ static void rehearse_all(struct rehearsal *rehearsal, const struct pl_reader *re
     struct pl_lane *lane = rehearsal->lanes->lanes[0];
     while (pl_list_pop(&lane->ready) != NULL)
         continue;
-    lane->io.ended = true; /* runs that have not ended go with it */
+    lane->io.ended = true; /* unfinished runs are freed with it */
 }
 
 int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_options *options,
@@ -585,7 +587,7 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
     struct pl_declarations declared = {.controllers = NULL};
     struct pl_record_runs runs;
     pl_record_runs_find(&runs, reader);
-    rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* when they are loaded */
+    rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* the time of loading */
     rehearsal.declared = &declared;
     rehearsal.lanes = rehearsal.desk.lanes = pl_lanes_create(&with);
     int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);

@@ -1,5 +1,5 @@
-/* Other scripts, run on what a record's met: each recorded run once more, with the same key and
- * what that run had read, and what the two write compared. Nothing is sent. */
+/* Runs other scripts on a record: each recorded run again, with the same key and the same reads,
+ * and compares the writes of the two. Nothing is sent. */
 #pragma once
 
 #include "base/err.h"
@@ -14,20 +14,20 @@ struct pl_rehearse_options {
     const char *const *paths; /* of the scripts; borrowed for the call */
     size_t path_count;
     int64_t until_ns;             /* wall clock; 0: to the record's end */
-    const char *controller, *key; /* runs of this key alone; NULL: all */
-    /* A difference, as pl_difference_build makes it; or, with difference PL_MISSING, an error of
+    const char *controller, *key; /* only runs of this key; NULL: all */
+    /* Called with a difference (see pl_difference_build) or, if it is PL_MISSING, with an error of
      * the scripts. Borrowed for the call. */
     void (*differs)(void *arg, const char *controller, const char *key, int64_t wall_ns,
                     struct pl_node difference, const char *error);
     void *arg;
-    struct pl_desk_options desk; /* where to stop in the scripts */
+    struct pl_desk_options desk; /* the breakpoint in the scripts */
 };
 
 struct pl_rehearsed_record {
     size_t runs;      /* compared */
-    size_t different; /* of them */
+    size_t different; /* of the compared runs */
     size_t missing;   /* runs of controllers that these scripts do not have */
-    size_t unknown;   /* reads of what the record does not know */
+    size_t unknown;   /* reads of objects that the record does not know */
 };
 
 PL_MUST_USE int pl_rehearse_run(const struct pl_reader *reader,

@@ -1,10 +1,10 @@
-/* The driver takes one entry after the other: it begins, wakes and resumes runs as they did, and
- * the functions of the host take the entries in between (player.c). The first that does not fit
- * ends all of it.
+/* The driver takes one entry after the other. It begins, wakes and resumes runs as in the record,
+ * and the functions of the host take the entries in between (player.c). The first difference ends
+ * the replay.
  *
- * Of a record whose oldest minutes are gone, runs that had begun by then are passed over, and what
- * the scripts kept in variables is not known: there a difference may be due to that, and says so.
- */
+ * If the oldest minutes of a record are gone, runs that began in them are skipped, and the scripts'
+ * variables of that time are not known. A difference may then have this cause, and its message says
+ * so. */
 #include "record/replay.h"
 
 #include "base/alloc.h"
@@ -69,7 +69,7 @@ static void say_begin(const struct pl_player *player, const struct pl_exec *exec
     pl_buf_deinit(&text);
 }
 
-/* False: it is later than what is wanted. */
+/* False: it is after the end of the replay. */
 static bool see_time(struct pl_player *player, int64_t wall_ns)
 {
     if (player->o->until_ns > 0 && wall_ns > player->o->until_ns) {
@@ -176,7 +176,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* But for addresses, which are others each time: "table: 0x7f12". */
+/* Compares texts but ignores addresses, which differ in each process: "table: 0x7f12". */
 static bool same_message(struct pl_slice then, struct pl_slice now)
 {
     size_t i = 0, j = 0;
@@ -207,7 +207,7 @@ static void compare_ends(struct pl_player *player, const struct pl_exec *exec, s
     if ((uint64_t)result->outcome != outcome || (uint64_t)result->after_ns != after ||
         !(same_message(then, pl_buf_slice(&now)) ||
           pl_player_is_same(player, then, pl_buf_slice(&now)))) {
-        player->at--; /* what differ shows */
+        player->at--; /* the entry that the difference shows */
         pl_buf_add_f(&text, "ends otherwise: \"%s\", and then with \"%.*s\"", pl_buf_z(&now),
                      PL_FMT(then));
         pl_player_differ(player, exec, NULL, pl_buf_slice(&text));
@@ -246,7 +246,7 @@ static void play_end(struct pl_player *player, struct pl_bytes from)
         pl_exec_unref(exec);
 }
 
-/* What is behind a control entry was the script's to take. */
+/* The script should have taken the entry behind a control entry. */
 static void play_rest(struct pl_player *player)
 {
     if (!player->skips)
@@ -280,7 +280,7 @@ static void play_entry(struct pl_player *player)
 
 /* ---- a lane ---- */
 
-/* Runs that have ended, and whose end on the record was not reached. */
+/* Runs that have ended before their end in the record. */
 static void drop_ended(struct pl_player *player)
 {
     size_t at = 0;
@@ -341,7 +341,7 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
     pl_loop_destroy(loop);
     pl_map_deinit(&player.execs);
     pl_veil_destroy(player.veil);
-    return pl_player_is_done(&player) ? 0 : rc; /* the scripts were ended by us */
+    return pl_player_is_done(&player) ? 0 : rc; /* the replay itself ended the scripts */
 }
 
 static int play_one(const struct pl_reader *reader, const struct pl_reader_stream *stream,
@@ -350,7 +350,7 @@ static int play_one(const struct pl_reader *reader, const struct pl_reader_strea
 {
     const struct pl_reader_scripts *text = pl_reader_scripts_of(reader, stream->generation);
     struct pl_scripts scripts;
-    if (text == NULL) /* they were never loaded */
+    if (text == NULL) /* the scripts were never loaded */
         return 0;
     int rc = pl_scripts_read(&scripts, pl_slice(text->json, text->len), err);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* Calls belong to the task that was resumed last on their lane; a result that was waited for comes
+/* A call belongs to the task that was resumed last on its lane. A result for a waiting task arrives
  * when the task is woken. */
 #include "record/runs.h"
 
@@ -11,9 +11,9 @@ struct finding {
     struct pl_record_runs *runs;
     struct pl_map by_number; /* stream and number -> struct pl_record_run, borrowed */
     struct {
-        struct pl_record_run *run; /* NULL: none that is known */
+        struct pl_record_run *run; /* NULL: no known run */
         uint64_t task;
-    } * now; /* of each stream */
+    } * now; /* one for each stream */
 };
 
 static struct pl_record_run *run_of(const struct finding *finding, size_t stream, uint64_t number)
@@ -55,7 +55,7 @@ static void find_call(struct pl_record_run *run, uint64_t task, struct pl_slice 
     run->calls[run->count++] = (struct pl_record_call){.call = call, .task = task};
 }
 
-/* Of the task's last call. */
+/* Sets the result of the task's last call. */
 static void find_result(struct pl_record_run *run, uint64_t task, struct pl_slice result)
 {
     for (size_t i = run->count; i > 0; i--) {

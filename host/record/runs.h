@@ -1,11 +1,12 @@
-/* The runs of a record, each with its calls, whatever lane they were on. Private to host/record. */
+/* The runs of all lanes of a record, each with its calls. Private to host/record. */
 #pragma once
 
 #include "record/reader.h"
 
 struct pl_record_call {
     struct pl_slice call;   /* function, count, arguments */
-    struct pl_slice result; /* count, values; ptr NULL: it raised, or the record ends before */
+    struct pl_slice result; /* count, values; ptr NULL: the call raised an error, or the record ends
+                               before its result */
     uint64_t task;
     bool used;
 };
@@ -22,7 +23,7 @@ struct pl_record_run {
 };
 
 struct pl_record_runs {
-    struct pl_record_run **items; /* owned, in the order in which they began */
+    struct pl_record_run **items; /* owned, in the order of their beginnings */
     size_t count, cap;
 };
 

@@ -1,5 +1,5 @@
-/* Paths, files, names that were looked for in vain and what a folder holds, all as the origin of
- * the generation knows it. A text that is no UTF-8 is written as base64. */
+/* Paths, files, names that were not found, and the content of folders, from the origin of the
+ * generation. A text that is not UTF-8 is written as base64. */
 #include "record/scripts.h"
 
 #include "base/alloc.h"

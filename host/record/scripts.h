@@ -1,5 +1,5 @@
-/* What a generation of scripts is made of, as it lies in a record: every file with its text, so
- * that it can be loaded again where these files are not, or are others by now. */
+/* The files of a generation of scripts in a record, each with its text, so that the generation can
+ * be loaded again where these files are missing or have changed. */
 #pragma once
 
 #include "base/buf.h"

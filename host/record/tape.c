@@ -1,6 +1,6 @@
-/* What is written down of a lane: what the script was called with, each function of the host that
- * it called with what came of it, what time it was told, and how its run ended. Each entry is whole
- * before the next begins. A function that raised has a call and no result. */
+/* Records a lane: the input of each run, each call of a function of the host with its results, each
+ * time that a script read, and the outcome of each run. An entry is complete before the next one
+ * begins. A function that raised an error has a call entry without a result. */
 #include "record/tape.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#define SEED_BITS 51 /* so many of a double are exact */
+#define SEED_BITS 51 /* bits that a double holds exactly */
 
 struct tape {
     struct pl_tape base;
@@ -22,7 +22,7 @@ struct tape {
     struct pl_veil *veil;     /* owned; NULL: values are shown */
     struct pl_lanes *lanes;   /* back-pointer */
     uint64_t stream, runs;
-    struct pl_buf entry; /* being made */
+    struct pl_buf entry; /* the entry being made */
 };
 
 static struct tape *tape_of(struct pl_tape *tape)
@@ -159,7 +159,7 @@ static int tape_call(struct pl_tape *base, lua_State *L, const char *name, lua_C
 {
     struct tape *tape = tape_of(base);
     struct pl_state *s = pl_state_of(L);
-    if (strcmp(name, "join") == 0) /* all of it is on the lane */
+    if (strcmp(name, "join") == 0) /* it happens on the lane alone */
         return function(L);
     luaL_checkstack(L, 30, "a recorded call");
     begin_entry(tape, PL_ENTRY_CALL);

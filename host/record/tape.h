@@ -1,26 +1,27 @@
-/* The entries of a stream of a record: what a tape (lane/tape.h) has seen. */
+/* The entries of a stream of a record, made by a tape (lane/tape.h). */
 #pragma once
 
 #include "lane/tape.h"
 
-/* What entries begin with. Numbers are as in record/bytes.h, values as in record/value.h. */
+/* The first byte of an entry. Numbers are encoded as in record/bytes.h, values as in
+ * record/value.h. */
 enum pl_entry {
-    PL_ENTRY_LOADS = 'L', /* the first of a stream */
+    PL_ENTRY_LOADS = 'L', /* the first entry of a stream */
     PL_ENTRY_LOADED = 'l',
     PL_ENTRY_BEGIN = 'B',  /* run, controller, key, ns, name, texts of its context, attempt, causes
                               dropped, wall clock, nanoseconds until its deadline (0: none) */
     PL_ENTRY_RESUME = 'T', /* run, task, wall clock */
     PL_ENTRY_WOKEN = 'R',  /* run, task, count, values */
-    PL_ENTRY_CANCEL = 'X', /* run, code, message; code 0: it is asked to end by itself */
+    PL_ENTRY_CANCEL = 'X', /* run, code, message; code 0: the run is asked to end by itself */
     PL_ENTRY_ENDED = 'D',  /* run, outcome, nanoseconds until it runs again, message */
     PL_ENTRY_CALL = 'c',   /* function, count, arguments */
     PL_ENTRY_RETURN = 'r', /* count, results */
     PL_ENTRY_WAIT = 'w',
-    PL_ENTRY_WALL = 'k', /* the wall clock, as a script read it */
+    PL_ENTRY_WALL = 'k', /* the wall clock that a script has read */
     PL_ENTRY_MONO = 'm',
 };
 
-/* Appends what a call is compared by: function, count, arguments. */
+/* Appends the part of a call that is compared: function, count, arguments. */
 struct pl_veil;
 struct pl_buf;
 void pl_entry_put_call(struct pl_buf *out, lua_State *L, struct pl_state *s, const char *name,

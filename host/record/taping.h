@@ -1,9 +1,9 @@
-/* What lanes are given so that a record is made of what they do. */
+/* The hooks that record lanes. */
 #pragma once
 
 struct pl_record;
 struct pl_taping;
 
-/* For lanes' options; to be freed after the lanes, with pl_free. The record is borrowed for life;
- * NULL gives NULL. */
+/* For the lanes' options. Returns owned: free with pl_free after the lanes. The record is borrowed
+ * for life; NULL gives NULL. */
 struct pl_taping *pl_record_taping(struct pl_record *record);

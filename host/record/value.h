@@ -1,17 +1,17 @@
-/* Lua values as bytes of a record, and back: what functions of the host take and give. */
+/* The encoding of Lua values in a record: arguments and results of the host's functions. */
 #pragma once
 
 #include "lua/state.h"
 #include "record/bytes.h"
 #include "record/veil.h"
 
-/* Appends the value at index. What can't be written down (a function) is only named. veil NULL:
- * all is shown. Never raises; the stack needs ten free slots. */
+/* Appends the value at index. Of a value that can't be encoded (a function) only the type is
+ * written. veil NULL: Secrets are shown. Never raises; the stack needs ten free slots. */
 void pl_value_put(struct pl_buf *out, lua_State *L, struct pl_state *s, int index,
                   struct pl_veil *veil);
-/* Pushes one, with values in the place of pseudonyms that the veil knows; NULL: as it is. May raise
- * for want of memory. */
+/* Pushes a value. Pseudonyms that the veil knows are replaced by their values; veil NULL:
+ * unchanged. May raise if memory runs out. */
 void pl_value_push(lua_State *L, struct pl_state *s, struct pl_bytes *from,
                    const struct pl_veil *veil);
-/* Passes one over, and appends it as text for people, cut; out NULL: not. */
+/* Skips a value and appends it as readable text, shortened; out NULL: only skips it. */
 void pl_value_print(struct pl_bytes *from, struct pl_buf *out);

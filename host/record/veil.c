@@ -1,6 +1,6 @@
-/* A value is remembered in each form in which it may turn up: as the document has it (base64),
- * decoded, and as it stands in JSON. A bounded list: of very many Secrets the oldest values are
- * still hidden where they are a Secret's, and no longer where somebody has copied them to. */
+/* A value is kept in each form in which it may occur: as in the document (base64), decoded, and
+ * escaped for JSON. The list has a limit: with very many Secrets the oldest values are still hidden
+ * in Secrets, but no longer in copies elsewhere. */
 #include "record/veil.h"
 
 #include "base/alloc.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 
 #define MARK     "pseudonym-"
-#define DIGITS   24                         /* hexadecimal, behind it */
-#define TOKEN    (sizeof MARK - 1 + DIGITS) /* bytes of a pseudonym */
-#define MARK64   "cHNldWRvbnlt"             /* what one begins with in base64 */
-#define TOKEN64  ((TOKEN + 2) / 3 * 4)      /* and its bytes there */
-#define SHORTEST 4 /* shorter ones are not told from ordinary words outside of Secrets */
+#define DIGITS   24                         /* hexadecimal, after the mark */
+#define TOKEN    (sizeof MARK - 1 + DIGITS) /* length of a pseudonym */
+#define MARK64   "cHNldWRvbnlt"             /* the beginning of a pseudonym in base64 */
+#define TOKEN64  ((TOKEN + 2) / 3 * 4)      /* and its length there */
+#define SHORTEST 4 /* outside of Secrets, shorter values can't be told from ordinary words */
 #define MOST     2000
 
 struct known {
     char *text, *instead; /* owned */
-    char *was;            /* owned: what stood for it before a record's own; NULL: the same */
+    char *was; /* owned: the pseudonym before it was replaced by the record's; NULL: unchanged */
     size_t len;
 };
 
@@ -63,7 +63,7 @@ static const struct known *find_known(const struct pl_veil *veil, struct pl_slic
     return NULL;
 }
 
-/* Does a pseudonym begin there, as it is or as base64? Its bytes; 0: none does. */
+/* The length of a pseudonym that begins there, plain or in base64; 0: none. */
 static size_t token_at(struct pl_slice text, size_t at)
 {
     const char *from = text.ptr + at;
@@ -123,7 +123,7 @@ static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct p
     pl_buf_deinit(&coded_instead);
 }
 
-/* A value of `data` (base64) or `stringData`; what stands in its place is appended. */
+/* Appends the replacement for a value of `data` (base64) or `stringData`. */
 static void hide_value(struct pl_veil *veil, struct pl_slice text, bool is_base64,
                        struct pl_buf *out)
 {
@@ -166,7 +166,7 @@ static void build_values(struct pl_veil *veil, struct pl_build *b, struct pl_nod
     pl_buf_deinit(&out);
 }
 
-/* A Secret; also a request to write one: {"kind": "v1/Secret", "body": {...}}. */
+/* Writes a Secret, or a request to write one: {"kind": "v1/Secret", "body": {...}}. */
 static bool veil_is_secret(struct pl_node node)
 {
     struct pl_node kind = pl_node_getz(node, "kind");
@@ -215,7 +215,7 @@ static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node,
 
 /* ---- texts ---- */
 
-/* The longest of the known ones that begin there. */
+/* The longest known value that begins there. */
 static const struct known *known_at(const struct pl_veil *veil, struct pl_slice text, size_t at)
 {
     const struct known *found = NULL;
@@ -236,7 +236,7 @@ static bool has_any(const struct pl_veil *veil, struct pl_slice text)
     return false;
 }
 
-/* Pseudonyms that stand there already stay whole. */
+/* Existing pseudonyms are not changed. */
 static void replace_known(const struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
 {
     if (!has_any(veil, text)) {
@@ -285,7 +285,7 @@ void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out
     pl_buf_deinit(&text);
 }
 
-/* ---- who replays ---- */
+/* ---- for replays ---- */
 
 /* The pseudonym itself. */
 static void decode_token(struct pl_slice token, struct pl_buf *out)
@@ -302,7 +302,7 @@ static void encode_token(struct pl_slice value, bool is_base64, struct pl_buf *o
         pl_buf_add_slice(out, value);
 }
 
-/* Whatever stands for `from` is `to` from now on. */
+/* From now on `to` replaces `from`. */
 static void use_instead(struct pl_veil *veil, struct pl_slice from, struct pl_slice to)
 {
     for (size_t i = 0; i < veil->count; i++) {
@@ -315,7 +315,7 @@ static void use_instead(struct pl_veil *veil, struct pl_slice from, struct pl_sl
     }
 }
 
-/* Both forms of it. False: `then` is another value's already. */
+/* Replaces both forms. False if `then` already stands for another value. */
 static bool learn(struct pl_veil *veil, struct pl_slice then, struct pl_slice now)
 {
     struct pl_buf a = PL_BUF_INIT, b = PL_BUF_INIT, a64 = PL_BUF_INIT, b64 = PL_BUF_INIT;
@@ -370,7 +370,7 @@ static void lift_token(const struct pl_veil *veil, struct pl_slice token, bool j
     decode_token(token, &name);
     for (size_t i = 0; i < veil->count && found == NULL; i++)
         if (pl_slice_eqz(pl_buf_slice(&name), veil->known[i].instead))
-            found = &veil->known[i]; /* its first form is the value itself */
+            found = &veil->known[i]; /* the first form is the value itself */
     struct pl_slice value = found != NULL ? pl_slice(found->text, found->len) : token;
     bool is_base64 = found != NULL && token.len == TOKEN64;
     if (json && found != NULL && !is_base64) {

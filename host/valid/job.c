@@ -164,8 +164,8 @@ static void check_restart(struct pl_api_faults *f, const struct pl_spot *at,
         pl_one_of(f, spot, policy, "OnFailure,Never");
 }
 
-void pl_valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *spec)
+static void valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *spec)
 {
     const struct pl_tree *replacement = pl_tree_getz(spec, "podReplacementPolicy");
     pl_hold(f, at, spec, counts);
@@ -225,7 +225,7 @@ void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const s
     if (pl_tree_text_at(object, "metadata.name").len > 63)
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
                      pl_tree_dig(object, "metadata.name"), "must be no more than 63 characters");
-    pl_valid_job_spec(f, SPEC, spec);
+    valid_job_spec(f, SPEC, spec);
     check_job_selector(f, spec);
     if (old != NULL)
         check_job_change(f, spec, pl_tree_getz(old, "spec"));
@@ -288,5 +288,5 @@ void pl_valid_cron_job(struct pl_api_faults *f, const struct pl_tree *object,
     if (pl_is_true(pl_tree_getz(job, "manualSelector")))
         pl_bad_unsupported(f, PL_MEMBER(at, "manualSelector"), pl_tree_getz(job, "manualSelector"),
                            "nil,false");
-    pl_valid_job_spec(f, at, job);
+    valid_job_spec(f, at, job);
 }

@@ -19,9 +19,6 @@ pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid
 
 /* ---- parts ---- */
 
-/* own: the spec belongs to a Pod, not to a template. */
-void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *spec, bool own);
 /* metadata and spec of a template. */
 void pl_valid_template(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *template);
@@ -35,8 +32,6 @@ void pl_valid_node_selector(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *selector);
 void pl_valid_tolerations(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *list);
-void pl_valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *spec);
 void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *spec);
 /* The root of a CRD's schema. */

@@ -155,8 +155,9 @@ static void check_host(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *spec, bool own)
+/* own: the spec belongs to a Pod, not to a template. */
+static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *spec, bool own)
 {
     pl_valid_volumes(f, at, spec);
     pl_valid_containers(f, at, spec, own);
@@ -181,7 +182,7 @@ void pl_valid_template(struct pl_api_faults *f, const struct pl_spot *at,
     pl_labels(f, PL_MEMBER(at, "labels"), pl_tree_getz(meta, "labels"), NULL);
     PL_TREE_FOR(item, pl_tree_getz(meta, "annotations"))
     pl_qualified(f, PL_MEMBER(at, "annotations"), pl_tree_str(f->arena, item->key), NULL);
-    pl_valid_pod_spec(f, PL_MEMBER(at, "spec"), pl_tree_getz(template, "spec"), false);
+    valid_pod_spec(f, PL_MEMBER(at, "spec"), pl_tree_getz(template, "spec"), false);
 }
 
 /* ---- what may change ---- */
@@ -282,7 +283,7 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
 
 void pl_valid_pod(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
 {
-    pl_valid_pod_spec(f, PL_MEMBER(NULL, "spec"), pl_tree_getz(object, "spec"), true);
+    valid_pod_spec(f, PL_MEMBER(NULL, "spec"), pl_tree_getz(object, "spec"), true);
     if (old != NULL)
         check_update(f, object, old);
 }

@@ -194,8 +194,6 @@ static void watch_leases(struct watched *w)
 
 static void end_watching(struct watched *w)
 {
-    pl_shard_leases_stop(w->leases);
-    run(w, PL_SECOND);
     pl_client_destroy(w->client);
     CHECK_INT(w->net.open_count, 0);
     pl_shard_leases_destroy(w->leases);
