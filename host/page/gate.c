@@ -14,15 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
-{
-    *gate = (struct pl_page_gate){.bound = bound, .loopback = page_is_loopback(pl_slice_z(bound))};
-    if (pl_rand_hex(gate->token, PL_PAGE_TOKEN) != 0)
-        return PL_EIO;
-    snprintf(gate->cookie, sizeof gate->cookie, "perilune-%d", port);
-    return 0;
-}
-
 /* ---- hosts ---- */
 
 static bool gate_is_address(struct pl_slice host, struct pl_ip *ip)
@@ -41,6 +32,15 @@ static bool page_is_loopback(struct pl_slice host)
     if (!gate_is_address(host, &ip))
         return false;
     return ip.len == 4 ? ip.bytes[0] == 127 : memcmp(ip.bytes, one, sizeof one) == 0;
+}
+
+int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
+{
+    *gate = (struct pl_page_gate){.bound = bound, .loopback = page_is_loopback(pl_slice_z(bound))};
+    if (pl_rand_hex(gate->token, PL_PAGE_TOKEN) != 0)
+        return PL_EIO;
+    snprintf(gate->cookie, sizeof gate->cookie, "perilune-%d", port);
+    return 0;
 }
 
 /* "127.0.0.1:80" -> "127.0.0.1", "[::1]:80" -> "::1". Empty when it is malformed. */

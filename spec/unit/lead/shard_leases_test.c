@@ -195,8 +195,9 @@ static void watch_leases(struct watched *w)
 static void end_watching(struct watched *w)
 {
     pl_client_destroy(w->client);
-    CHECK_INT(w->net.open_count, 0);
     pl_shard_leases_destroy(w->leases);
+    run(w, PL_SECOND);
+    CHECK_INT(w->net.open_count, 0);
     pl_membership_destroy(w->m);
     pl_shards_destroy(w->shards);
     fake_transport_deinit(&w->net);
