@@ -12,6 +12,18 @@ local function annotations_of(deployment)
   return perilune.dig(deployment, "metadata", "annotations") or {}
 end
 
+-- The patch carries the version that it was computed from: how many replicas there were is not to
+-- be remembered from a cache that lags behind. It then ends in a conflict, and the key runs again.
+local function scale(deployment, replicas, remembered)
+  client:patch(deployment, {
+    metadata = {
+      resourceVersion = deployment.metadata.resourceVersion,
+      annotations = { [AWAKE] = remembered },
+    },
+    spec = { replicas = replicas },
+  })
+end
+
 -- A schedule, or nil and why it is none.
 local function schedule(annotations, name)
   local ok, made = pcall(perilune.schedule, annotations[name], annotations[ZONE])
@@ -39,22 +51,17 @@ perilune.controller("office-hours")
       perilune.event(deployment, "Warning", "BadSchedule", why_sleep or why_wake)
       return nil, perilune.terminal(why_sleep or why_wake)
     end
-    local now = perilune.time.now()
-    local asleep = sleep:previous(now) > wake:previous(now)
+    local now = math.floor(perilune.time.now())
+    -- What comes in this very second has come: previous is the last time before the one given.
+    local asleep = sleep:previous(now + 1) > wake:previous(now + 1)
     local replicas = deployment.spec.replicas
     if asleep and replicas > 0 then
-      client:patch(deployment, {
-        metadata = { annotations = { [AWAKE] = tostring(replicas) } },
-        spec = { replicas = 0 },
-      })
+      scale(deployment, 0, tostring(replicas))
       context.log:info("sleeps", { replicas = replicas })
     elseif not asleep and replicas == 0 and annotations[AWAKE] then
-      client:patch(deployment, {
-        metadata = { annotations = { [AWAKE] = perilune.null } },
-        spec = { replicas = tonumber(annotations[AWAKE]) },
-      })
+      scale(deployment, tonumber(annotations[AWAKE]), perilune.null)
       context.log:info("wakes", { replicas = annotations[AWAKE] })
     end
     local due = math.min(sleep:next(now), wake:next(now))
-    return { requeue_after = math.max(1, math.ceil(due - now)) }
+    return { requeue_after = math.max(1, due - perilune.time.now()) }
   end)

@@ -24,7 +24,9 @@ perilune.controller("tenant")
   :Owns("networking.k8s.io/v1/NetworkPolicy")
   :Owns("rbac.authorization.k8s.io/v1/RoleBinding")
   :Reconcile(function(request)
-    local tenant = client:get("example.com/v1/Tenant", request)
+    -- From the server: what belongs to a Tenant of this name that is gone would be deleted, and the
+    -- cache may know that one for a while after a restart.
+    local tenant = perilune.live:get("example.com/v1/Tenant", request)
     if not tenant or tenant.metadata.deletionTimestamp then
       return
     end

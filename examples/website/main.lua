@@ -59,7 +59,9 @@ perilune.controller("website", { max_concurrent_reconciles = 4 })
   :Owns("v1/ConfigMap")
   :Writes("v1/ConfigMap", { "create", "update" })
   :Reconcile(function(request, context)
-    local website = client:get("example.com/v1/Website", request)
+    -- From the server: nobody would take out of the directory what a cache that lags behind, as it
+    -- may after a restart, puts into it for a site that is gone.
+    local website = perilune.live:get("example.com/v1/Website", request)
     return perilune.finalizer.handle(website, FINALIZER, {
       apply = function(site)
         set_directory_entry(site, site.spec.host)
