@@ -22,6 +22,7 @@ struct pl_api_ctx;
 struct pl_api_job;
 struct pl_api_gc;
 struct pl_api_protect;
+struct pl_api_quotas;
 struct pl_api_debug;
 struct pl_api_disk;
 
@@ -35,6 +36,7 @@ struct pl_api {
     struct pl_api_storage *storage;    /* owned */
     struct pl_api_gc *gc;              /* owned */
     struct pl_api_protect *protect;    /* owned */
+    struct pl_api_quotas *quotas;      /* owned */
     struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
@@ -65,6 +67,7 @@ struct pl_api_ctx {
     struct pl_api_user user;  /* who sends the request; without a name: the server itself */
     struct pl_api_type *type; /* of the request's resource */
     size_t version;           /* index of the served version */
+    struct pl_tree *charges;  /* what quotas will have used; NULL: nothing */
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
     struct pl_api_responder
         outside; /* the responder of the whole request; ops NULL: the server's own write */

@@ -20,6 +20,7 @@
 #include "apiserver/keep.h"
 #include "apiserver/pods.h"
 #include "apiserver/protect.h"
+#include "apiserver/quotas.h"
 #include "apiserver/review.h"
 #include "apiserver/verbs.h"
 #include "apiserver/watch.h"
@@ -44,6 +45,7 @@ static void on_api_event(void *arg, const struct pl_api_event *event)
     pl_api_keep_event(api, event);
     pl_api_gc_note(api->gc, event);
     pl_api_protect_note(api->protect, event);
+    pl_api_quotas_note(api->quotas, event);
     pl_api_watch_deliver(api, event);
 }
 
@@ -77,6 +79,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
     api->gc = pl_api_gc_create(api);
     api->protect = pl_api_protect_create(api);
+    api->quotas = pl_api_quotas_create(api);
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     api->bare = options->bare;
@@ -95,6 +98,7 @@ void pl_api_destroy(struct pl_api *api)
          type = type->next)
         pl_api_watch_end_all(type);
     pl_api_debug_destroy(api->debug);
+    pl_api_quotas_destroy(api->quotas);
     pl_api_protect_destroy(api->protect);
     pl_api_gc_destroy(api->gc);
     pl_api_storage_destroy(api->storage);

@@ -10,6 +10,7 @@
 #include "apicall/body.h"
 #include "apicall/pod_security.h"
 #include "apicall/prepare.h"
+#include "apicall/quota.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
@@ -243,6 +244,7 @@ static int store(struct change *c)
     struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
                                                     pl_slice_z(c->entry->key), object);
     struct pl_doc *doc = pl_doc_ref(entry->doc);
+    pl_api_quota_charge(ctx);
     int code = ctx->api->stored(ctx, doc);
     if (code == 0)
         pl_api_answer_stored(ctx, 200, doc, shown);
@@ -308,7 +310,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     count_generation(&c);
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
         pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
-        pl_api_pod_security(ctx, c.object, c.old) != 0 || admit_check(&c) != 0)
+        pl_api_pod_security(ctx, c.object, c.old) != 0 || admit_check(&c) != 0 ||
+        pl_api_quota_check(ctx, c.object, c.old) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));
     return store(&c);

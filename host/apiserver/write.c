@@ -7,6 +7,7 @@
 #include "apicall/body.h"
 #include "apicall/pod_security.h"
 #include "apicall/prepare.h"
+#include "apicall/quota.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
@@ -136,6 +137,7 @@ static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl
     struct pl_api_entry *entry =
         pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type, key, object);
     struct pl_doc *doc = pl_doc_ref(entry->doc);
+    pl_api_quota_charge(ctx);
     int code = ctx->api->stored(ctx, doc);
     if (code == 0)
         pl_api_answer_stored(ctx, 201, doc, shown);
@@ -193,7 +195,8 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     }
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
-        pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0)
+        pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0 ||
+        pl_api_quota_check(ctx, object, NULL) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),

@@ -1,0 +1,46 @@
+/* What one object uses of the resources that quotas name. Pure. */
+#pragma once
+
+#include "object/tree.h"
+#include "schema/type.h"
+
+#include <stdbool.h>
+
+#define PL_USAGE_MAX 64
+
+/* An amount in thousandths; is_binary: it is shown as 1Gi, not 1073741824. */
+struct pl_amount {
+    int64_t milli;
+    bool is_binary;
+};
+
+struct pl_usage {
+    struct {
+        struct pl_slice name; /* "requests.cpu" */
+        struct pl_amount amount;
+    } list[PL_USAGE_MAX];
+    size_t count;
+};
+
+bool pl_amount_read(const struct pl_tree *value, struct pl_amount *amount);
+/* As kube-apiserver writes it. */
+struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount);
+
+/* Texts are in the arena. */
+void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl_api_type *type,
+                 const struct pl_tree *object);
+const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name);
+void pl_usage_add(struct pl_usage *usage, struct pl_slice name, struct pl_amount amount);
+
+/* Does a quota on that resource look at objects of the kind? */
+bool pl_usage_covers(const struct pl_usage *usage, const struct pl_api_type *type,
+                     struct pl_slice resource);
+/* Is the object in the scope? operator, values: of a scope selector; "" and NULL for a plain scope.
+ */
+bool pl_usage_in_scope(const struct pl_api_type *type, const struct pl_tree *object,
+                       struct pl_slice scope, struct pl_slice operator,
+                       const struct pl_tree * values);
+/* "limits.cpu for: c,d; requests.memory for: c": what containers of a Pod must say where the quota
+ * has it; empty: nothing is missing. hard: of the quota. */
+struct pl_slice pl_usage_missing(struct pl_arena *arena, const struct pl_tree *pod,
+                                 const struct pl_tree *hard);

@@ -1,0 +1,10 @@
+/* Quotas are counted anew when they change and when objects of their namespace go, as
+ * kube-controller-manager does. One thread. */
+#pragma once
+
+#include "apicall/core.h"
+
+struct pl_api_quotas *pl_api_quotas_create(struct pl_api *api);
+void pl_api_quotas_destroy(struct pl_api_quotas *quotas);
+/* Called for every event; writes nothing itself. */
+void pl_api_quotas_note(struct pl_api_quotas *quotas, const struct pl_api_event *event);
