@@ -22,6 +22,7 @@
 #include "apiserver/protect.h"
 #include "apiserver/quotas.h"
 #include "apiserver/review.h"
+#include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "apiserver/watch.h"
 #include "apiserver/write.h"
@@ -175,6 +176,7 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
     struct pl_slice sub = ctx->request.subresource;
     bool status = pl_slice_eqz(sub, "status") && v->has_status;
     bool scale = pl_slice_eqz(sub, "scale") && v->has_scale;
+    status = status || pl_api_is_pod_part(ctx); /* they are read and written alike */
     int (*own)(struct pl_api_ctx * ctx) = own_subresource(ctx, verb);
     if (own != NULL)
         return own(ctx);

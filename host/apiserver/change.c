@@ -141,12 +141,59 @@ static void take_metadata(struct change *c, const struct pl_tree *sent, struct p
     }
 }
 
+/* Resources of containers that are told apart by their place, as they may not move. */
+static void take_resources(struct pl_arena *arena, struct pl_tree *spec, const struct pl_tree *sent,
+                           const char *list)
+{
+    static const char *const members[] = {"resources", "resizePolicy"};
+    const struct pl_tree *from = pl_tree_getz(sent, list);
+    size_t i = 0;
+    PL_TREE_FOR(item, pl_tree_getz(spec, list))
+    {
+        const struct pl_tree *container = pl_tree_at(from, i++);
+        if (!pl_slice_eq(pl_tree_text_at(container, "name"), pl_tree_text_at(item->value, "name")))
+            continue;
+        for (size_t k = 0; k < PL_ARRAY_LEN(members); k++) {
+            struct pl_tree *value = pl_tree_getz(container, members[k]);
+            if (value != NULL)
+                pl_tree_setz(arena, item->value, members[k], value);
+            else
+                pl_tree_removez(item->value, members[k]);
+        }
+    }
+}
+
+/* Of a Pod's subresource: its part of the spec, and the rest as it was. */
+static void keep_other_parts(struct change *c)
+{
+    struct pl_arena *arena = &c->ctx->arena;
+    struct pl_tree *sent = pl_tree_getz(c->object, "spec");
+    struct pl_tree *managed = pl_tree_dig(c->object, "metadata.managedFields");
+    struct pl_tree *containers = pl_tree_getz(sent, "ephemeralContainers");
+    c->object = pl_tree_copy(arena, c->old);
+    struct pl_tree *spec = pl_tree_child(arena, c->object, "spec");
+    if (managed != NULL)
+        pl_tree_setz(arena, pl_api_meta_of(c->ctx, c->object), "managedFields", managed);
+    if (pl_slice_eqz(c->ctx->request.subresource, "resize")) {
+        take_resources(arena, spec, sent, "containers");
+        take_resources(arena, spec, sent, "initContainers");
+    } else if (containers != NULL) {
+        pl_tree_setz(arena, spec, "ephemeralContainers", containers);
+    } else {
+        pl_tree_removez(spec, "ephemeralContainers");
+    }
+}
+
 /* A write of the main resource keeps the status. A write of the status subresource keeps everything
  * else. */
 static void keep_other_half(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_tree *status = pl_tree_getz(c->object, "status");
+    if (pl_api_is_pod_part(ctx)) {
+        keep_other_parts(c);
+        return;
+    }
     if (pl_slice_eqz(ctx->request.subresource, "status")) {
         const struct pl_tree *sent = pl_tree_getz(c->object, "metadata");
         struct pl_tree *managed = pl_tree_dig(c->object, "metadata.managedFields");

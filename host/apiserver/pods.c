@@ -111,13 +111,15 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
         pl_api_table_find(ctx->type->table, pl_api_key(&ctx->arena, ctx->request.ns, name));
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, name);
-    struct pl_tree *old = pl_api_load(ctx, entry->doc), *pod = pl_tree_copy(&ctx->arena, old);
+    struct pl_tree *pod = pl_api_load(ctx, entry->doc);
+    if (pod == NULL)
+        return -1;
     if (check_bindable(ctx, pod, name) != 0)
         return -1;
     assign(ctx, pod, binding);
     ctx->request.subresource = pl_slice_z("binding");
-    if (!ctx->request.dry_run)
-        store(ctx, entry, old, pod);
+    if (!ctx->request.dry_run) /* nobody owns what a binding says */
+        pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type, pl_slice_z(entry->key), pod);
     return answer_success(ctx);
 }
 

@@ -5,6 +5,7 @@
 
 #include "schema/structural.h"
 #include "schema/validate.h"
+#include "valid/subresource.h"
 #include "valid/valid.h"
 #include "valid/warn.h"
 #include "valid/webhook_config.h"
@@ -206,6 +207,17 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                            PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
+/* What a subresource of a Pod writes has rules of its own for what may change. */
+static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
+                          const struct pl_tree *object, const struct pl_tree *old)
+{
+    pl_valid_builtin(faults, ctx->type, object, NULL);
+    if (pl_slice_eqz(ctx->request.subresource, "resize"))
+        pl_valid_pod_resize(faults, object, old);
+    else
+        pl_valid_pod_ephemeral(faults, object, old);
+}
+
 static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
                              const struct pl_tree *object, const struct pl_tree *old)
 {
@@ -236,10 +248,19 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
                                    pl_slice("", 0));
         if (faults.causes == NULL) /* rules are evaluated only for objects that fit their schema */
             apply_rules(ctx, &faults, object, old);
-    } else
+    } else if (pl_api_is_pod_part(ctx) && old != NULL)
+        validate_part(ctx, &faults, object, old);
+    else
         validate_builtin(&faults, ctx->type, object, old);
     if (faults.causes == NULL)
         warn_of_values(ctx, object, old);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));
+}
+
+bool pl_api_is_pod_part(const struct pl_api_ctx *ctx)
+{
+    return pl_api_type_is_builtin(ctx->type, "Pod") &&
+           (pl_slice_eqz(ctx->request.subresource, "ephemeralcontainers") ||
+            pl_slice_eqz(ctx->request.subresource, "resize"));
 }

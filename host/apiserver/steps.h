@@ -31,5 +31,7 @@ int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object);
 /* The request's author, for managedFields. */
 struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx);
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries);
+/* The request is about the ephemeral containers or the resources of a Pod. */
+bool pl_api_is_pod_part(const struct pl_api_ctx *ctx);
 /* Answers with an object that was not stored. */
 int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object);

@@ -44,6 +44,7 @@ static const struct rule pod_rules[] = {
     {"", "schedulerName", "\"default-scheduler\""},
     CONTAINER("containers[]"),
     CONTAINER("initContainers[]"),
+    CONTAINER("ephemeralContainers[]"),
     {"volumes[].secret", "defaultMode", "420"},
     {"volumes[].configMap", "defaultMode", "420"},
     {"volumes[].downwardAPI", "defaultMode", "420"},
@@ -267,7 +268,7 @@ static void volume_sources(struct pl_arena *arena, struct pl_tree *volumes)
 
 static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
 {
-    static const char *const lists[] = {"containers", "initContainers"};
+    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
     if (!pl_tree_is(spec, PL_OBJECT))
         return;
     volume_sources(arena, pl_tree_getz(spec, "volumes"));

@@ -250,8 +250,7 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
     static const char *const free_members[] = {"activeDeadlineSeconds", "tolerations",
-                                               "terminationGracePeriodSeconds", "schedulingGates",
-                                               "nodeName"};
+                                               "schedulingGates", "nodeName"};
     const struct pl_tree *spec = pl_tree_getz(object, "spec"), *was = pl_tree_getz(old, "spec");
     bool stop = false;
     check_counts(f, spec, was, "containers", &stop);
@@ -263,6 +262,12 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
     struct pl_tree *changed = pl_tree_copy(f->arena, spec);
     copy_images(f, changed, was, "containers");
     copy_images(f, changed, was, "initContainers");
+    int64_t grace = 0, had = 0;
+    pl_tree_integer(pl_tree_getz(spec, "terminationGracePeriodSeconds"), &grace);
+    pl_tree_integer(pl_tree_getz(was, "terminationGracePeriodSeconds"), &had);
+    if (had < 0 && grace == 1)
+        pl_tree_setz(f->arena, changed, "terminationGracePeriodSeconds",
+                     pl_tree_getz(was, "terminationGracePeriodSeconds"));
     for (size_t i = 0; i < PL_ARRAY_LEN(free_members); i++) {
         struct pl_tree *before = pl_tree_getz(was, free_members[i]);
         if (strcmp(free_members[i], "nodeName") == 0 && !pl_is_empty(before))

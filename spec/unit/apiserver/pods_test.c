@@ -166,4 +166,32 @@ TEST(a_namespaces_finalizers_are_written_apart)
     api_close(&t);
 }
 
+/* Checked against kube-apiserver 1.37. */
+TEST(ephemeral_containers_are_added_and_stay)
+{
+    struct api t;
+    api_open(&t);
+    api_post(&t, "/api/v1/namespaces/default/pods",
+             "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i','resources':{"
+             "'requests':{'cpu':'100m'}}}]}}");
+    CHECK_INT(api_send(&t, "PATCH", "/api/v1/namespaces/default/pods/p/ephemeralcontainers",
+                       STRATEGIC, "{'spec':{'ephemeralContainers':[{'name':'e','image':'x'}]}}"),
+              200);
+    CHECK_AT(&t, "spec.ephemeralContainers[0].imagePullPolicy", "'Always'");
+    CHECK_AT(&t, "metadata.generation", "2");
+    CHECK_INT(api_send(&t, "PATCH", "/api/v1/namespaces/default/pods/p/ephemeralcontainers", MERGE,
+                       "{'spec':{'ephemeralContainers':null}}"),
+              422);
+    CHECK_INT(api_send(&t, "PATCH", "/api/v1/namespaces/default/pods/p/resize", STRATEGIC,
+                       "{'spec':{'containers':[{'name':'c','image':'j','resources':{'requests':{"
+                       "'cpu':'200m'}}}]}}"),
+              200);
+    CHECK_AT(&t, "spec.containers[0].image", "'i'");
+    CHECK_AT(&t, "spec.containers[0].resources", "{'requests':{'cpu':'200m'}}");
+    CHECK_INT(api_send(&t, "PATCH", "/api/v1/namespaces/default/pods/p/resize", MERGE,
+                       "{'spec':{'containers':[{'name':'c','image':'i','resources':{}}]}}"),
+              422);
+    api_close(&t);
+}
+
 TEST_MAIN()

@@ -1,0 +1,101 @@
+/* Changes of a Pod by its subresources: ephemeral containers are added and never changed or taken
+ * away; amounts of resources are changed where the class of service stays. */
+#include "valid/subresource.h"
+
+#include "valid/check.h"
+
+#include <string.h>
+
+static const struct pl_tree *by_name(const struct pl_tree *list, struct pl_slice name)
+{
+    PL_EACH(item, list)
+    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
+        return item->value;
+    return NULL;
+}
+
+/* ---- ephemeral containers ---- */
+
+static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *spec, const struct pl_tree *container)
+{
+    static const char *const never[] = {"lifecycle",    "livenessProbe", "readinessProbe",
+                                        "startupProbe", "ports",         "resizePolicy"};
+    struct pl_slice name = pl_tree_text_at(container, "name");
+    struct pl_slice target = pl_tree_text_at(container, "targetContainerName");
+    const struct pl_tree *resources = pl_tree_getz(container, "resources");
+    pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"), NULL);
+    pl_label(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"), NULL);
+    if (name.len > 0 && (by_name(pl_tree_getz(spec, "containers"), name) != NULL ||
+                         by_name(pl_tree_getz(spec, "initContainers"), name) != NULL))
+        pl_bad_duplicate(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"));
+    pl_need(f, PL_MEMBER(at, "image"), pl_tree_getz(container, "image"), NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(never); i++)
+        if (!pl_is_empty(pl_tree_getz(container, never[i])))
+            pl_bad_forbidden(f, PL_MEMBER(at, never[i]),
+                             "cannot be set for an Ephemeral Container");
+    if (!pl_is_empty(resources))
+        pl_bad_forbidden(f, PL_MEMBER(at, "resources"), "cannot be set for an Ephemeral Container");
+    if (target.len > 0 && by_name(pl_tree_getz(spec, "containers"), target) == NULL &&
+        by_name(pl_tree_getz(spec, "initContainers"), target) == NULL)
+        pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, PL_MEMBER(at, "targetContainerName")),
+                     "Not found: \"%.*s\"", PL_FMT(target));
+}
+
+void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *list = pl_tree_getz(spec, "ephemeralContainers");
+    const struct pl_spot *at = PL_MEMBER(PL_MEMBER(NULL, "spec"), "ephemeralContainers");
+    size_t i = 0;
+    pl_unique(faults, at, list, "name");
+    PL_EACH(item, list)
+    check_ephemeral(faults, PL_INDEX(at, i++), spec, item->value);
+    PL_EACH(item, pl_tree_dig(old, "spec.ephemeralContainers"))
+    {
+        struct pl_slice name = pl_tree_text_at(item->value, "name");
+        const struct pl_tree *is = by_name(list, name);
+        if (is != NULL && pl_tree_equal(is, item->value))
+            continue;
+        pl_bad_forbidden(faults, at,
+                         pl_arena_f(faults->arena,
+                                    "existing ephemeral containers \"%.*s\" may not be %s\n",
+                                    PL_FMT(name), is == NULL ? "removed" : "changed")
+                             .ptr);
+    }
+}
+
+/* ---- resizing ---- */
+
+static bool has_amounts(const struct pl_tree *container, const char *list)
+{
+    return !pl_is_empty(pl_tree_getz(pl_tree_getz(container, "resources"), list));
+}
+
+/* Guaranteed, Burstable or BestEffort, by what the containers say. */
+static const char *class_of(const struct pl_tree *pod)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    bool any = false, full = true;
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
+        PL_EACH(item, pl_tree_getz(pl_tree_getz(pod, "spec"), lists[i]))
+        {
+            const struct pl_tree *limits = pl_tree_dig(item->value, "resources.limits");
+            const struct pl_tree *requests = pl_tree_dig(item->value, "resources.requests");
+            any = any || has_amounts(item->value, "limits") || has_amounts(item->value, "requests");
+            full = full && pl_tree_getz(limits, "cpu") != NULL &&
+                   pl_tree_getz(limits, "memory") != NULL && pl_tree_equal(limits, requests);
+        }
+    return !any ? "BestEffort" : full ? "Guaranteed" : "Burstable";
+}
+
+void pl_valid_pod_resize(struct pl_api_faults *faults, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    const struct pl_spot *spec = PL_MEMBER(NULL, "spec");
+    const char *is = class_of(object), *was = class_of(old);
+    if (strcmp(is, was) != 0)
+        pl_bad_value(faults, spec, pl_tree_strz(faults->arena, was),
+                     "Pod QOS Class may not change as a result of resizing");
+}
