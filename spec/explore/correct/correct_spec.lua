@@ -10,6 +10,19 @@ local function scenario(world)
   world:settle()
 end
 
-for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "task", "two", "conditions" }) do
-  test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" }, scenario)
+local function with_records(world)
+  local records = world:external("records")
+  world:http("https://records.example.com/*", function(request)
+    local id = request.url:match("[^/]+$")
+    records[id] = { size = request.json.size }
+    return { json = { id = id } }
+  end)
+  scenario(world)
+end
+
+for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "task", "two", "conditions", "password",
+  "last_seen", "children", "finalized", "outside", "counter", "retrying", "leader_task", "suffixed", "events",
+  "deadline", "sleeper" }) do
+  test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" },
+    name == "outside" and with_records or scenario)
 end
