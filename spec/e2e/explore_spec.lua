@@ -240,6 +240,7 @@ end)
     assert.equal(1, explored, text)
     assert.equal("unsettled", findings[1].class, text)
     assert.equal("default/a", findings[1].key, text)
+    assert.equal("data.a", findings[1].field, text)
   end)
 
   it("ends with 1 for specifications with a mistake of syntax", function()

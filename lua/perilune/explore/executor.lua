@@ -15,6 +15,7 @@ local M = {}
 
 local RESTARTS = 20 -- of one execution
 local HELD_RECONCILES = 300 -- while a cache is held back
+local FLIPS = 200 -- steps in which a cycle of states shows
 local STEPS = 10000 -- until as many effects as a plan says must have happened
 local ELECTION = 20 -- seconds in which a leader is found that the Lease does not name
 local RELIST = 120 -- seconds until a watch that has expired is listed anew
@@ -358,6 +359,20 @@ function exec:finish()
   end
 end
 
+-- The first field that still changes when the world goes on: "data.a" of the key's own object, else
+-- with kind and key; "" when nothing does.
+function exec:flips(key)
+  local before = states.canon(self:state(), states.no_taint(), {})
+  for _ = 1, FLIPS do
+    if not self.world:step() then break end
+    local d = states.differences(before, states.canon(self:state(), states.no_taint(), {}))[1]
+    if d then
+      return d.key == key and d.field or format("%s %s %s", d.kind, d.key, d.field)
+    end
+  end
+  return ""
+end
+
 local function message_of(e)
   local text = tostring(type(e) == "table" and e.message or e)
   if not text:find("explore", 1, true) then
@@ -378,7 +393,9 @@ function exec:scenario()
   end
   local text = message_of(e)
   if text:find("settle", 1, true) then
-    self.unsettled = { message = text, key = text:match("(%S+/%S+)") or "", step = self.choose.step }
+    local key = text:match("(%S+/%S+)") or ""
+    local ok_now, field = pcall(self.flips, self, key)
+    self.unsettled = { message = text, key = key, field = ok_now and field or "", step = self.choose.step }
   else
     self.invariants[#self.invariants + 1] = { name = "the scenario", message = text,
       step = self.choose.step }
