@@ -7,6 +7,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# The program is the same whatever folder it is built in.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+
 add_library(pl_flags INTERFACE)
 target_include_directories(pl_flags INTERFACE ${CMAKE_SOURCE_DIR}/host)
 target_compile_definitions(pl_flags INTERFACE _GNU_SOURCE)
