@@ -376,6 +376,7 @@ struct pl_cel pl_cel_evaluate(const struct pl_cel_program *program, struct pl_ar
         memcpy(eval.slots, values, program->var_count * sizeof *values);
     struct pl_cel result = pl_cel_eval_expr(&eval, program->root);
     pl_regex_search_destroy(eval.search);
+    pl_regex_destroy(eval.regex);
     *cost += eval.cost;
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include "cel/ast.h"
 
+struct pl_regex;
 struct pl_regex_search;
 
 struct pl_cel_cached {
@@ -17,6 +18,8 @@ struct pl_cel_eval {
     struct pl_cel_cached *cache; /* lists of documents; open addressing */
     size_t cache_count, cache_cap;
     struct pl_regex_search *search; /* owned; NULL until it is needed */
+    struct pl_regex *regex;         /* owned; the last expression: a loop matches one many times */
+    struct pl_slice regex_text;     /* as it was written */
 };
 
 /* Adds to the cost; false: the limit is reached. */

@@ -60,15 +60,26 @@ static struct pl_regex_search *search_of(struct pl_cel_eval *eval)
     return eval->search;
 }
 
+/* The compiled expression, which the evaluation owns. NULL: as pl_regex_compile. */
+static const struct pl_regex *regex_of(struct pl_cel_eval *eval, struct pl_slice text,
+                                       struct pl_err *err)
+{
+    if (eval->regex != NULL && pl_slice_eq(eval->regex_text, text))
+        return eval->regex;
+    pl_regex_destroy(eval->regex);
+    eval->regex = pl_regex_compile(text, err);
+    eval->regex_text = text;
+    return eval->regex;
+}
+
 static struct pl_cel matches(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_regex *regex = pl_regex_compile(args[1].s, &err);
+    const struct pl_regex *regex = regex_of(eval, args[1].s, &err);
     int found = regex != NULL ? pl_regex_search(search_of(eval), regex, args[0].s, 0, false, &err)
                               : err.code;
-    pl_regex_destroy(regex);
     return found < 0 ? pl_cel_fail(eval->arena, "error parsing regexp: %s", err.message)
                      : pl_cel_bool(found == 1);
 }
@@ -78,7 +89,7 @@ static struct pl_cel find_matches(struct pl_cel_eval *eval, const struct pl_cel 
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_regex *regex = pl_regex_compile(args[1].s, &err);
+    const struct pl_regex *regex = regex_of(eval, args[1].s, &err);
     struct pl_slice text = args[0].s;
     struct pl_cel *items;
     struct pl_cel made = pl_cel_new_list(eval->arena, text.len + 1, &items);
@@ -94,7 +105,6 @@ static struct pl_cel find_matches(struct pl_cel_eval *eval, const struct pl_cel 
         while (from < text.len && ((unsigned char)text.ptr[from] & 0xc0) == 0x80)
             from++;
     }
-    pl_regex_destroy(regex);
     if (rc < 0)
         return pl_cel_fail(eval->arena, "Illegal regex: %s", err.message);
     list->items = items;
