@@ -2,9 +2,35 @@
 #include "lua/own.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- the same file of the same sources, each time ----
+ *
+ * LuaJIT dumps a table's entries in the order of their hashes. Those follow from a seed, for which
+ * it has no setting: it takes it from the system, through this function. They follow from when
+ * strings were collected, too: so main stops the collector. */
+
+long syscall(long number, ...)
+{
+    va_list args;
+    if (number != SYS_getrandom) {
+        errno = ENOSYS;
+        return -1;
+    }
+    va_start(args, number);
+    void *bytes = va_arg(args, void *);
+    size_t len = va_arg(args, size_t);
+    va_end(args);
+    memset(bytes, 1, len);
+    return (long)len;
+}
+
+/* ---- the file ---- */
 
 static _Noreturn void embed_fail(const char *what, const char *why)
 {
@@ -99,6 +125,7 @@ int main(int argc, char **argv)
     if (out == NULL)
         embed_fail(argv[1], strerror(errno));
     lua_State *L = luaL_newstate();
+    lua_gc(L, LUA_GCSTOP, 0);
     embed_write_all(L, out, argc - 2, argv + 2);
     lua_close(L);
     if (ferror(out) || fclose(out) != 0)
