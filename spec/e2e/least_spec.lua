@@ -236,11 +236,23 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %s}]
     return e2e.write_file(e2e.folder() .. "/" .. user .. ".kubeconfig", text)
   end
 
-  -- OwnerReferencesPermissionEnforcement learns of a new kind within 10 s, and refuses everybody until then.
+  -- OwnerReferencesPermissionEnforcement learns of a new kind within 10 s, and refuses everybody until then
+  -- but those who may update the finalizers of all kinds: so nobody else may ask.
   local function await_owners_of(kind)
+    apply([[
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: asks-for-owners}
+rules:
+  - {apiGroups: [""], resources: [configmaps], verbs: [create]}
+  - {apiGroups: [example.com], resources: ["*"], verbs: [update]}
+]])
+    bind("asks-for-owners", "asks-for-owners")
+    local asker = setmetatable({ url = server.url,
+      curl = server.curl .. " -H 'Impersonate-User: asks-for-owners'" }, getmetatable(server))
     local owner = { apiVersion = "example.com/v1", kind = kind, name = "x", uid = "1", blockOwnerDeletion = true }
     e2e.eventually("owners of kind " .. kind .. " are taken", function()
-      return server:request("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", { apiVersion = "v1",
+      return asker:request("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", { apiVersion = "v1",
         kind = "ConfigMap", metadata = { name = "owned", ownerReferences = { owner } } }) == 201
     end)
   end
