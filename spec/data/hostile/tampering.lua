@@ -39,6 +39,6 @@ return {
   { "a manifest by its path", "return perilune.manifest('/etc/passwd', {})", "beside the script" },
   { "a module that needs itself", "return require('lib.loop')", "requires itself" },
   { "a module that fails", "pcall(require, 'lib.fails') return require('lib.fails')", "has failed to load before" },
-  { "an array of the module", "perilune.array(perilune)", "a metatable of its own" },
+  { "an array of the module", "perilune.array(perilune)", "a table with its own metatable" },
   { "another client in the module", "perilune.client = nil", "can't be assigned" },
 }
