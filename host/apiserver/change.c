@@ -8,9 +8,9 @@
  * that loses its last finalizer while it is being deleted is removed instead of stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
-#include "apicall/pod_security.h"
-#include "apicall/prepare.h"
-#include "apicall/quota.h"
+#include "admission/pod_security.h"
+#include "admission/prepare.h"
+#include "admission/quota.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"

@@ -3,7 +3,7 @@
  * nothing writes nothing, so that it does not cause another one. */
 #include "apiserver/quotas.h"
 
-#include "apicall/quota.h"
+#include "admission/quota.h"
 #include "base/alloc.h"
 #include "object/meta.h"
 

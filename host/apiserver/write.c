@@ -5,9 +5,9 @@
 
 #include "apicall/admit.h"
 #include "apicall/body.h"
-#include "apicall/pod_security.h"
-#include "apicall/prepare.h"
-#include "apicall/quota.h"
+#include "admission/pod_security.h"
+#include "admission/prepare.h"
+#include "admission/quota.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"

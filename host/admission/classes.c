@@ -2,7 +2,7 @@
  * the global default class) gives a Pod its integer priority, and the overhead of its runtime is
  * added. A Pod that names a missing class is refused. DefaultStorageClass and DefaultIngressClass:
  * an object without a class gets the default class. */
-#include "apicall/admission.h"
+#include "admission/classes.h"
 
 #include <inttypes.h>
 

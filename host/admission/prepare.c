@@ -2,11 +2,11 @@
  * tolerations of Pods, and so on (those of Services are in prepare_service.c). Runs after
  * defaulting and before validation, on creation and on change. Values that were assigned before are
  * kept. */
-#include "apicall/prepare.h"
+#include "admission/prepare.h"
 
-#include "apicall/admission.h"
-#include "apicall/limit_ranges.h"
-#include "apicall/prepare_service.h"
+#include "admission/classes.h"
+#include "admission/limit_ranges.h"
+#include "admission/prepare_service.h"
 #include "schema/crd.h"
 
 #include <stdio.h>

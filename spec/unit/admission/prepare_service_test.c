@@ -1,4 +1,4 @@
-#include "apicall/prepare_service.h"
+#include "admission/prepare_service.h"
 
 #include "support/api_fixture.h"
 

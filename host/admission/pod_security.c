@@ -1,7 +1,7 @@
 /* PodSecurity, as kube-apiserver's plug-in does it without a configuration: levels come from the
  * labels of the namespace alone, and nobody is exempt. What is audited goes nowhere, as nothing
  * audits here. A Pod that is updated is looked at again only when its images changed. */
-#include "apicall/pod_security.h"
+#include "admission/pod_security.h"
 
 #include "valid/security.h"
 

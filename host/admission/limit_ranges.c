@@ -3,7 +3,7 @@
  * written.
  *
  * Only new objects are checked: a later LimitRange does not change existing objects. */
-#include "apicall/limit_ranges.h"
+#include "admission/limit_ranges.h"
 
 #include "format/units.h"
 

@@ -2,7 +2,7 @@
  * addresses. The one network is 10.0.0.0/16 and IPv4 alone. What a client chose is taken when no
  * other Service has it; what the server chooses avoids what clients chose. What was assigned stays
  * with the Service for as long as its type has use for it. */
-#include "apicall/prepare_service.h"
+#include "admission/prepare_service.h"
 
 #include "format/ip.h"
 

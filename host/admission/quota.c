@@ -2,9 +2,9 @@
  * says, and an object that would exceed a limit is refused. A quota that nobody has counted yet is
  * counted here, so that it holds from its first moment. What is used is written once the object is
  * stored; apiserver/quotas.c counts anew when objects go. */
-#include "apicall/quota.h"
+#include "admission/quota.h"
 
-#include "apicall/quota_usage.h"
+#include "admission/quota_usage.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "apicall/prepare.h"
+#include "admission/prepare.h"
 
 #include "support/api_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "apicall/quota.h"
+#include "admission/quota.h"
 
 #include "support/api_fixture.h"
 

@@ -2,7 +2,7 @@
  * Services by their type, claims by their storage and class, everything by count. A Pod that has
  * ended uses nothing but its place (count/pods). Amounts are counted in thousandths and do not
  * overflow: what is too large stays the largest. */
-#include "apicall/quota_usage.h"
+#include "admission/quota_usage.h"
 
 #include "format/units.h"
 
