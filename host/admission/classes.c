@@ -13,7 +13,7 @@ static int admission_refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, s
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *group, const char *plural)
 {
-    return pl_api_registry_find_group(api->registry, pl_slice_z(group), pl_slice_z(plural))->table;
+    return pl_api_builtin_table(api->registry, group, plural);
 }
 
 /* The class of Pods that name none; a missing node if there is no default. */

@@ -277,15 +277,11 @@ static void each_item(struct limited *limited, struct pl_tree *object, const cha
                       limit_fn run)
 {
     struct pl_api_ctx *ctx = limited->ctx;
-    const struct pl_api_table *table =
-        pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("limitranges"))
-            ->table;
-    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
-    struct pl_slice prefix = pl_arena_f(&ctx->arena, "%.*s/", PL_FMT(ns));
-    for (size_t i = pl_api_table_seek(table, prefix); i < table->count; i++) {
+    const struct pl_api_table *table = pl_api_builtin_table(ctx->api->registry, "", "limitranges");
+    struct pl_api_span span =
+        pl_api_table_span(table, pl_tree_text_at(object, "metadata.namespace"));
+    for (size_t i = span.first; i < span.end; i++) {
         struct pl_tree *range = pl_tree_from_node(&ctx->arena, pl_doc_root(table->entries[i]->doc));
-        if (!pl_slice_eq(pl_tree_text_at(range, "metadata.namespace"), ns))
-            break;
         PL_TREE_FOR(item, pl_tree_dig(range, "spec.limits"))
         {
             limited->type = type;

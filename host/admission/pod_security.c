@@ -13,9 +13,8 @@
 
 static const struct pl_tree *labels_of_namespace(struct pl_api_ctx *ctx)
 {
-    const struct pl_api_type *type =
-        pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = pl_api_table_find(type->table, ctx->request.ns);
+    const struct pl_api_entry *entry = pl_api_table_find(
+        pl_api_builtin_table(ctx->api->registry, "", "namespaces"), ctx->request.ns);
     if (entry == NULL)
         return NULL;
     struct pl_node labels = pl_node_dig(pl_doc_root(entry->doc), "metadata", "labels");
@@ -60,9 +59,9 @@ static bool is_minor_change(const struct pl_tree *pod, const struct pl_tree *old
 
 static int secure_pod(struct pl_api_ctx *ctx, const struct pl_tree *pod, const struct pl_tree *old)
 {
-    struct pl_security_policy policy = pl_security_policy_of(labels_of_namespace(ctx), NULL);
     if (old != NULL && is_minor_change(pod, old))
         return 0;
+    struct pl_security_policy policy = pl_security_policy_of(labels_of_namespace(ctx), NULL);
     struct pl_slice why = pl_security_violations(&ctx->arena, policy.enforce, pod, true);
     if (why.len > 0)
         return pl_api_forbid(ctx, pl_tree_text_at(pod, "metadata.name"),
@@ -136,14 +135,10 @@ static void warn_of_pods(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl_s
 {
     struct alike list[64] = {{.count = 0}};
     struct pl_slice texts[64] = {{NULL, 0}};
-    size_t count = 0, seen = 0;
-    const struct pl_api_table *table =
-        pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("pods"))->table;
-    struct pl_slice head = pl_arena_f(&ctx->arena, "%.*s/", PL_FMT(ns));
-    for (size_t i = pl_api_table_seek(table, head);
-         i < table->count && seen < PODS_MAX &&
-         strncmp(table->entries[i]->key, head.ptr, head.len) == 0;
-         i++, seen++) {
+    size_t count = 0;
+    const struct pl_api_table *table = pl_api_builtin_table(ctx->api->registry, "", "pods");
+    struct pl_api_span span = pl_api_table_span(table, ns);
+    for (size_t i = span.first; i < span.end && i - span.first < PODS_MAX; i++) {
         struct pl_tree *pod = pl_tree_from_node(&ctx->arena, pl_doc_root(table->entries[i]->doc));
         struct pl_slice why = pl_security_violations(&ctx->arena, security, pod, false);
         if (why.len > 0)

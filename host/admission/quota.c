@@ -10,9 +10,9 @@
 
 #define QUOTAS_MAX 100 /* of a namespace that are looked at */
 
-static struct pl_api_table *quota_table(struct pl_api *api, const char *plural)
+static struct pl_api_table *quota_table(const struct pl_api *api)
 {
-    return pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z(plural))->table;
+    return pl_api_builtin_table(api->registry, "", "resourcequotas");
 }
 
 /* ---- counting a namespace ---- */
@@ -43,20 +43,20 @@ static bool covers_any(const struct pl_usage *usage, const struct pl_api_type *t
 
 /* Adds the objects of one kind in the namespace to what is used. */
 static void count_kind(struct pl_arena *arena, struct pl_usage *used,
-                       const struct pl_api_type *type, const struct pl_tree *quota,
-                       struct pl_slice head)
+                       const struct pl_api_type *type, const struct pl_tree *quota)
 {
     const struct pl_tree *hard = pl_tree_dig(quota, "spec.hard");
-    const struct pl_api_table *table = type->table;
     struct pl_usage *one = pl_arena_alloc(arena, sizeof *one);
     pl_usage_of(arena, one, type, pl_tree_object(arena));
     struct pl_slice first = one->list[0].name; /* count/... */
     bool special = !type->is_custom && *pl_api_type_group(type) == '\0';
     if (!special && pl_tree_get(hard, first) == NULL)
         return;
-    for (size_t i = pl_api_table_seek(table, head);
-         i < table->count && strncmp(table->entries[i]->key, head.ptr, head.len) == 0; i++) {
-        struct pl_tree *object = pl_tree_from_node(arena, pl_doc_root(table->entries[i]->doc));
+    struct pl_api_span span =
+        pl_api_table_span(type->table, pl_tree_text_at(quota, "metadata.namespace"));
+    for (size_t i = span.first; i < span.end; i++) {
+        struct pl_tree *object =
+            pl_tree_from_node(arena, pl_doc_root(type->table->entries[i]->doc));
         pl_usage_of(arena, one, type, object);
         if (!covers_any(one, type, hard))
             return; /* nor does it cover the others */
@@ -73,8 +73,6 @@ static struct pl_tree *count_all(struct pl_api *api, struct pl_arena *arena,
                                  const struct pl_tree *quota)
 {
     struct pl_usage *used = pl_arena_alloc(arena, sizeof *used);
-    struct pl_slice head =
-        pl_arena_f(arena, "%.*s/", PL_FMT(pl_tree_text_at(quota, "metadata.namespace")));
     struct pl_tree *out = pl_tree_object(arena);
     used->count = 0;
     PL_TREE_FOR(item, pl_tree_dig(quota, "spec.hard"))
@@ -83,7 +81,7 @@ static struct pl_tree *count_all(struct pl_api *api, struct pl_arena *arena,
          type = type->next)
         if ((type->flags & PL_API_NAMESPACED) && !(type->flags & PL_API_REVIEW) &&
             type->table->count > 0)
-            count_kind(arena, used, type, quota, head);
+            count_kind(arena, used, type, quota);
     for (size_t i = 0; i < used->count; i++)
         pl_tree_set(arena, out, used->list[i].name,
                     pl_tree_str(arena, pl_amount_text(arena, used->list[i].amount)));
@@ -105,11 +103,10 @@ static void write_status(struct pl_api *api, struct pl_arena *arena, struct pl_a
 
 void pl_api_quota_count(struct pl_api *api, struct pl_slice ns)
 {
-    const struct pl_api_table *table = quota_table(api, "resourcequotas");
+    const struct pl_api_table *table = quota_table(api);
     struct pl_arena arena = {0};
-    struct pl_slice head = pl_arena_f(&arena, "%.*s/", PL_FMT(ns));
-    for (size_t i = pl_api_table_seek(table, head);
-         i < table->count && strncmp(table->entries[i]->key, head.ptr, head.len) == 0; i++) {
+    struct pl_api_span span = pl_api_table_span(table, ns);
+    for (size_t i = span.first; i < span.end; i++) {
         struct pl_tree *quota = pl_tree_from_node(&arena, pl_doc_root(table->entries[i]->doc));
         write_status(api, &arena, table->entries[i], pl_tree_dig(quota, "spec.hard"),
                      count_all(api, &arena, quota));
@@ -267,14 +264,13 @@ static void subtract(struct pl_usage *usage, const struct pl_usage *was)
 int pl_api_quota_check(struct pl_api_ctx *ctx, const struct pl_tree *object,
                        const struct pl_tree *old)
 {
-    const struct pl_api_table *table = quota_table(ctx->api, "resourcequotas");
+    const struct pl_api_table *table = quota_table(ctx->api);
     if (table->count == 0 || !(ctx->type->flags & PL_API_NAMESPACED) ||
         !is_handled(ctx, object, old))
         return 0;
     struct pl_arena *arena = &ctx->arena;
     struct asked a = {.ctx = ctx, .object = object, .old = old};
-    struct pl_slice head = pl_arena_f(arena, "%.*s/", PL_FMT(ctx->request.ns));
-    size_t first = pl_api_table_seek(table, head), seen = 0;
+    struct pl_api_span span = pl_api_table_span(table, ctx->request.ns);
     a.usage = pl_arena_alloc(arena, sizeof *a.usage);
     pl_usage_of(arena, a.usage, ctx->type, object);
     if (old != NULL) {
@@ -282,9 +278,7 @@ int pl_api_quota_check(struct pl_api_ctx *ctx, const struct pl_tree *object,
         pl_usage_of(arena, was, ctx->type, old);
         subtract(a.usage, was);
     }
-    for (size_t i = first; i < table->count && seen < QUOTAS_MAX &&
-                           strncmp(table->entries[i]->key, head.ptr, head.len) == 0;
-         i++, seen++)
+    for (size_t i = span.first; i < span.end && i - span.first < QUOTAS_MAX; i++)
         if (check_quota(&a, table->entries[i]) != 0)
             return -1;
     return 0;
@@ -292,7 +286,7 @@ int pl_api_quota_check(struct pl_api_ctx *ctx, const struct pl_tree *object,
 
 void pl_api_quota_charge(struct pl_api_ctx *ctx)
 {
-    const struct pl_api_table *table = quota_table(ctx->api, "resourcequotas");
+    const struct pl_api_table *table = quota_table(ctx->api);
     PL_TREE_FOR(item, ctx->request.dry_run ? NULL : ctx->charges)
     {
         struct pl_api_entry *entry = pl_api_table_find(table, item->key);

@@ -13,10 +13,9 @@
 
 static const struct pl_api_table *configurations(struct pl_api_ctx *ctx, bool mutating)
 {
-    struct pl_api_type *type = pl_api_registry_find_group(
-        ctx->api->registry, pl_slice_z("admissionregistration.k8s.io"),
-        pl_slice_z(mutating ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations"));
-    return type->table;
+    return pl_api_builtin_table(ctx->api->registry, "admissionregistration.k8s.io",
+                                mutating ? "mutatingwebhookconfigurations"
+                                         : "validatingwebhookconfigurations");
 }
 
 /* Webhooks are not called for the server's own writes, nor for webhook configurations. */

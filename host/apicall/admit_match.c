@@ -128,9 +128,8 @@ static bool match_namespace(struct pl_api_ctx *ctx, struct pl_node selector,
                             why);
     if (!(ctx->type->flags & PL_API_NAMESPACED))
         return true;
-    struct pl_api_type *type =
-        pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = pl_api_table_find(type->table, ctx->request.ns);
+    const struct pl_api_entry *entry = pl_api_table_find(
+        pl_api_builtin_table(ctx->api->registry, "", "namespaces"), ctx->request.ns);
     if (entry == NULL)
         return false;
     return selects(ctx, selector, pl_node_dig(pl_doc_root(entry->doc), "metadata", "labels"),

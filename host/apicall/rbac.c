@@ -118,7 +118,7 @@ static bool rule_allows(struct pl_arena *arena, const struct pl_tree *rule,
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *plural)
 {
-    return pl_api_registry_find_group(api->registry, pl_slice_z(RBAC), pl_slice_z(plural))->table;
+    return pl_api_builtin_table(api->registry, RBAC, plural);
 }
 
 static void add_rules(struct pl_arena *arena, struct pl_tree *rules, struct pl_node role)
@@ -241,13 +241,10 @@ static bool walk_bindings(struct walk *walk, struct pl_slice ns)
         return false;
     table = table_of(walk->ctx->api, "rolebindings");
     walk->ns = ns;
-    struct pl_slice head = pl_arena_f(&walk->ctx->arena, "%.*s/", PL_FMT(ns));
-    for (size_t i = pl_api_table_seek(table, head); i < table->count; i++) {
-        if (strncmp(table->entries[i]->key, head.ptr, head.len) != 0)
-            break;
+    struct pl_api_span span = pl_api_table_span(table, ns);
+    for (size_t i = span.first; i < span.end; i++)
         if (visit(walk, pl_doc_root(table->entries[i]->doc)))
             return true;
-    }
     return false;
 }
 

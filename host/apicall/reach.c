@@ -26,10 +26,9 @@ static int reach_find(struct pl_api *api, const struct pl_api_service *service,
     if (services->find != NULL && services->find(services->arg, service, where))
         return 0;
     struct pl_arena arena = {0};
-    const struct pl_api_type *type =
-        pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("services"));
     const struct pl_api_entry *entry =
-        pl_api_table_find(type->table, pl_arena_f(&arena, "%s/%s", service->ns, service->name));
+        pl_api_table_find(pl_api_builtin_table(api->registry, "", "services"),
+                          pl_arena_f(&arena, "%s/%s", service->ns, service->name));
     pl_arena_deinit(&arena);
     if (entry == NULL)
         return pl_err_set(err, PL_ENOTFOUND, "service \"%s\" not found", service->name);

@@ -128,9 +128,8 @@ static int64_t now_s(const struct pl_api *api)
 static const struct pl_api_entry *account_of(struct pl_api_ctx *ctx, struct pl_slice ns,
                                              struct pl_slice name)
 {
-    struct pl_api_type *type = pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""),
-                                                          pl_slice_z("serviceaccounts"));
-    return pl_api_table_find(type->table, pl_api_key(&ctx->arena, ns, name));
+    return pl_api_table_find(pl_api_builtin_table(ctx->api->registry, "", "serviceaccounts"),
+                             pl_api_key(&ctx->arena, ns, name));
 }
 
 bool pl_api_token_verify(struct pl_api_ctx *ctx, struct pl_slice token, struct pl_api_user *user)

@@ -66,14 +66,13 @@ static void accept_names(struct pl_api *api, struct pl_doc *crd)
 {
     struct pl_arena arena = {0};
     struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(crd));
-    struct pl_api_type *type = pl_api_registry_find_group(
-        api->registry, pl_slice_z("apiextensions.k8s.io"), pl_slice_z("customresourcedefinitions"));
-    struct pl_api_entry *entry =
-        pl_api_table_find(type->table, pl_tree_text_at(object, "metadata.name"));
+    struct pl_api_entry *entry = pl_api_table_find(
+        pl_api_builtin_table(api->registry, "apiextensions.k8s.io", "customresourcedefinitions"),
+        pl_tree_text_at(object, "metadata.name"));
     if (entry != NULL && !pl_api_crd_is_accepted(object)) {
         struct pl_tree *before = pl_tree_copy(&arena, object);
         pl_api_crd_accept(&arena, object, pl_api_now(api, &arena));
-        note_acceptance(api, &arena, type, before, object);
+        note_acceptance(api, &arena, entry->type, before, object);
         pl_api_store_raw(api, &arena, entry, object);
     }
     pl_arena_deinit(&arena);

@@ -77,18 +77,17 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
         if (pl_api_storage_by_uid(gc->api->storage, owner.uid) != NULL)
             gc_enqueue(gc, owner.uid, false);
     struct pl_slice ns = pl_meta_namespace(object, &scratch);
-    const struct pl_api_type *holder =
-        pl_api_registry_find_group(registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = ns.len > 0 ? pl_api_table_find(holder->table, ns) : NULL;
+    const struct pl_api_entry *entry =
+        ns.len > 0 ? pl_api_table_find(pl_api_builtin_table(registry, "", "namespaces"), ns) : NULL;
     if (entry != NULL && pl_meta_is_deleting(pl_doc_root(entry->doc)))
         gc_enqueue(gc, pl_slice_z(entry->uid), false);
     if (!type->is_custom || !type->is_going)
         return;
-    holder = pl_api_registry_find_group(registry, pl_slice_z("apiextensions.k8s.io"),
-                                        pl_slice_z("customresourcedefinitions"));
     struct pl_buf name = PL_BUF_INIT;
     pl_buf_add_f(&name, "%s.%s", type->plural, pl_api_type_group(type));
-    entry = pl_api_table_find(holder->table, pl_buf_slice(&name));
+    entry = pl_api_table_find(
+        pl_api_builtin_table(registry, "apiextensions.k8s.io", "customresourcedefinitions"),
+        pl_buf_slice(&name));
     if (entry != NULL)
         gc_enqueue(gc, pl_slice_z(entry->uid), false);
     pl_buf_deinit(&name);

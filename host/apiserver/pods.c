@@ -137,15 +137,13 @@ static int fail_busy(struct pl_api_ctx *ctx, struct pl_slice why, int retry_s)
 /* The budget that selects the pod; NULL: none. several: there is more than one. */
 static struct pl_api_entry *budget_of(struct pl_api_ctx *ctx, struct pl_node pod, bool *several)
 {
-    struct pl_api_type *type = pl_api_registry_find_group(ctx->api->registry, pl_slice_z("policy"),
-                                                          pl_slice_z("poddisruptionbudgets"));
+    const struct pl_api_table *table =
+        pl_api_builtin_table(ctx->api->registry, "policy", "poddisruptionbudgets");
+    struct pl_api_span span = pl_api_table_span(table, ctx->request.ns);
     struct pl_api_entry *found = NULL;
-    struct pl_slice head = pl_arena_f(&ctx->arena, "%.*s/", PL_FMT(ctx->request.ns));
     *several = false;
-    for (size_t i = pl_api_table_seek(type->table, head); i < type->table->count; i++) {
-        struct pl_api_entry *entry = type->table->entries[i];
-        if (strncmp(entry->key, head.ptr, head.len) != 0)
-            break;
+    for (size_t i = span.first; i < span.end; i++) {
+        struct pl_api_entry *entry = table->entries[i];
         struct pl_selector *selector =
             pl_selector_from_node(pl_node_dig(pl_doc_root(entry->doc), "spec", "selector"), NULL);
         if (selector != NULL && pl_selector_matches(selector, pl_meta_labels(pod))) {

@@ -34,8 +34,7 @@ void pl_api_protect_destroy(struct pl_api_protect *protect)
 
 static struct pl_api_table *protect_table_of(struct pl_api_protect *protect, const char *plural)
 {
-    return pl_api_registry_find_group(protect->api->registry, pl_slice_z(""), pl_slice_z(plural))
-        ->table;
+    return pl_api_builtin_table(protect->api->registry, "", plural);
 }
 
 /* ---- who uses it ---- */
@@ -61,11 +60,12 @@ static bool has_ended(struct pl_node pod)
 static bool is_claim_used(struct pl_api_protect *protect, struct pl_node claim)
 {
     const struct pl_api_table *pods = protect_table_of(protect, "pods");
-    struct pl_scratch a, b, c;
-    struct pl_slice ns = pl_meta_namespace(claim, &a), name = pl_meta_name(claim, &b);
-    for (size_t i = 0; i < pods->count; i++) {
+    struct pl_scratch a, b;
+    struct pl_slice name = pl_meta_name(claim, &b);
+    struct pl_api_span span = pl_api_table_span(pods, pl_meta_namespace(claim, &a));
+    for (size_t i = span.first; i < span.end; i++) {
         struct pl_node pod = pl_doc_root(pods->entries[i]->doc);
-        if (pl_slice_eq(pl_meta_namespace(pod, &c), ns) && !has_ended(pod) && mounts(pod, name))
+        if (!has_ended(pod) && mounts(pod, name))
             return true;
     }
     return false;

@@ -47,14 +47,10 @@ void pl_api_quotas_note(struct pl_api_quotas *quotas, const struct pl_api_event 
     struct pl_node object = pl_doc_root(event->doc);
     bool quota = pl_api_type_is_builtin(event->type, "ResourceQuota");
     bool pod = pl_api_type_is_builtin(event->type, "Pod");
-    bool counts = event->change == PL_API_DELETED || quota || pod;
-    const struct pl_api_table *table =
-        pl_api_registry_find_group(quotas->api->registry, pl_slice_z(""),
-                                   pl_slice_z("resourcequotas"))
-            ->table;
     struct pl_scratch scratch;
     struct pl_slice ns = pl_meta_namespace(object, &scratch);
-    if (table->count == 0 || !counts || ns.len == 0)
+    if ((event->change != PL_API_DELETED && !quota && !pod) || ns.len == 0 ||
+        pl_api_builtin_table(quotas->api->registry, "", "resourcequotas")->count == 0)
         return;
     pl_map_put(&quotas->namespaces, ns, quotas);
     if (!pl_timer_is_active(&quotas->timer))

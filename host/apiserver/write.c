@@ -27,9 +27,8 @@ static int check_namespace(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl
 {
     if (!(ctx->type->flags & PL_API_NAMESPACED))
         return 0;
-    struct pl_api_type *type =
-        pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = pl_api_table_find(type->table, ns);
+    const struct pl_api_entry *entry =
+        pl_api_table_find(pl_api_builtin_table(ctx->api->registry, "", "namespaces"), ns);
     if (entry == NULL) {
         pl_api_fail(&ctx->status, 404, "NotFound", "namespaces \"%.*s\" not found", PL_FMT(ns));
         pl_api_fail_about(&ctx->status, pl_slice_z(""), pl_slice_z("namespaces"), ns);

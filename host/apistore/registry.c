@@ -79,6 +79,12 @@ struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *reg
     return NULL;
 }
 
+struct pl_api_table *pl_api_builtin_table(const struct pl_api_registry *registry, const char *group,
+                                          const char *plural)
+{
+    return pl_api_registry_find_group(registry, pl_slice_z(group), pl_slice_z(plural))->table;
+}
+
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group)
 {
     for (const struct pl_api_type *type = registry->first; type != NULL; type = type->next)

@@ -20,6 +20,9 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
 /* The type with that group and plural, in any version. NULL if there is none. Borrowed. */
 struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
                                                struct pl_slice group, struct pl_slice plural);
+/* The objects of a built-in kind, which must exist. Borrowed. */
+struct pl_api_table *pl_api_builtin_table(const struct pl_api_registry *registry, const char *group,
+                                          const char *plural);
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group);
 
 /* Adds or updates the custom kind of a valid CRD. Its objects stay. */

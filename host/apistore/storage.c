@@ -80,6 +80,19 @@ size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key)
     return low;
 }
 
+struct pl_api_span pl_api_table_span(const struct pl_api_table *table, struct pl_slice ns)
+{
+    struct pl_buf bound = PL_BUF_INIT;
+    struct pl_api_span span;
+    pl_buf_add_slice(&bound, ns);
+    pl_buf_add_char(&bound, '/');
+    span.first = pl_api_table_seek(table, pl_buf_slice(&bound));
+    bound.ptr[bound.len - 1] = '/' + 1; /* behind all keys that begin with "ns/" */
+    span.end = pl_api_table_seek(table, pl_buf_slice(&bound));
+    pl_buf_deinit(&bound);
+    return span;
+}
+
 static struct pl_api_entry *table_add(struct pl_api_table *table, struct pl_slice key)
 {
     size_t at = pl_api_table_seek(table, key);

@@ -65,6 +65,12 @@ void pl_api_table_destroy(struct pl_api_table *table);
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
 /* The first entry whose key is >= key. */
 size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
+/* The entries of a namespace, which lie together: those from `first` to before `end`. Adding or
+ * removing entries moves them. */
+struct pl_api_span {
+    size_t first, end;
+};
+struct pl_api_span pl_api_table_span(const struct pl_api_table *table, struct pl_slice ns);
 
 uint64_t pl_api_storage_rv(const struct pl_api_storage *storage);
 /* Watches and lists can't start before this version. */

@@ -74,6 +74,26 @@ static void check_view(struct storage_test *t, uint64_t rv, const char *want)
     pl_api_view_deinit(&view);
 }
 
+/* Also beside namespaces whose names begin like it. */
+TEST(the_objects_of_a_namespace_lie_together)
+{
+    static const char *const keys[] = {"a/z", "a-b/x", "a/b", "ab/x", "a.b/x", "a0/x", "a/", "b/a"};
+    struct storage_test t;
+    struct pl_arena arena = {0};
+    open_test(&t, 100);
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++)
+        pl_api_storage_put(t.storage, &arena, t.type, pl_slice_z(keys[i]),
+                           pl_tree_literal(&arena, "{\"metadata\":{\"uid\":\"u\"}}"));
+    struct pl_api_span span = pl_api_table_span(t.type->table, pl_slice_z("a"));
+    CHECK_INT(span.end - span.first, 3);
+    CHECK_STR(t.type->table->entries[span.first]->key, "a/");
+    CHECK_STR(t.type->table->entries[span.end - 1]->key, "a/z");
+    span = pl_api_table_span(t.type->table, pl_slice_z("c"));
+    CHECK_INT(span.end, span.first);
+    pl_arena_deinit(&arena);
+    close_test(&t);
+}
+
 TEST(writes_get_rising_versions_and_events)
 {
     struct storage_test t;
