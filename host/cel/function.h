@@ -86,6 +86,24 @@ bool pl_cel_function_takes_values(const struct pl_cel_function *function, const 
 
 /* ---- for those who implement them ---- */
 
+/* A function that only looks at its arguments. */
+#define PL_CEL_GETTER(fn_name, expression)                                                         \
+    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
+    {                                                                                              \
+        PL_UNUSED(eval);                                                                           \
+        PL_UNUSED(n);                                                                              \
+        return expression;                                                                         \
+    }
+/* Usual rows: a member function that costs one, and a function that reads a text. */
+#define PL_CEL_MEMBER(name, signature, fn)                                                         \
+    {                                                                                              \
+        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
+    }
+#define PL_CEL_READER(name, signature, fn)                                                         \
+    {                                                                                              \
+        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, fn                             \
+    }
+
 pl_cel_fn pl_cel_ip_text;     /* of addresses and networks: string(ip) */
 pl_cel_fn pl_cel_format_text; /* "%s".format(list) */
 

@@ -33,26 +33,6 @@ static bool is_blank(struct pl_slice text)
     return true;
 }
 
-static struct pl_cel to_path(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
-{
-    PL_UNUSED(n);
-    struct pl_cel_check check = *args[0].check;
-    if (is_blank(args[1].s))
-        return pl_cel_fail(eval->arena, "path must not be empty");
-    check.path = args[1].s;
-    return check_value(eval->arena, PL_CEL_PATH_CHECK, &check);
-}
-
-static struct pl_cel to_resource(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
-{
-    PL_UNUSED(n);
-    struct pl_cel_check check = *args[0].check;
-    if (is_blank(args[1].s))
-        return pl_cel_fail(eval->arena, "resource must not be empty");
-    check.resource = args[1].s;
-    return check_value(eval->arena, PL_CEL_RESOURCE_CHECK, &check);
-}
-
 static struct pl_cel to_account(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
@@ -65,22 +45,27 @@ static struct pl_cel to_account(struct pl_cel_eval *eval, const struct pl_cel *a
     return check_value(eval->arena, PL_CEL_AUTHORIZER, &check);
 }
 
-/* A step that takes any text. */
-#define STEP(fn_name, member, result)                                                              \
+/* A step that says one thing more. empty: the error of a text of blanks; NULL: any text will do. */
+#define STEP(fn_name, member, result, empty)                                                       \
     static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
     {                                                                                              \
         PL_UNUSED(n);                                                                              \
+        const char *error = empty;                                                                 \
         struct pl_cel_check check = *args[0].check;                                                \
+        if (error != NULL && is_blank(args[1].s))                                                  \
+            return pl_cel_fail(eval->arena, "%s", error);                                          \
         check.member = args[1].s;                                                                  \
         return check_value(eval->arena, result, &check);                                           \
     }
 
-STEP(to_group, group, PL_CEL_GROUP_CHECK)
-STEP(with_subresource, subresource, PL_CEL_RESOURCE_CHECK)
-STEP(with_namespace, ns, PL_CEL_RESOURCE_CHECK)
-STEP(with_name, name, PL_CEL_RESOURCE_CHECK)
-STEP(with_fields, field_selector, PL_CEL_RESOURCE_CHECK)
-STEP(with_labels, label_selector, PL_CEL_RESOURCE_CHECK)
+STEP(to_path, path, PL_CEL_PATH_CHECK, "path must not be empty")
+STEP(to_group, group, PL_CEL_GROUP_CHECK, NULL)
+STEP(to_resource, resource, PL_CEL_RESOURCE_CHECK, "resource must not be empty")
+STEP(with_subresource, subresource, PL_CEL_RESOURCE_CHECK, NULL)
+STEP(with_namespace, ns, PL_CEL_RESOURCE_CHECK, NULL)
+STEP(with_name, name, PL_CEL_RESOURCE_CHECK, NULL)
+STEP(with_fields, field_selector, PL_CEL_RESOURCE_CHECK, NULL)
+STEP(with_labels, label_selector, PL_CEL_RESOURCE_CHECK, NULL)
 
 static struct pl_cel decide(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
@@ -91,43 +76,31 @@ static struct pl_cel decide(struct pl_cel_eval *eval, const struct pl_cel *args,
     return (struct pl_cel){.kind = PL_CEL_DECISION, .decision = decision};
 }
 
-#define GETTER(fn_name, expression)                                                                \
-    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
-    {                                                                                              \
-        PL_UNUSED(eval);                                                                           \
-        PL_UNUSED(n);                                                                              \
-        return expression;                                                                         \
-    }
+PL_CEL_GETTER(allowed, pl_cel_bool(args[0].decision->allowed))
+PL_CEL_GETTER(lib_authz_reason, pl_cel_string(args[0].decision->reason))
+PL_CEL_GETTER(errored, pl_cel_bool(args[0].decision->error.len > 0))
+PL_CEL_GETTER(lib_authz_error, pl_cel_string(args[0].decision->error))
 
-GETTER(allowed, pl_cel_bool(args[0].decision->allowed))
-GETTER(lib_authz_reason, pl_cel_string(args[0].decision->reason))
-GETTER(errored, pl_cel_bool(args[0].decision->error.len > 0))
-GETTER(lib_authz_error, pl_cel_string(args[0].decision->error))
-
-#define MEMBER(name, signature, fn)                                                                \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
-    }
 #define MEMBER_COST(name, signature, cost, fn)                                                     \
     {                                                                                              \
         name, signature, true, cost, PL_CEL_SIZE_TYPE, fn                                          \
     }
 
 const struct pl_cel_function pl_cel_authz_functions[] = {
-    MEMBER("path", "Zs:P", to_path),
-    MEMBER("group", "Zs:G", to_group),
-    MEMBER("serviceAccount", "Zss:Z", to_account),
-    MEMBER("resource", "Gs:R", to_resource),
-    MEMBER("subresource", "Rs:R", with_subresource),
-    MEMBER("namespace", "Rs:R", with_namespace),
-    MEMBER("name", "Rs:R", with_name),
+    PL_CEL_MEMBER("path", "Zs:P", to_path),
+    PL_CEL_MEMBER("group", "Zs:G", to_group),
+    PL_CEL_MEMBER("serviceAccount", "Zss:Z", to_account),
+    PL_CEL_MEMBER("resource", "Gs:R", to_resource),
+    PL_CEL_MEMBER("subresource", "Rs:R", with_subresource),
+    PL_CEL_MEMBER("namespace", "Rs:R", with_namespace),
+    PL_CEL_MEMBER("name", "Rs:R", with_name),
     MEMBER_COST("fieldSelector", "Rs:R", PL_CEL_COST_LAST, with_fields),
     MEMBER_COST("labelSelector", "Rs:R", PL_CEL_COST_LAST, with_labels),
     MEMBER_COST("check", "Ps:E", PL_CEL_COST_CHECK, decide),
     MEMBER_COST("check", "Rs:E", PL_CEL_COST_CHECK, decide),
-    MEMBER("allowed", "E:b", allowed),
-    MEMBER("reason", "E:s", lib_authz_reason),
-    MEMBER("errored", "E:b", errored),
-    MEMBER("error", "E:s", lib_authz_error),
+    PL_CEL_MEMBER("allowed", "E:b", allowed),
+    PL_CEL_MEMBER("reason", "E:s", lib_authz_reason),
+    PL_CEL_MEMBER("errored", "E:b", errored),
+    PL_CEL_MEMBER("error", "E:s", lib_authz_error),
     {0},
 };

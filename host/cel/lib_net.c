@@ -339,19 +339,11 @@ static struct pl_cel host_part(const struct pl_cel_url *url, bool wants_port)
                                          : pl_slice(host.ptr, len));
 }
 
-#define GETTER(fn_name, expression)                                                                \
-    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
-    {                                                                                              \
-        PL_UNUSED(eval);                                                                           \
-        PL_UNUSED(n);                                                                              \
-        return expression;                                                                         \
-    }
-
-GETTER(scheme, pl_cel_string(args[0].url->scheme))
-GETTER(host, pl_cel_string(args[0].url->host))
-GETTER(path, pl_cel_string(args[0].url->path))
-GETTER(hostname, host_part(args[0].url, false))
-GETTER(port, host_part(args[0].url, true))
+PL_CEL_GETTER(scheme, pl_cel_string(args[0].url->scheme))
+PL_CEL_GETTER(host, pl_cel_string(args[0].url->host))
+PL_CEL_GETTER(path, pl_cel_string(args[0].url->path))
+PL_CEL_GETTER(hostname, host_part(args[0].url, false))
+PL_CEL_GETTER(port, host_part(args[0].url, true))
 
 static int hex(char c)
 {
@@ -418,41 +410,32 @@ static struct pl_cel query(struct pl_cel_eval *eval, const struct pl_cel *args, 
     return result;
 }
 
-#define PLAIN(name, signature, fn)                                                                 \
-    {                                                                                              \
-        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, fn                             \
-    }
-#define MEMBER(name, signature, fn)                                                                \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
-    }
-
 const struct pl_cel_function pl_cel_net_functions[] = {
-    PLAIN("ip", "s:I", to_ip),
-    PLAIN("isIP", "s:b", is_ip),
+    PL_CEL_READER("ip", "s:I", to_ip),
+    PL_CEL_READER("isIP", "s:b", is_ip),
     {"ip.isCanonical", "s:b", false, PL_CEL_COST_SELF_TWICE, PL_CEL_SIZE_TYPE, is_canonical},
-    MEMBER("family", "I:i", family),
-    MEMBER("isUnspecified", "I:b", is_unspecified),
-    MEMBER("isLoopback", "I:b", is_loopback),
-    MEMBER("isLinkLocalMulticast", "I:b", is_link_local_multicast),
-    MEMBER("isLinkLocalUnicast", "I:b", is_link_local_unicast),
-    MEMBER("isGlobalUnicast", "I:b", is_global_unicast),
-    PLAIN("cidr", "s:C", to_cidr),
-    PLAIN("isCIDR", "s:b", is_cidr),
+    PL_CEL_MEMBER("family", "I:i", family),
+    PL_CEL_MEMBER("isUnspecified", "I:b", is_unspecified),
+    PL_CEL_MEMBER("isLoopback", "I:b", is_loopback),
+    PL_CEL_MEMBER("isLinkLocalMulticast", "I:b", is_link_local_multicast),
+    PL_CEL_MEMBER("isLinkLocalUnicast", "I:b", is_link_local_unicast),
+    PL_CEL_MEMBER("isGlobalUnicast", "I:b", is_global_unicast),
+    PL_CEL_READER("cidr", "s:C", to_cidr),
+    PL_CEL_READER("isCIDR", "s:b", is_cidr),
     {"containsIP", "CI:b", true, PL_CEL_COST_NET, PL_CEL_SIZE_TYPE, contains_ip},
     {"containsIP", "Cs:b", true, PL_CEL_COST_NET, PL_CEL_SIZE_TYPE, contains_ip},
     {"containsCIDR", "CC:b", true, PL_CEL_COST_NET_IN_NET, PL_CEL_SIZE_TYPE, contains_cidr},
     {"containsCIDR", "Cs:b", true, PL_CEL_COST_NET_IN_NET, PL_CEL_SIZE_TYPE, contains_cidr},
-    MEMBER("ip", "C:I", ip_of),
-    MEMBER("masked", "C:C", masked),
-    MEMBER("prefixLength", "C:i", prefix_length),
-    PLAIN("url", "s:U", to_url),
+    PL_CEL_MEMBER("ip", "C:I", ip_of),
+    PL_CEL_MEMBER("masked", "C:C", masked),
+    PL_CEL_MEMBER("prefixLength", "C:i", prefix_length),
+    PL_CEL_READER("url", "s:U", to_url),
     {"isURL", "s:b", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, is_url},
-    MEMBER("getScheme", "U:s", scheme),
-    MEMBER("getHost", "U:s", host),
-    MEMBER("getHostname", "U:s", hostname),
-    MEMBER("getPort", "U:s", port),
-    MEMBER("getEscapedPath", "U:s", path),
-    MEMBER("getQuery", "U:MsLs", query),
+    PL_CEL_MEMBER("getScheme", "U:s", scheme),
+    PL_CEL_MEMBER("getHost", "U:s", host),
+    PL_CEL_MEMBER("getHostname", "U:s", hostname),
+    PL_CEL_MEMBER("getPort", "U:s", port),
+    PL_CEL_MEMBER("getEscapedPath", "U:s", path),
+    PL_CEL_MEMBER("getQuery", "U:MsLs", query),
     {0},
 };

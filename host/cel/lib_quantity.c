@@ -196,45 +196,22 @@ static int lib_quantity_compare(const struct pl_cel *args)
     return (args[0].q->nano > args[1].q->nano) - (args[0].q->nano < args[1].q->nano);
 }
 
-static struct pl_cel compare_to(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
-{
-    PL_UNUSED(eval);
-    PL_UNUSED(n);
-    return pl_cel_int(lib_quantity_compare(args));
-}
-
-static struct pl_cel is_less(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
-{
-    PL_UNUSED(eval);
-    PL_UNUSED(n);
-    return pl_cel_bool(lib_quantity_compare(args) < 0);
-}
-
-static struct pl_cel is_greater(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
-{
-    PL_UNUSED(eval);
-    PL_UNUSED(n);
-    return pl_cel_bool(lib_quantity_compare(args) > 0);
-}
-
-#define MEMBER(name, signature, fn)                                                                \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
-    }
-
+PL_CEL_GETTER(compare_to, pl_cel_int(lib_quantity_compare(args)))
+PL_CEL_GETTER(is_less, pl_cel_bool(lib_quantity_compare(args) < 0))
+PL_CEL_GETTER(is_greater, pl_cel_bool(lib_quantity_compare(args) > 0))
 const struct pl_cel_function pl_cel_quantity_functions[] = {
-    {"quantity", "s:Q", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, lib_quantity_make},
-    {"isQuantity", "s:b", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, is_quantity},
+    PL_CEL_READER("quantity", "s:Q", lib_quantity_make),
+    PL_CEL_READER("isQuantity", "s:b", is_quantity),
     {"sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, lib_quantity_sign},
-    MEMBER("isInteger", "Q:b", is_integer),
-    MEMBER("asInteger", "Q:i", as_integer),
-    MEMBER("asApproximateFloat", "Q:d", as_double),
-    MEMBER("add", "QQ:Q", lib_quantity_add),
-    MEMBER("add", "Qi:Q", lib_quantity_add),
-    MEMBER("sub", "QQ:Q", subtract),
-    MEMBER("sub", "Qi:Q", subtract),
-    MEMBER("compareTo", "QQ:i", compare_to),
-    MEMBER("isLessThan", "QQ:b", is_less),
-    MEMBER("isGreaterThan", "QQ:b", is_greater),
+    PL_CEL_MEMBER("isInteger", "Q:b", is_integer),
+    PL_CEL_MEMBER("asInteger", "Q:i", as_integer),
+    PL_CEL_MEMBER("asApproximateFloat", "Q:d", as_double),
+    PL_CEL_MEMBER("add", "QQ:Q", lib_quantity_add),
+    PL_CEL_MEMBER("add", "Qi:Q", lib_quantity_add),
+    PL_CEL_MEMBER("sub", "QQ:Q", subtract),
+    PL_CEL_MEMBER("sub", "Qi:Q", subtract),
+    PL_CEL_MEMBER("compareTo", "QQ:i", compare_to),
+    PL_CEL_MEMBER("isLessThan", "QQ:b", is_less),
+    PL_CEL_MEMBER("isGreaterThan", "QQ:b", is_greater),
     {0},
 };

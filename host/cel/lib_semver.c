@@ -133,40 +133,23 @@ static int lib_semver_compare(const struct pl_cel *args)
     return compare_pre(a->pre, b->pre);
 }
 
-#define GETTER(fn_name, expression)                                                                \
-    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
-    {                                                                                              \
-        PL_UNUSED(eval);                                                                           \
-        PL_UNUSED(n);                                                                              \
-        return expression;                                                                         \
-    }
-
-GETTER(compare_to, pl_cel_int(lib_semver_compare(args)))
-GETTER(is_less, pl_cel_bool(lib_semver_compare(args) < 0))
-GETTER(is_greater, pl_cel_bool(lib_semver_compare(args) > 0))
-GETTER(major, pl_cel_int((int64_t)args[0].semver->major))
-GETTER(minor, pl_cel_int((int64_t)args[0].semver->minor))
-GETTER(patch, pl_cel_int((int64_t)args[0].semver->patch))
-
-#define PLAIN(name, signature, fn)                                                                 \
-    {                                                                                              \
-        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, fn                             \
-    }
-#define MEMBER(name, signature, fn)                                                                \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
-    }
+PL_CEL_GETTER(compare_to, pl_cel_int(lib_semver_compare(args)))
+PL_CEL_GETTER(is_less, pl_cel_bool(lib_semver_compare(args) < 0))
+PL_CEL_GETTER(is_greater, pl_cel_bool(lib_semver_compare(args) > 0))
+PL_CEL_GETTER(major, pl_cel_int((int64_t)args[0].semver->major))
+PL_CEL_GETTER(minor, pl_cel_int((int64_t)args[0].semver->minor))
+PL_CEL_GETTER(patch, pl_cel_int((int64_t)args[0].semver->patch))
 
 const struct pl_cel_function pl_cel_semver_functions[] = {
-    PLAIN("semver", "s:V", lib_semver_make),
-    PLAIN("semver", "sb:V", lib_semver_make),
-    PLAIN("isSemver", "s:b", is_semver),
-    PLAIN("isSemver", "sb:b", is_semver),
-    MEMBER("major", "V:i", major),
-    MEMBER("minor", "V:i", minor),
-    MEMBER("patch", "V:i", patch),
-    MEMBER("compareTo", "VV:i", compare_to),
-    MEMBER("isLessThan", "VV:b", is_less),
-    MEMBER("isGreaterThan", "VV:b", is_greater),
+    PL_CEL_READER("semver", "s:V", lib_semver_make),
+    PL_CEL_READER("semver", "sb:V", lib_semver_make),
+    PL_CEL_READER("isSemver", "s:b", is_semver),
+    PL_CEL_READER("isSemver", "sb:b", is_semver),
+    PL_CEL_MEMBER("major", "V:i", major),
+    PL_CEL_MEMBER("minor", "V:i", minor),
+    PL_CEL_MEMBER("patch", "V:i", patch),
+    PL_CEL_MEMBER("compareTo", "VV:i", compare_to),
+    PL_CEL_MEMBER("isLessThan", "VV:b", is_less),
+    PL_CEL_MEMBER("isGreaterThan", "VV:b", is_greater),
     {0},
 };

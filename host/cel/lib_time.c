@@ -87,11 +87,7 @@ WHOLE(whole_hours, 3600)
 WHOLE(whole_minutes, 60)
 WHOLE(whole_seconds, 1)
 
-#define MEMBER(name, signature, fn)                                                                \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
-    }
-#define BOTH(name, fn) MEMBER(name, "t:i", fn), MEMBER(name, "ts:i", fn)
+#define BOTH(name, fn) PL_CEL_MEMBER(name, "t:i", fn), PL_CEL_MEMBER(name, "ts:i", fn)
 
 const struct pl_cel_function pl_cel_time_functions[] = {
     BOTH("getFullYear", year),
@@ -104,9 +100,9 @@ const struct pl_cel_function pl_cel_time_functions[] = {
     BOTH("getMinutes", minutes),
     BOTH("getSeconds", seconds),
     BOTH("getMilliseconds", milliseconds),
-    MEMBER("getHours", "r:i", whole_hours),
-    MEMBER("getMinutes", "r:i", whole_minutes),
-    MEMBER("getSeconds", "r:i", whole_seconds),
-    MEMBER("getMilliseconds", "r:i", milliseconds),
+    PL_CEL_MEMBER("getHours", "r:i", whole_hours),
+    PL_CEL_MEMBER("getMinutes", "r:i", whole_minutes),
+    PL_CEL_MEMBER("getSeconds", "r:i", whole_seconds),
+    PL_CEL_MEMBER("getMilliseconds", "r:i", milliseconds),
     {0},
 };
