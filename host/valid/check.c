@@ -124,6 +124,11 @@ bool pl_is_true(const struct pl_tree *value)
     return pl_tree_is(value, PL_BOOL) && value->boolean;
 }
 
+bool pl_is_false(const struct pl_tree *value)
+{
+    return pl_tree_is(value, PL_BOOL) && !value->boolean;
+}
+
 bool pl_is_among(struct pl_slice text, const char *list)
 {
     for (const char *word = list; word != NULL;) {

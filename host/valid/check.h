@@ -46,6 +46,7 @@ struct pl_slice pl_shown(struct pl_api_faults *f, const struct pl_tree *value);
 /* Absent, null, "", [] or {}. */
 bool pl_is_empty(const struct pl_tree *value);
 bool pl_is_true(const struct pl_tree *value);
+bool pl_is_false(const struct pl_tree *value);
 /* One of "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
 /* Compares two quantities: -1, 0 or 1. Malformed quantities count as 0. */

@@ -168,14 +168,14 @@ static void check_keywords(struct pl_api_faults *f, const struct pl_spot *at,
                          "uniqueItems cannot be set to true since the runtime complexity becomes "
                          "quadratic");
     const struct pl_tree *more = pl_tree_getz(schema, "additionalProperties");
-    bool has_more = more != NULL && !(pl_tree_is(more, PL_BOOL) && !more->boolean);
+    bool has_more = more != NULL && !pl_is_false(more);
     if (has_more && !pl_is_empty(pl_tree_getz(schema, "properties")))
         pl_bad_forbidden(f, PL_MEMBER(at, "additionalProperties"),
                          "additionalProperties and properties are mutual exclusive");
     if (more != NULL && level == AT_ROOT)
         pl_bad_forbidden(f, PL_MEMBER(at, "additionalProperties"), "must not be used at the root");
     const struct pl_tree *keep = pl_tree_getz(schema, "x-kubernetes-preserve-unknown-fields");
-    if (pl_tree_is(keep, PL_BOOL) && !keep->boolean)
+    if (pl_is_false(keep))
         pl_bad_value(f, PL_MEMBER(at, "x-kubernetes-preserve-unknown-fields"), keep,
                      "must be true or undefined");
     if (flag(schema, "x-kubernetes-int-or-string") &&

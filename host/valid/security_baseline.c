@@ -10,25 +10,33 @@ struct found {
     bool user, role; /* of SELinux */
 };
 
-/* Of the pod or of a container; adds the value of `member`.type when it is not "A,B". */
+/* Of the pod or of a container; adds the type of its profile when it is neither of the usual two.
+ */
 static bool other_type(struct pl_secured *s, const struct pl_tree *owner, const char *member,
-                       const char *allowed, struct pl_names *values)
+                       struct pl_names *values)
 {
     const struct pl_tree *profile = pl_secured_context(owner, member);
     struct pl_slice type = pl_tree_text_at(profile, "type");
-    if (profile == NULL || pl_is_among(type, allowed))
+    if (profile == NULL || pl_is_among(type, "RuntimeDefault,Localhost"))
         return false;
     pl_names_add(s, values, type);
     return true;
 }
 
+/* Whether some containers fail; their names and the sorted values are in `found`. */
+static bool any_container(struct pl_secured *s, pl_container_fn *asked, struct found *found)
+{
+    pl_secured_each(s, asked, found, &found->containers);
+    pl_names_sort(s, &found->values);
+    return pl_names_count(&found->containers) > 0;
+}
+
 /* ---- AppArmor ---- */
 
-static void app_armor(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool app_armor(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct found *found = arg;
-    if (other_type(s, container, "appArmorProfile", "RuntimeDefault,Localhost", &found->values))
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return other_type(s, container, "appArmorProfile", &found->values);
 }
 
 /* Annotations of a time before there was a member. */
@@ -52,8 +60,8 @@ void pl_secure_app_armor(struct pl_secured *s)
 {
     struct found found = {0};
     struct pl_names annotations = {0};
-    bool pod = other_type(s, s->spec, "appArmorProfile", "RuntimeDefault,Localhost", &found.values);
-    pl_secured_each(s, app_armor, &found);
+    bool pod = other_type(s, s->spec, "appArmorProfile", &found.values);
+    pl_secured_each(s, app_armor, &found, &found.containers);
     app_armor_annotations(s, &annotations);
     bool set = pod || pl_names_count(&found.containers) > 0;
     if (!set && pl_names_count(&annotations) == 0)
@@ -74,7 +82,7 @@ void pl_secure_app_armor(struct pl_secured *s)
 
 /* ---- capabilities ---- */
 
-static void capabilities(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool capabilities(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct found *found = arg;
     bool bad = false;
@@ -87,17 +95,14 @@ static void capabilities(struct pl_secured *s, const struct pl_tree *container, 
         bad = true;
         pl_names_add(s, &found->values, pl_tree_text(item->value));
     }
-    if (bad)
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return bad;
 }
 
 void pl_secure_capabilities(struct pl_secured *s)
 {
     struct found found = {0};
-    pl_secured_each(s, capabilities, &found);
-    if (pl_names_count(&found.containers) == 0)
+    if (!any_container(s, capabilities, &found))
         return;
-    pl_names_sort(s, &found.values);
     pl_secured_fail(s, "non-default capabilities",
                     pl_arena_f(s->arena,
                                "%.*s must not include %.*s in securityContext.capabilities.add",
@@ -131,7 +136,7 @@ void pl_secure_host_paths(struct pl_secured *s)
                                    PL_FMT(pl_names_quoted(s, &volumes))));
 }
 
-static void host_ports(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool host_ports(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct found *found = arg;
     bool bad = false;
@@ -143,8 +148,7 @@ static void host_ports(struct pl_secured *s, const struct pl_tree *container, vo
         bad = true;
         pl_names_add(s, &found->values, pl_arena_f(s->arena, "%" PRId64, port));
     }
-    if (bad)
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return bad;
 }
 
 /* containers "a" use hostPorts 1, 2 */
@@ -160,15 +164,13 @@ static struct pl_slice uses(struct pl_secured *s, const struct found *found, con
 void pl_secure_host_ports(struct pl_secured *s)
 {
     struct found found = {0};
-    pl_secured_each(s, host_ports, &found);
-    if (pl_names_count(&found.containers) == 0)
+    if (!any_container(s, host_ports, &found))
         return;
-    pl_names_sort(s, &found.values);
     pl_secured_fail(s, "hostPort",
                     uses(s, &found, "hostPort", "hostPorts", pl_names_plain(s, &found.values)));
 }
 
-static void probes(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool probes(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     static const char *const handlers[] = {"livenessProbe", "readinessProbe", "startupProbe",
                                            "lifecycle.postStart", "lifecycle.preStop"};
@@ -184,18 +186,15 @@ static void probes(struct pl_secured *s, const struct pl_tree *container, void *
             bad = true;
             pl_names_add(s, &found->values, host);
         }
-    if (bad)
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return bad;
 }
 
 void pl_secure_probes(struct pl_secured *s)
 {
     struct found found = {0};
-    pl_secured_each(s, probes, &found);
-    if (pl_names_count(&found.containers) == 0)
+    if (!any_container(s, probes, &found))
         return;
     pl_names_sort(s, &found.containers);
-    pl_names_sort(s, &found.values);
     pl_secured_fail(s, "probe or lifecycle host",
                     uses(s, &found, "probe or lifecycle host", "probe or lifecycle hosts",
                          pl_names_quoted(s, &found.values)));
@@ -203,39 +202,38 @@ void pl_secure_probes(struct pl_secured *s)
 
 /* ---- privileges ---- */
 
-static void privileged(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool privileged(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    if (pl_is_true(pl_secured_context(container, "privileged")))
-        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+    PL_UNUSED(s);
+    PL_UNUSED(arg);
+    return pl_is_true(pl_secured_context(container, "privileged"));
 }
 
 void pl_secure_privileged(struct pl_secured *s)
 {
     struct pl_names containers = {0};
-    pl_secured_each(s, privileged, &containers);
+    pl_secured_each(s, privileged, NULL, &containers);
     if (pl_names_count(&containers) > 0)
         pl_secured_fail(s, "privileged",
                         pl_arena_f(s->arena, "%.*s must not set securityContext.privileged=true",
                                    PL_FMT(pl_names_containers(s, &containers))));
 }
 
-static void proc_mount(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool proc_mount(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct found *found = arg;
     const struct pl_tree *mount = pl_secured_context(container, "procMount");
     if (mount == NULL || pl_slice_eqz(pl_tree_text(mount), "Default"))
-        return;
-    pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+        return false;
     pl_names_add(s, &found->values, pl_tree_text(mount));
+    return true;
 }
 
 void pl_secure_proc_mount(struct pl_secured *s)
 {
     struct found found = {0};
-    pl_secured_each(s, proc_mount, &found);
-    if (pl_names_count(&found.containers) == 0)
+    if (!any_container(s, proc_mount, &found))
         return;
-    pl_names_sort(s, &found.values);
     pl_secured_fail(s, "procMount",
                     pl_arena_f(s->arena, "%.*s must not set securityContext.procMount to %.*s",
                                PL_FMT(pl_names_containers(s, &found.containers)),
@@ -259,11 +257,9 @@ static bool bad_selinux(struct pl_secured *s, const struct pl_tree *owner, struc
     return bad || user || role;
 }
 
-static void selinux(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool selinux(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    struct found *found = arg;
-    if (bad_selinux(s, container, found))
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return bad_selinux(s, container, arg);
 }
 
 void pl_secure_selinux(struct pl_secured *s)
@@ -271,7 +267,7 @@ void pl_secure_selinux(struct pl_secured *s)
     struct found found = {0};
     struct pl_buf what = PL_BUF_INIT;
     bool pod = bad_selinux(s, s->spec, &found);
-    pl_secured_each(s, selinux, &found);
+    pl_secured_each(s, selinux, &found, &found.containers);
     if (!pod && pl_names_count(&found.containers) == 0)
         return;
     pl_names_sort(s, &found.values);
@@ -291,11 +287,10 @@ void pl_secure_selinux(struct pl_secured *s)
 
 /* ---- seccomp ---- */
 
-static void seccomp(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool seccomp(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct found *found = arg;
-    if (other_type(s, container, "seccompProfile", "RuntimeDefault,Localhost", &found->values))
-        pl_names_add(s, &found->containers, pl_tree_text_at(container, "name"));
+    return other_type(s, container, "seccompProfile", &found->values);
 }
 
 static bool good_seccomp(struct pl_slice value)
@@ -313,11 +308,12 @@ static void seccomp_annotation(struct pl_secured *s, struct pl_names *found, str
             pl_arena_f(s->arena, "%.*s=\"%.*s\"", PL_FMT(key), PL_FMT(pl_tree_text(value))));
 }
 
-static void seccomp_of_old(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool seccomp_of_old(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     seccomp_annotation(s, arg,
                        pl_arena_f(s->arena, "container.seccomp.security.alpha.kubernetes.io/%.*s",
                                   PL_FMT(pl_tree_text_at(container, "name"))));
+    return false;
 }
 
 /* Before version 1.19 annotations said it. */
@@ -325,7 +321,7 @@ static void check_annotations(struct pl_secured *s)
 {
     struct pl_names found = {0};
     seccomp_annotation(s, &found, pl_slice_z("seccomp.security.alpha.kubernetes.io/pod"));
-    pl_secured_each(s, seccomp_of_old, &found);
+    pl_secured_each(s, seccomp_of_old, &found, NULL);
     pl_names_sort(s, &found);
     if (pl_names_count(&found) > 0)
         pl_secured_fail(s, "seccompProfile",
@@ -338,8 +334,8 @@ static void check_annotations(struct pl_secured *s)
 static bool refuse_profiles(struct pl_secured *s)
 {
     struct found found = {0};
-    bool pod = other_type(s, s->spec, "seccompProfile", "RuntimeDefault,Localhost", &found.values);
-    pl_secured_each(s, seccomp, &found);
+    bool pod = other_type(s, s->spec, "seccompProfile", &found.values);
+    pl_secured_each(s, seccomp, &found, &found.containers);
     if (!pod && pl_names_count(&found.containers) == 0)
         return false;
     pl_names_sort(s, &found.values);
@@ -359,10 +355,11 @@ void pl_secure_seccomp(struct pl_secured *s)
         refuse_profiles(s);
 }
 
-static void without_profile(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool without_profile(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    if (pl_secured_context(container, "seccompProfile") == NULL)
-        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+    PL_UNUSED(s);
+    PL_UNUSED(arg);
+    return pl_secured_context(container, "seccompProfile") == NULL;
 }
 
 void pl_secure_some_seccomp(struct pl_secured *s)
@@ -371,7 +368,7 @@ void pl_secure_some_seccomp(struct pl_secured *s)
     if (pl_secured_windows(s) || refuse_profiles(s) ||
         pl_secured_context(s->spec, "seccompProfile") != NULL)
         return;
-    pl_secured_each(s, without_profile, &containers);
+    pl_secured_each(s, without_profile, NULL, &containers);
     if (pl_names_count(&containers) > 0)
         pl_secured_fail(s, "seccompProfile",
                         pl_arena_f(s->arena,
@@ -420,17 +417,18 @@ static bool is_host_process(const struct pl_tree *owner)
     return pl_is_true(pl_tree_getz(pl_secured_context(owner, "windowsOptions"), "hostProcess"));
 }
 
-static void host_process(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool host_process(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    if (is_host_process(container))
-        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+    PL_UNUSED(s);
+    PL_UNUSED(arg);
+    return is_host_process(container);
 }
 
 void pl_secure_windows(struct pl_secured *s)
 {
     struct pl_names containers = {0};
     bool pod = is_host_process(s->spec);
-    pl_secured_each(s, host_process, &containers);
+    pl_secured_each(s, host_process, NULL, &containers);
     if (pod || pl_names_count(&containers) > 0)
         pl_secured_fail(
             s, "hostProcess",

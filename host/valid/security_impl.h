@@ -34,9 +34,11 @@ struct pl_slice pl_names_setters(struct pl_secured *s, bool pod, const struct pl
 /* The check failed. */
 void pl_secured_fail(struct pl_secured *s, const char *reason, struct pl_slice detail);
 
-/* Visits all containers: init, plain, ephemeral. */
-typedef void (*pl_container_fn)(struct pl_secured *s, const struct pl_tree *container, void *arg);
-void pl_secured_each(struct pl_secured *s, pl_container_fn visit, void *arg);
+/* Asks about all containers (init, plain, ephemeral) and adds the names of those for which the
+ * answer is yes. */
+typedef bool pl_container_fn(struct pl_secured *s, const struct pl_tree *container, void *arg);
+void pl_secured_each(struct pl_secured *s, pl_container_fn *asked, void *arg,
+                     struct pl_names *found);
 /* securityContext.member of a container or of the pod's spec. */
 const struct pl_tree *pl_secured_context(const struct pl_tree *owner, const char *member);
 bool pl_secured_windows(const struct pl_secured *s);

@@ -84,12 +84,14 @@ void pl_secured_fail(struct pl_secured *s, const char *reason, struct pl_slice d
     s->detail = detail;
 }
 
-void pl_secured_each(struct pl_secured *s, pl_container_fn visit, void *arg)
+void pl_secured_each(struct pl_secured *s, pl_container_fn *asked, void *arg,
+                     struct pl_names *found)
 {
     static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_EACH(item, pl_tree_getz(s->spec, lists[i]))
-    visit(s, item->value, arg);
+    if (asked(s, item->value, arg))
+        pl_names_add(s, found, pl_tree_text_at(item->value, "name"));
 }
 
 bool pl_secured_windows(const struct pl_secured *s)
@@ -99,8 +101,7 @@ bool pl_secured_windows(const struct pl_secured *s)
 
 bool pl_secured_mapped(const struct pl_secured *s)
 {
-    const struct pl_tree *users = pl_tree_getz(s->spec, "hostUsers");
-    return pl_tree_is(users, PL_BOOL) && !users->boolean;
+    return pl_is_false(pl_tree_getz(s->spec, "hostUsers"));
 }
 
 const struct pl_tree *pl_secured_context(const struct pl_tree *owner, const char *member)

@@ -3,17 +3,13 @@
 
 #include <string.h>
 
-static bool is_false(const struct pl_tree *value)
-{
-    return pl_tree_is(value, PL_BOOL) && !value->boolean;
-}
-
 /* ---- privileges ---- */
 
-static void escalation(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool escalation(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    if (!is_false(pl_secured_context(container, "allowPrivilegeEscalation")))
-        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+    PL_UNUSED(s);
+    PL_UNUSED(arg);
+    return !pl_is_false(pl_secured_context(container, "allowPrivilegeEscalation"));
 }
 
 void pl_secure_escalation(struct pl_secured *s)
@@ -21,7 +17,7 @@ void pl_secure_escalation(struct pl_secured *s)
     struct pl_names containers = {0};
     if (pl_secured_windows(s))
         return;
-    pl_secured_each(s, escalation, &containers);
+    pl_secured_each(s, escalation, NULL, &containers);
     if (pl_names_count(&containers) > 0)
         pl_secured_fail(s, "allowPrivilegeEscalation != false",
                         pl_arena_f(s->arena,
@@ -30,17 +26,16 @@ void pl_secure_escalation(struct pl_secured *s)
 }
 
 struct capable {
-    struct pl_names keeping, adding, added;
+    struct pl_names keeping, added;
 };
 
-static void no_capabilities(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool no_capabilities(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct capable *found = arg;
-    struct pl_slice name = pl_tree_text_at(container, "name");
     const struct pl_tree *all = pl_secured_context(container, "capabilities");
     bool adds = false;
     if (!pl_tree_has_text(pl_tree_getz(all, "drop"), pl_slice_z("ALL")))
-        pl_names_add(s, &found->keeping, name);
+        pl_names_add(s, &found->keeping, pl_tree_text_at(container, "name"));
     PL_EACH(item, pl_tree_getz(all, "add"))
     {
         if (pl_slice_eqz(pl_tree_text(item->value), "NET_BIND_SERVICE"))
@@ -48,24 +43,24 @@ static void no_capabilities(struct pl_secured *s, const struct pl_tree *containe
         adds = true;
         pl_names_add(s, &found->added, pl_tree_text(item->value));
     }
-    if (adds)
-        pl_names_add(s, &found->adding, name);
+    return adds;
 }
 
 void pl_secure_no_capabilities(struct pl_secured *s)
 {
-    struct capable found = {{0}, {0}, {0}};
+    struct capable found = {{0}, {0}};
+    struct pl_names adding = {0};
     struct pl_buf text = PL_BUF_INIT;
     if (pl_secured_windows(s))
         return;
-    pl_secured_each(s, no_capabilities, &found);
+    pl_secured_each(s, no_capabilities, &found, &adding);
     pl_names_sort(s, &found.added);
     if (pl_names_count(&found.keeping) > 0)
         pl_buf_add_f(&text, "%.*s must set securityContext.capabilities.drop=[\"ALL\"]",
                      PL_FMT(pl_names_containers(s, &found.keeping)));
-    if (pl_names_count(&found.adding) > 0)
+    if (pl_names_count(&adding) > 0)
         pl_buf_add_f(&text, "%s%.*s must not include %.*s in securityContext.capabilities.add",
-                     text.len > 0 ? "; " : "", PL_FMT(pl_names_containers(s, &found.adding)),
+                     text.len > 0 ? "; " : "", PL_FMT(pl_names_containers(s, &adding)),
                      PL_FMT(pl_names_quoted(s, &found.added)));
     if (text.len > 0)
         pl_secured_fail(s, "unrestricted capabilities",
@@ -77,30 +72,30 @@ void pl_secure_no_capabilities(struct pl_secured *s)
 
 struct rooted {
     bool pod;
-    struct pl_names saying, silent;
+    struct pl_names silent;
 };
 
-static void non_root(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool non_root(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
     struct rooted *found = arg;
     const struct pl_tree *says = pl_secured_context(container, "runAsNonRoot");
-    if (is_false(says))
-        pl_names_add(s, &found->saying, pl_tree_text_at(container, "name"));
-    else if (says == NULL && !found->pod)
+    if (says == NULL && !found->pod)
         pl_names_add(s, &found->silent, pl_tree_text_at(container, "name"));
+    return pl_is_false(says);
 }
 
 void pl_secure_non_root(struct pl_secured *s)
 {
     const struct pl_tree *says = pl_secured_context(s->spec, "runAsNonRoot");
     struct rooted found = {.pod = pl_is_true(says)};
+    struct pl_names saying = {0};
     if (s->minor >= 35 && pl_secured_mapped(s))
         return;
-    pl_secured_each(s, non_root, &found);
-    if (is_false(says) || pl_names_count(&found.saying) > 0)
+    pl_secured_each(s, non_root, &found, &saying);
+    if (pl_is_false(says) || pl_names_count(&saying) > 0)
         pl_secured_fail(s, "runAsNonRoot != true",
                         pl_arena_f(s->arena, "%.*s must not set securityContext.runAsNonRoot=false",
-                                   PL_FMT(pl_names_setters(s, is_false(says), &found.saying))));
+                                   PL_FMT(pl_names_setters(s, pl_is_false(says), &saying))));
     else if (pl_names_count(&found.silent) > 0)
         pl_secured_fail(s, "runAsNonRoot != true",
                         pl_arena_f(s->arena,
@@ -114,10 +109,11 @@ static bool is_root(const struct pl_tree *owner)
     return pl_tree_integer(pl_secured_context(owner, "runAsUser"), &user) && user == 0;
 }
 
-static void root_user(struct pl_secured *s, const struct pl_tree *container, void *arg)
+static bool root_user(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    if (is_root(container))
-        pl_names_add(s, arg, pl_tree_text_at(container, "name"));
+    PL_UNUSED(s);
+    PL_UNUSED(arg);
+    return is_root(container);
 }
 
 void pl_secure_user(struct pl_secured *s)
@@ -126,7 +122,7 @@ void pl_secure_user(struct pl_secured *s)
     bool pod = is_root(s->spec);
     if (s->minor >= 35 && pl_secured_mapped(s))
         return;
-    pl_secured_each(s, root_user, &containers);
+    pl_secured_each(s, root_user, NULL, &containers);
     if (pod || pl_names_count(&containers) > 0)
         pl_secured_fail(s, "runAsUser=0",
                         pl_arena_f(s->arena, "%.*s must not set runAsUser=0",
