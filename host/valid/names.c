@@ -8,7 +8,6 @@
 #include "object/tree.h"
 #include "schema/validate.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,13 +139,8 @@ void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const stru
 
 static bool is_ip(struct pl_slice text)
 {
-    char copy[64];
-    unsigned char bytes[16];
-    if (text.len == 0 || text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return inet_pton(AF_INET, copy, bytes) == 1 || inet_pton(AF_INET6, copy, bytes) == 1;
+    struct pl_ip ip;
+    return pl_ip_parse(text, &ip, NULL) == 0 && !ip.is_network;
 }
 
 /* "010.0.0.01" is 10.0.0.1 to old parsers, and refused for that. */
@@ -163,16 +157,11 @@ static bool has_zeros(struct pl_slice text)
     return len < text.len && is_ip(pl_slice(copy, len));
 }
 
+/* Is it an IPv4 address in the form of IPv6? pl_ip_parse makes IPv4 of it. */
 static bool is_mapped(struct pl_slice text)
 {
-    static const unsigned char head[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    char copy[64];
-    unsigned char bytes[16];
-    if (text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return inet_pton(AF_INET6, copy, bytes) == 1 && memcmp(bytes, head, sizeof(head)) == 0;
+    struct pl_ip ip;
+    return pl_ip_parse(text, &ip, NULL) == 0 && ip.len == 4 && memchr(text.ptr, ':', text.len);
 }
 
 void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
