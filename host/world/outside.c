@@ -46,23 +46,26 @@ static void outside_finish(struct outside_call *call, const struct pl_err *err)
     pl_free(call);
 }
 
-static void cancel_now(struct outside_call *call)
+static void outside_fail(struct outside_call *call, int code, const char *reason,
+                         const char *message)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    pl_err_set(&err, PL_ECANCELED, "canceled");
+    pl_err_set(&err, code, "%s", message);
+    snprintf(err.reason, sizeof err.reason, "%s", reason);
     outside_finish(call, &err);
+}
+
+static void cancel_now(struct outside_call *call)
+{
+    outside_fail(call, PL_ECANCELED, "", "canceled");
 }
 
 static void outside_give(struct outside_call *call, const struct pl_outside_answer *answer)
 {
-    struct pl_err err;
-    pl_err_clear(&err);
     if (answer->status == 0) {
-        pl_err_set(&err, PL_ENETWORK, "%s",
-                   answer->message != NULL ? answer->message : "nobody answers");
-        snprintf(err.reason, sizeof err.reason, "ConnectionRefused");
-        outside_finish(call, &err);
+        outside_fail(call, PL_ENETWORK, "ConnectionRefused",
+                     answer->message != NULL ? answer->message : "nobody answers");
         return;
     }
     const struct pl_http_response response = {answer->status, answer->headers,
@@ -122,19 +125,9 @@ static struct pl_disturbance outside_choose(struct outside_call *call, int statu
     return what;
 }
 
-static void outside_fail(struct outside_call *call, int code, const char *reason,
-                         const char *message)
+static void outside_lose(struct outside_call *call, bool is_timeout)
 {
-    struct pl_err err;
-    pl_err_clear(&err);
-    pl_err_set(&err, code, "%s", message);
-    snprintf(err.reason, sizeof err.reason, "%s", reason);
-    outside_finish(call, &err);
-}
-
-static void outside_lose(struct outside_call *call, const char *how)
-{
-    if (how != NULL && strcmp(how, "timeout") == 0)
+    if (is_timeout)
         outside_fail(call, PL_ETIMEOUT, "Timeout", "no answer in time");
     else
         outside_fail(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
@@ -173,7 +166,7 @@ static void outside_go_on(struct pl_task *task)
     }
     struct pl_disturbance what = outside_choose(call, 0);
     bool lost = what.act == PL_ACT_LOSE;
-    bool reset = lost && (what.reason == NULL || strcmp(what.reason, "timeout") != 0);
+    bool is_timeout = what.reason != NULL && strcmp(what.reason, "timeout") == 0;
     if (what.act == PL_ACT_CRASH) {
         outside_crash(call);
         return;
@@ -187,7 +180,7 @@ static void outside_go_on(struct pl_task *task)
     if (what.act == PL_ACT_CRASH)
         outside_crash(call);
     else if (lost)
-        outside_lose(call, reset ? "reset" : "timeout");
+        outside_lose(call, is_timeout);
     else
         outside_give(call, &answer);
     pl_headers_free(answer.headers, answer.header_count);
