@@ -50,7 +50,7 @@ struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount)
     return pl_arena_f(arena, "%lld%s", (long long)whole, suffixes[i]);
 }
 
-const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name)
+static struct pl_amount *usage_find(struct pl_usage *usage, struct pl_slice name)
 {
     for (size_t i = 0; i < usage->count; i++)
         if (pl_slice_eq(usage->list[i].name, name))
@@ -58,9 +58,14 @@ const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_sli
     return NULL;
 }
 
+const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name)
+{
+    return usage_find((struct pl_usage *)usage, name);
+}
+
 void pl_usage_add(struct pl_usage *usage, struct pl_slice name, struct pl_amount amount)
 {
-    struct pl_amount *has = (struct pl_amount *)pl_usage_get(usage, name);
+    struct pl_amount *has = usage_find(usage, name);
     if (has != NULL) {
         *has = amount_sum(*has, amount);
     } else if (usage->count < PL_USAGE_MAX) {
@@ -108,7 +113,7 @@ static void sum_containers(struct pl_usage *sums, const struct pl_tree *spec, co
             }
             const struct pl_amount *others = pl_usage_get(&beside, item->key);
             struct pl_amount here = others != NULL ? amount_sum(*others, amount) : amount;
-            struct pl_amount *has = (struct pl_amount *)pl_usage_get(sums, item->key);
+            struct pl_amount *has = usage_find(sums, item->key);
             if (has == NULL)
                 pl_usage_add(sums, item->key, here);
             else if (here.milli > has->milli)
@@ -124,7 +129,7 @@ static void sum_pod(struct pl_usage *sums, const struct pl_tree *spec, const cha
     PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(spec, "resources"), list))
     {
         struct pl_amount amount; /* what the pod as a whole says stands for its containers' */
-        struct pl_amount *has = (struct pl_amount *)pl_usage_get(sums, item->key);
+        struct pl_amount *has = usage_find(sums, item->key);
         if (!pl_amount_read(item->value, &amount))
             continue;
         if (has != NULL)
