@@ -8,6 +8,7 @@
 #include "admission/limit_ranges.h"
 #include "admission/prepare_service.h"
 #include "schema/crd.h"
+#include "valid/subresource.h"
 
 #include <stdio.h>
 
@@ -124,22 +125,6 @@ static int prepare_claim(struct pl_api_ctx *ctx, struct pl_tree *object)
     return pl_api_admit_limits(ctx, "persistentvolumeclaims", object);
 }
 
-/* Guaranteed, Burstable or BestEffort. */
-static const char *qos_of(const struct pl_tree *object)
-{
-    bool any = false, full = true;
-    PL_TREE_FOR(item, pl_tree_dig(object, "spec.containers"))
-    {
-        const struct pl_tree *limits = pl_tree_dig(item->value, "resources.limits");
-        const struct pl_tree *requests = pl_tree_dig(item->value, "resources.requests");
-        any = any || (limits != NULL && limits->count > 0) ||
-              (requests != NULL && requests->count > 0);
-        full = full && pl_tree_getz(limits, "cpu") != NULL &&
-               pl_tree_getz(limits, "memory") != NULL && pl_tree_equal(limits, requests);
-    }
-    return !any ? "BestEffort" : full ? "Guaranteed" : "Burstable";
-}
-
 /* ---- a first status ---- */
 
 struct first {
@@ -176,7 +161,7 @@ static void first_status(struct pl_arena *arena, const char *kind, struct pl_tre
     if (strcmp(kind, "Pod") == 0 && pl_tree_getz(object, "status") == NULL) {
         struct pl_tree *status = pl_tree_child(arena, object, "status");
         pl_tree_set_strz(arena, status, "phase", "Pending");
-        pl_tree_set_strz(arena, status, "qosClass", qos_of(object));
+        pl_tree_set_strz(arena, status, "qosClass", pl_valid_pod_class(object));
     }
 }
 

@@ -5,6 +5,7 @@
 #include "admission/quota_usage.h"
 
 #include "format/units.h"
+#include "valid/subresource.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -271,19 +272,9 @@ bool pl_usage_covers(const struct pl_usage *usage, const struct pl_api_type *typ
     return is_pod_type(type) ? is_of_pods(resource) : pl_usage_get(usage, resource) != NULL;
 }
 
-static bool is_best_effort(const struct pl_tree *spec)
+static bool is_best_effort(const struct pl_tree *pod)
 {
-    static const char *const lists[] = {"containers", "initContainers"};
-    static const char *const amounts[] = {"requests", "limits"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
-        PL_TREE_FOR(one, pl_tree_getz(spec, lists[i]))
-    for (size_t j = 0; j < PL_ARRAY_LEN(amounts); j++) {
-        const struct pl_tree *list =
-            pl_tree_getz(pl_tree_getz(one->value, "resources"), amounts[j]);
-        if (list != NULL && list->count > 0)
-            return false;
-    }
-    return true;
+    return strcmp(pl_valid_pod_class(pod), "BestEffort") == 0;
 }
 
 static bool reaches_namespaces(const struct pl_tree *terms, bool weighted)
@@ -337,9 +328,9 @@ bool pl_usage_in_scope(const struct pl_api_type *type, const struct pl_tree *obj
     if (pl_slice_eqz(scope, "NotTerminating"))
         return deadline < 0;
     if (pl_slice_eqz(scope, "BestEffort"))
-        return is_best_effort(spec);
+        return is_best_effort(object);
     if (pl_slice_eqz(scope, "NotBestEffort"))
-        return !is_best_effort(spec);
+        return !is_best_effort(object);
     if (pl_slice_eqz(scope, "PriorityClass"))
         return has_class(pl_tree_text_at(spec, "priorityClassName"), operator, values);
     return pl_slice_eqz(scope, "CrossNamespacePodAffinity") && has_cross_affinity(spec);

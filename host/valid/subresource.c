@@ -73,8 +73,7 @@ static bool has_amounts(const struct pl_tree *container, const char *list)
     return !pl_is_empty(pl_tree_getz(pl_tree_getz(container, "resources"), list));
 }
 
-/* Guaranteed, Burstable or BestEffort, by what the containers say. */
-static const char *class_of(const struct pl_tree *pod)
+const char *pl_valid_pod_class(const struct pl_tree *pod)
 {
     static const char *const lists[] = {"containers", "initContainers"};
     bool any = false, full = true;
@@ -94,7 +93,7 @@ void pl_valid_pod_resize(struct pl_api_faults *faults, const struct pl_tree *obj
                          const struct pl_tree *old)
 {
     const struct pl_spot *spec = PL_MEMBER(NULL, "spec");
-    const char *is = class_of(object), *was = class_of(old);
+    const char *is = pl_valid_pod_class(object), *was = pl_valid_pod_class(old);
     if (strcmp(is, was) != 0)
         pl_bad_value(faults, spec, pl_tree_strz(faults->arena, was),
                      "Pod QOS Class may not change as a result of resizing");

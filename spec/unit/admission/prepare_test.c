@@ -45,6 +45,28 @@ TEST(node_ports_come_and_go_with_the_type)
     api_close(&t);
 }
 
+TEST(the_class_of_service_follows_from_init_containers_too)
+{
+    static const char *const cases[][3] = {
+        {"{'requests':{'cpu':'1'}}", "{}", "'Burstable'"},
+        {"{'limits':{'cpu':'1','memory':'1Gi'}}", "{'limits':{'cpu':'1','memory':'1Gi'}}",
+         "'Guaranteed'"},
+        {"{}", "{'limits':{'cpu':'1','memory':'1Gi'}}", "'Burstable'"},
+        {"{}", "{}", "'BestEffort'"}};
+    struct api t;
+    api_open(&t);
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        char *body = pl_format("{'metadata':{'name':'p%zu'},'spec':{'initContainers':[{'name':'i',"
+                               "'image':'n:1','resources':%s}],'containers':[{'name':'c','image':"
+                               "'n:1','resources':%s}]}}",
+                               i, cases[i][0], cases[i][1]);
+        CHECK_INT(api_post(&t, "/api/v1/namespaces/default/pods", body), 201);
+        CHECK_AT(&t, "status.qosClass", cases[i][2]);
+        pl_free(body);
+    }
+    api_close(&t);
+}
+
 TEST(jobs_select_their_own_pods)
 {
     struct api t;
