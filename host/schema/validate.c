@@ -93,62 +93,60 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
 
 /* ---- metadata ---- */
 
-static void check_label_name(struct pl_api_faults *faults, struct pl_slice name)
+/* A name in `field`. shown: as messages have it. */
+struct named {
+    struct pl_api_faults *faults;
+    const char *field;
+    struct pl_slice name, shown;
+};
+
+static void bad_name(const struct named *n, const char *why)
 {
-    if (memchr(name.ptr, '.', name.len) != NULL)
-        validate_invalid(faults, "metadata.name", name, "must not contain dots");
-    else if (!pl_api_is_label(name))
-        validate_invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
-    if (name.len > MAX_LABEL)
-        validate_invalid(faults, "metadata.name", name, "must be no more than 63 characters");
+    validate_invalid(n->faults, n->field, n->shown, why);
 }
 
-static void validate_check_name(struct pl_api_faults *faults, const struct pl_api_type *type,
-                                struct pl_slice name)
+static void check_label_name(const struct named *n)
 {
-    if (name.len == 0) {
-        pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
-                     "Required value: name or generateName is required");
-        return;
-    }
+    if (memchr(n->name.ptr, '.', n->name.len) != NULL)
+        bad_name(n, "must not contain dots");
+    else if (!pl_api_is_label(n->name))
+        bad_name(n, PL_API_LABEL_TEXT);
+    if (n->name.len > MAX_LABEL)
+        bad_name(n, "must be no more than 63 characters");
+}
+
+static void validate_check_name(const struct named *n, const struct pl_api_type *type)
+{
+    struct pl_slice name = n->name;
     if (type->flags & PL_API_LAX_NAME) {
         if (pl_slice_eqz(name, ".") || pl_slice_eqz(name, ".."))
-            validate_invalid(faults, "metadata.name", name,
-                             name.len == 1 ? "may not be '.'" : "may not be '..'");
+            bad_name(n, name.len == 1 ? "may not be '.'" : "may not be '..'");
         else if (memchr(name.ptr, '/', name.len) != NULL)
-            validate_invalid(faults, "metadata.name", name, "may not contain '/'");
+            bad_name(n, "may not contain '/'");
         else if (memchr(name.ptr, '%', name.len) != NULL)
-            validate_invalid(faults, "metadata.name", name, "may not contain '%'");
+            bad_name(n, "may not contain '%'");
         return;
     }
     if (type->flags & PL_API_LABEL_NAME) {
-        check_label_name(faults, name);
+        check_label_name(n);
         return;
     }
     if (name.len > MAX_NAME)
-        validate_invalid(faults, "metadata.name", name, "must be no more than 253 characters");
+        bad_name(n, "must be no more than 253 characters");
     if (!pl_api_is_subdomain(name))
-        validate_invalid(faults, "metadata.name", name, SUBDOMAIN);
+        bad_name(n, SUBDOMAIN);
 }
 
 /* What a name begins with must be one itself, but for the '-' at its end. */
 static void check_prefix_of_name(struct pl_api_faults *faults, const struct pl_api_type *type,
                                  struct pl_slice prefix)
 {
-    struct pl_api_faults inner = {.arena = faults->arena};
     struct pl_slice name = prefix;
     if (prefix.len == 0)
         return;
     if (prefix.len > 1 && prefix.ptr[prefix.len - 1] == '-') /* what comes begins with a letter */
         name = pl_arena_f(faults->arena, "%.*sa", (int)prefix.len - 2, prefix.ptr);
-    validate_check_name(&inner, type, name);
-    PL_TREE_FOR(item, inner.causes)
-    {
-        struct pl_slice text = pl_tree_text_at(item->value, "message");
-        size_t head = strlen("Invalid value: \"\": ") + name.len;
-        if (text.len > head)
-            validate_invalid(faults, "metadata.generateName", prefix, text.ptr + head);
-    }
+    validate_check_name(&(struct named){faults, "metadata.generateName", name, prefix}, type);
 }
 
 static void check_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
@@ -324,7 +322,12 @@ static void check_new_name(struct pl_api_faults *faults, const struct pl_api_typ
 {
     if (!type->is_custom)
         check_prefix_of_name(faults, type, pl_tree_text_at(object, "metadata.generateName"));
-    validate_check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
+    struct pl_slice name = pl_tree_text_at(object, "metadata.name");
+    if (name.len == 0)
+        pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
+                     "Required value: name or generateName is required");
+    else
+        validate_check_name(&(struct named){faults, "metadata.name", name, name}, type);
 }
 
 void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,

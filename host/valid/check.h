@@ -49,6 +49,8 @@ bool pl_is_true(const struct pl_tree *value);
 bool pl_is_false(const struct pl_tree *value);
 /* One of "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
+/* How many reasons there are why the text is no label's value, and which. */
+size_t pl_label_value_faults(struct pl_slice text, const char *why[2]);
 /* Compares two quantities: -1, 0 or 1. Malformed quantities count as 0. */
 int pl_quantity_cmp(const struct pl_tree *a, const struct pl_tree *b);
 int pl_quantity_sign(const struct pl_tree *value);

@@ -71,17 +71,23 @@ void pl_qualified(struct pl_api_faults *f, const struct pl_spot *at, const struc
         pl_api_validate_qualified(f, pl_spot_text(f, at).ptr, pl_tree_text(value));
 }
 
+size_t pl_label_value_faults(struct pl_slice text, const char *why[2])
+{
+    size_t count = 0;
+    if (text.len > 63)
+        why[count++] = "must be no more than 63 bytes";
+    if (text.len > 0 && !pl_api_is_word(text))
+        why[count++] = PL_API_LABEL_VALUE_TEXT;
+    return count;
+}
+
 void pl_label_value(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                     const char *arg)
 {
-    struct pl_slice text = pl_tree_text(value);
+    const char *why[2];
     PL_UNUSED(arg);
-    if (text.len == 0)
-        return;
-    if (text.len > 63)
-        pl_bad_value(f, at, value, "must be no more than 63 bytes");
-    if (!pl_api_is_word(text))
-        pl_bad_value(f, at, value, PL_API_LABEL_VALUE_TEXT);
+    for (size_t i = 0, count = pl_label_value_faults(pl_tree_text(value), why); i < count; i++)
+        pl_bad_value(f, at, value, "%s", why[i]);
 }
 
 void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,

@@ -147,17 +147,11 @@ void pl_warn_term(struct pl_warned *w, const struct pl_spot *at, const struct pl
         PL_EACH(value, pl_tree_getz(item->value, "values"))
         {
             const struct pl_spot *values = PL_MEMBER(here, "values");
-            struct pl_api_faults bad = {.arena = w->places.arena};
-            pl_label_value(&bad, PL_INDEX(values, j), value->value, NULL);
-            PL_TREE_FOR(fault, bad.causes)
-            {
-                struct pl_slice text = pl_tree_text_at(fault->value, "message");
-                struct pl_slice shown = pl_shown(&w->places, value->value);
-                size_t head = strlen("Invalid value: : ") + shown.len;
-                pl_warn_at(w, PL_INDEX(values, j), "%.*s is invalid, %.*s",
-                           PL_FMT(pl_tree_text(value->value)), (int)(text.len - head),
-                           text.ptr + head);
-            }
+            const char *why[2];
+            size_t count = pl_label_value_faults(pl_tree_text(value->value), why);
+            for (size_t k = 0; k < count; k++)
+                pl_warn_at(w, PL_INDEX(values, j), "%.*s is invalid, %s",
+                           PL_FMT(pl_tree_text(value->value)), why[k]);
             j++;
         }
     }
