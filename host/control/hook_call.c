@@ -40,11 +40,6 @@ void pl_hook_call_unref(struct pl_hook_call *call)
 
 /* ---- what scripts see of an AdmissionReview ---- */
 
-static bool hook_call_is_none(struct pl_node node)
-{
-    return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
-}
-
 static void hook_call_put_text(struct pl_build *b, const char *name, struct pl_node from,
                                const char *key)
 {
@@ -57,7 +52,7 @@ static void hook_call_put_text(struct pl_build *b, const char *name, struct pl_n
 static void put_node(struct pl_build *b, const char *name, struct pl_node from, const char *key)
 {
     struct pl_node node = pl_node_getz(from, key);
-    if (hook_call_is_none(node))
+    if (pl_node_is_none(node))
         return;
     pl_build_keyz(b, name);
     pl_build_node(b, node);
@@ -110,7 +105,7 @@ static struct pl_doc *make_request(struct pl_node request)
 static struct pl_doc *object_of(struct pl_node request, const char *key)
 {
     struct pl_node node = pl_node_getz(request, key);
-    return hook_call_is_none(node) ? NULL : pl_doc_from_node(node, NULL);
+    return pl_node_is_none(node) ? NULL : pl_doc_from_node(node, NULL);
 }
 
 void pl_hook_call_open(struct pl_hook_call *call)

@@ -23,18 +23,13 @@ static int bad_type(const struct pl_config_entry *entry, const char *field, cons
     return pl_config_bad(entry, field, err, message);
 }
 
-static bool is_absent(struct pl_node node)
-{
-    return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
-}
-
 int pl_config_str(const struct pl_config_entry *entry, const char *field, char **out,
                   struct pl_err *err)
 {
     struct pl_node node = pl_node_getz(entry->node, field);
     struct pl_scratch scratch;
     *out = NULL;
-    if (is_absent(node))
+    if (pl_node_is_none(node))
         return 0;
     if (pl_node_type(node) != PL_STRING)
         return bad_type(entry, field, "a string", node, err);
@@ -50,7 +45,7 @@ int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool 
                    struct pl_err *err)
 {
     struct pl_node node = pl_node_getz(entry->node, field);
-    if (!is_absent(node) && pl_node_type(node) != PL_BOOL)
+    if (!pl_node_is_none(node) && pl_node_type(node) != PL_BOOL)
         return bad_type(entry, field, "true or false", node, err);
     *out = pl_node_bool(node);
     return 0;
@@ -62,7 +57,7 @@ static int str_list(const struct pl_config_entry *entry, const char *field, char
 {
     struct pl_node node = pl_node_getz(entry->node, field);
     *out = NULL;
-    if (is_absent(node))
+    if (pl_node_is_none(node))
         return 0;
     if (pl_node_type(node) != PL_ARRAY)
         return bad_type(entry, field, "a list of strings", node, err);
@@ -189,7 +184,7 @@ static int read_impersonation(const struct pl_config_entry *entry, struct pl_kub
         code = str_list(entry, "as-groups", &config->impersonate_groups, err);
     if (code != 0)
         return code;
-    if (!is_absent(pl_node_getz(entry->node, "as-user-extra")))
+    if (!pl_node_is_none(pl_node_getz(entry->node, "as-user-extra")))
         return pl_config_bad(entry, "as-user-extra", err, "is not supported");
     if (config->impersonate_user == NULL &&
         (config->impersonate_uid != NULL || config->impersonate_groups != NULL))
@@ -217,7 +212,7 @@ static int read_exec_env(const struct pl_config_entry *exec, const char *const *
 {
     struct pl_node list = pl_node_getz(exec->node, "env");
     size_t count = 0, max = pl_node_len(list) + 1;
-    if (!is_absent(list) && pl_node_type(list) != PL_ARRAY)
+    if (!pl_node_is_none(list) && pl_node_type(list) != PL_ARRAY)
         return bad_type(exec, "env", "a list of {name, value}", list, err);
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
         max++;
@@ -262,7 +257,7 @@ static int read_exec(const struct pl_config_entry *user, const char *const *envi
     struct pl_config_entry exec = *user;
     exec.node = pl_node_getz(user->node, "exec");
     exec.part = "user.exec";
-    if (is_absent(exec.node))
+    if (pl_node_is_none(exec.node))
         return 0;
     struct pl_exec_plugin *plugin = config->exec = PL_NEW(struct pl_exec_plugin);
     char *mode = NULL;
@@ -297,7 +292,7 @@ static int read_exec(const struct pl_config_entry *user, const char *const *envi
 int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
                    struct pl_kubeconfig *config, struct pl_err *err)
 {
-    if (!is_absent(pl_node_getz(entry->node, "auth-provider")))
+    if (!pl_node_is_none(pl_node_getz(entry->node, "auth-provider")))
         return pl_config_bad(entry, "auth-provider", err,
                              "was removed from Kubernetes clients; use an exec plugin");
     int code =

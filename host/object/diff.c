@@ -166,9 +166,8 @@ static bool holds_members(struct pl_node desired, struct pl_node stored)
     pl_members_init(&members, stored);
     while (holds && pl_iter_next(&it)) {
         struct pl_node found = pl_members_get(&members, it.key);
-        holds = pl_node_type(it.value) == PL_NULL
-                    ? pl_node_is_missing(found) || pl_node_type(found) == PL_NULL
-                    : pl_subset(it.value, found);
+        holds =
+            pl_node_type(it.value) == PL_NULL ? pl_node_is_none(found) : pl_subset(it.value, found);
     }
     pl_members_deinit(&members);
     return holds;

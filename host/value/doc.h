@@ -112,6 +112,12 @@ static inline bool pl_node_is_missing(struct pl_node node)
     return node.at == NULL;
 }
 
+/* Missing or null: a member that says nothing. */
+static inline bool pl_node_is_none(struct pl_node node)
+{
+    return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
+}
+
 /* True for the same position; then the values are equal. Equal values may also have two positions.
  */
 static inline bool pl_node_is_same(struct pl_node a, struct pl_node b)

@@ -34,11 +34,6 @@ static char *dup_text(struct pl_node node, const char *key)
     return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
 }
 
-static bool is_none(struct pl_node node)
-{
-    return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
-}
-
 /* ---- common parts ---- */
 
 static int check_head(struct pl_node root, const char *version, const char *kind,
@@ -66,7 +61,7 @@ static int review_check_type(struct pl_node request, const char *key, enum pl_ty
                              struct pl_err *err)
 {
     struct pl_node node = pl_node_getz(request, key);
-    if (is_none(node) || pl_node_type(node) == type)
+    if (pl_node_is_none(node) || pl_node_type(node) == type)
         return 0;
     return pl_err_set(err, PL_EINVAL, "request.%s must be a JSON %s, not a JSON %s", key,
                       pl_type_name(type), pl_type_name(pl_node_type(node)));
@@ -117,7 +112,7 @@ static int read_conversion(struct pl_review *review, struct pl_doc *doc, struct 
 {
     struct pl_hook_call *call = review->call;
     struct pl_node objects = pl_node_getz(request, "objects");
-    if (!is_none(objects) && pl_node_type(objects) != PL_ARRAY)
+    if (!pl_node_is_none(objects) && pl_node_type(objects) != PL_ARRAY)
         return pl_err_set(err, PL_EINVAL, "request.objects is not an array but a JSON %s",
                           pl_type_name(pl_node_type(objects)));
     call->review = pl_doc_ref(doc);
@@ -265,7 +260,7 @@ static void put_details(struct pl_build *b, const struct pl_review *review, stru
         kind = (struct pl_kind){.group = ""};
     pl_build_keyz(b, "details");
     pl_build_object(b);
-    if (!is_none(pl_node_getz(request, "name")))
+    if (!pl_node_is_none(pl_node_getz(request, "name")))
         put_member(b, "name", request, "name");
     if (*kind.group != '\0')
         pl_build_put_strz(b, "group", kind.group);
@@ -303,7 +298,7 @@ static void add_patch(struct pl_buf *out, const struct pl_doc *patch)
 
 static void add_said(struct pl_buf *out, const char *head, struct pl_node said)
 {
-    if (is_none(said))
+    if (pl_node_is_none(said))
         return;
     pl_buf_add_z(out, head);
     pl_write(out, said, PL_WRITE_COMPACT);
