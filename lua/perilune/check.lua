@@ -190,6 +190,19 @@ function M.array_of(checker)
   end
 end
 
+-- The same; a string stands for an array of it alone.
+function M.one_or_more(checker)
+  local many = M.array_of(checker)
+  return function(what, value)
+    if type(value) == "string" then
+      return { checker(what, value) }
+    elseif type(value) ~= "table" then
+      fail("%s must be a string or an array of strings, not %s", what, describe(value))
+    end
+    return many(what, value)
+  end
+end
+
 -- make(key, what), made once for each key, as long as there are few.
 local MOST_KEPT = 500
 local function kept(make)

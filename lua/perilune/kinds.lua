@@ -111,14 +111,7 @@ end
 
 -- ---- what is wanted ----
 
-local function texts(what, value)
-  if type(value) == "string" then
-    return { value }
-  elseif type(value) ~= "table" then
-    check.fail("%s must be a string or an array of strings, not %s", what, check.describe(value))
-  end
-  return check.array_of(check.text)(what, value)
-end
+local texts = check.one_or_more(check.text)
 
 M.options_of = { group = texts, verb = texts, namespaced = check.boolean }
 

@@ -13,15 +13,7 @@ local DAY = 86400
 local subject_names = { CN = true, O = true, OU = true, C = true, ST = true, L = true,
   serialNumber = true }
 
--- A text, or an array of them.
-local function texts(what, value)
-  if type(value) == "string" then
-    return { check.string(what, value) }
-  elseif type(value) ~= "table" then
-    fail("%s must be a string or an array of strings, not %s", what, check.describe(value))
-  end
-  return check.array_of(check.string)(what, value)
-end
+local texts = check.one_or_more(check.string)
 
 -- "web" is {CN = "web"}.
 local function subject(what, value)
