@@ -17,14 +17,12 @@ static void warn_selectors(struct pl_warned *w, const struct pl_spot *at,
     size_t i = 0;
     PL_EACH(item, terms)
     {
-        const struct pl_spot *here = PL_INDEX(at, i++);
-        const struct pl_tree *term = item->value;
-        if (is_weighted) {
-            here = PL_MEMBER(here, "podAffinityTerm");
-            term = pl_tree_getz(term, "podAffinityTerm");
-        }
+        const struct pl_spot *one = PL_INDEX(at, i++);
+        const struct pl_spot *weighted = PL_MEMBER(one, "podAffinityTerm");
+        const struct pl_tree *term =
+            is_weighted ? pl_tree_getz(item->value, "podAffinityTerm") : item->value;
         if (pl_tree_getz(term, "labelSelector") == NULL)
-            pl_warn_at(w, PL_MEMBER(here, "labelSelector"),
+            pl_warn_at(w, PL_MEMBER(is_weighted ? weighted : one, "labelSelector"),
                        "a null labelSelector results in matching no pod");
     }
 }

@@ -44,6 +44,12 @@ TEST(what_does_nothing_or_will_go_is_warned_of)
     static const struct warned cases[] = {
         {"Pod", POD("'containers':[{'name':'c'}]"), NULL, NULL},
         {"Pod",
+         POD("'affinity':{'podAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{"
+             "'weight':1,'podAffinityTerm':{'topologyKey':'zone'}}]}}"),
+         NULL,
+         "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
+         "podAffinityTerm.labelSelector: a null labelSelector results in matching no pod"},
+        {"Pod",
          POD("'containers':[{'name':'c','env':[{'name':'A','value':'1'},{'name':'A','value':"
              "'2'}]}]"),
          NULL,
