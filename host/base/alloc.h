@@ -1,6 +1,7 @@
 /* Allocation that never returns NULL: running out of memory ends the process. In exchange, all data
  * that an outsider can inflate has a limit, which is checked before memory is allocated. All
- * functions may be called from any thread. */
+ * functions may be called from any thread. Each result belongs to the caller, who frees it with
+ * pl_free. */
 #pragma once
 
 #include <stddef.h>

@@ -57,6 +57,6 @@ int pl_err_set(struct pl_err *err, int code, const char *fmt, ...) PL_PRINTF(3, 
 /* Puts formatted context and ": " in front of the message. */
 void pl_err_prefix(struct pl_err *err, const char *fmt, ...) PL_PRINTF(2, 3) PL_COLD;
 
-/* "ENOTFOUND" and "not found"; "?" for a number that is no code. */
+/* "ENOTFOUND" and "not found"; "?" for a number that is no code. Literals. */
 const char *pl_code_name(int code);
 const char *pl_code_text(int code);

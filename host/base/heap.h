@@ -27,8 +27,9 @@ void pl_heap_push(struct pl_heap *heap, struct pl_heap_node *node);
 void pl_heap_remove(struct pl_heap *heap, struct pl_heap_node *node);
 /* Must be called after the node's order has changed. */
 void pl_heap_fix(struct pl_heap *heap, struct pl_heap_node *node);
-/* NULL when empty. */
+/* The first node, which stays in the heap; NULL when empty. Nodes belong to the caller. */
 struct pl_heap_node *pl_heap_peek(const struct pl_heap *heap);
+/* The same, and takes it out of the heap. */
 struct pl_heap_node *pl_heap_pop(struct pl_heap *heap);
 
 static inline bool pl_heap_holds(const struct pl_heap_node *node)

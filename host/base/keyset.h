@@ -41,7 +41,8 @@ void pl_keyset_deinit(struct pl_keyset *table);
 
 /* The same for all tables. */
 uint32_t pl_keyset_hash(struct pl_slice key);
-/* NULL when absent. hash: pl_keyset_hash(key). */
+/* NULL when absent. hash: pl_keyset_hash(key). The node belongs to the caller; the table only links
+ * it. */
 struct pl_keyed *pl_keyset_find(const struct pl_keyset *table, struct pl_slice key, uint32_t hash);
 /* The table must not contain the node's key. The key's bytes must already be in the node. */
 void pl_keyset_insert(struct pl_keyset *table, struct pl_keyed *node, size_t len, uint32_t hash);
@@ -68,5 +69,5 @@ struct pl_keyset_walk {
 };
 
 /* Returns the next node, NULL at the end. A node that is in the table during the whole walk is
- * visited at least once, some nodes more than once. */
+ * visited at least once, some nodes more than once. Nodes belong to the caller. */
 struct pl_keyed *pl_keyset_walk(const struct pl_keyset *table, struct pl_keyset_walk *walk);

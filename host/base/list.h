@@ -56,12 +56,13 @@ static inline void pl_link_unlink(struct pl_link *link)
     link->next = link->prev = NULL;
 }
 
-/* NULL when empty. */
+/* The first node, which stays in the list; NULL when empty. Nodes belong to the caller. */
 static inline struct pl_link *pl_list_first(const struct pl_list *list)
 {
     return pl_list_empty(list) ? NULL : list->head.next;
 }
 
+/* The same, and unlinks it. */
 static inline struct pl_link *pl_list_pop(struct pl_list *list)
 {
     struct pl_link *link = pl_list_first(list);

@@ -75,5 +75,6 @@ enum pl_log_level pl_log_get_level(void);
  * this returns. */
 typedef void (*pl_log_tap_fn)(void *arg, enum pl_log_level level, struct pl_slice line);
 void pl_log_set_tap(pl_log_tap_fn tap, void *arg);
+/* A literal. */
 const char *pl_log_level_name(enum pl_log_level level);
 bool pl_log_parse_level(const char *text, enum pl_log_level *level);

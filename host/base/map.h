@@ -19,12 +19,13 @@ struct pl_map {
 
 /* Frees the keys. The caller frees the values first (pl_map_next). */
 void pl_map_deinit(struct pl_map *map);
-/* NULL when absent. */
+/* NULL when absent. The value is the caller's; the map neither copies nor frees it. */
 void *pl_map_get(const struct pl_map *map, struct pl_slice key);
 bool pl_map_has(const struct pl_map *map, struct pl_slice key);
-/* Returns the value that was replaced, or NULL. */
+/* Copies the key and keeps the value as it is. Returns the value that was replaced, or NULL; the
+ * caller frees it if it must be freed. */
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value);
-/* Returns the value that was removed, or NULL. */
+/* Returns the value that was removed, or NULL. The caller frees it if it must be freed. */
 void *pl_map_remove(struct pl_map *map, struct pl_slice key);
 /* The map's own copy of the key. It is NUL-terminated and does not move until the key is removed.
  * ptr is NULL when the key is absent. */

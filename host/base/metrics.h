@@ -34,15 +34,17 @@ struct pl_metric_spec {
     size_t max_series;    /* 0: PL_METRIC_SERIES */
 };
 
+/* The caller owns the registry and destroys it. */
 struct pl_metrics *pl_metrics_create(void);
 /* Frees all metrics and series. Accepts NULL. */
 void pl_metrics_destroy(struct pl_metrics *metrics);
-/* If a metric with this name exists, it is returned. Any thread. */
+/* Returns the metric with this name, which is made if there is none. It belongs to the registry and
+ * lives as long. Any thread. */
 struct pl_metric *pl_metrics_add(struct pl_metrics *metrics, const struct pl_metric_spec *spec);
-/* The same for a metric whose texts come from outside: they are copied and checked. Returns NULL
- * with EINVAL or ELIMIT if Prometheus would refuse them, if a metric with this name has another
- * type, other labels or other bounds (another help text is allowed; the first one stays), or if
- * there are PL_METRIC_DECLARED metrics already. Any thread. */
+/* Like pl_metrics_add, for a metric whose texts come from outside: they are copied and checked.
+ * Returns NULL with EINVAL or ELIMIT if Prometheus would refuse them, if a metric with this name
+ * has another type, other labels or other bounds (another help text is allowed; the first one
+ * stays), or if there are PL_METRIC_DECLARED metrics already. Any thread. */
 struct pl_metric *pl_metrics_declare(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
                                      struct pl_err *err);
 /* Registers a function that each pl_metrics_write calls first, on its thread, to update gauges. */

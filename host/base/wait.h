@@ -58,5 +58,5 @@ void pl_wait_describe(const struct pl_wait *wait, struct pl_buf *out);
 /* Visits all waits, the longest first:
  *     for (const struct pl_wait *w = pl_waits_next(waits, NULL); w != NULL;
  *          w = pl_waits_next(waits, w)) ...
- * No wait may begin or end meanwhile. */
+ * No wait may begin or end meanwhile. Each wait belongs to the code that embeds it. */
 const struct pl_wait *pl_waits_next(const struct pl_waits *waits, const struct pl_wait *after);

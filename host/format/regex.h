@@ -26,7 +26,8 @@
  * enough. */
 struct pl_regex;
 
-/* Returns NULL and EINVAL or ELIMIT with the reason and the place: "at byte 3: ...". */
+/* Returns NULL and EINVAL or ELIMIT with the reason and the place: "at byte 3: ...". The caller
+ * owns the expression and destroys it. */
 struct pl_regex *pl_regex_compile(struct pl_slice text, struct pl_err *err);
 void pl_regex_destroy(struct pl_regex *regex); /* accepts NULL; not for copies of the block */
 size_t pl_regex_bytes(const struct pl_regex *regex);
@@ -35,6 +36,7 @@ size_t pl_regex_groups(const struct pl_regex *regex);
 /* Memory for searching. One thread uses it, for any number of expressions, one after another. */
 struct pl_regex_search;
 
+/* The caller owns it and destroys it. */
 struct pl_regex_search *pl_regex_search_create(void);
 void pl_regex_search_destroy(struct pl_regex_search *search); /* accepts NULL */
 

@@ -13,7 +13,7 @@ struct pl_arena {
 };
 
 void pl_arena_deinit(struct pl_arena *arena);
-/* Zeroed, aligned for any type. */
+/* Zeroed, aligned for any type. The memory lives as long as the arena. */
 void *pl_arena_alloc(struct pl_arena *arena, size_t size);
 struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text);
 /* In ASCII. */

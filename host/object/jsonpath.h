@@ -11,7 +11,8 @@
 
 struct pl_jsonpath;
 
-/* NULL and err, with the offset, when the text is not a path (at most 4 KiB and 64 steps). */
+/* NULL and err, with the offset, when the text is not a path (at most 4 KiB and 64 steps). The
+ * caller owns the path. */
 struct pl_jsonpath *pl_jsonpath_parse(struct pl_slice text, struct pl_err *err);
 void pl_jsonpath_destroy(struct pl_jsonpath *path);
 

@@ -30,7 +30,7 @@ bool pl_kind_is_any(const struct pl_kind *kind);
 void pl_kind_set_any(struct pl_kind *kind);
 /* True when it is the kind of a document with this apiVersion and kind. */
 bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct pl_slice name);
-/* "apps/v1/Deployment"; "*" for any */
+/* Writes "apps/v1/Deployment", or "*" for any kind, to `out` and returns `out`. */
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT]);
-/* "apps/v1", "v1" */
+/* Writes "apps/v1" or "v1" to `out` and returns `out`. */
 const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEXT]);

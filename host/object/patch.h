@@ -1,5 +1,5 @@
 /* Patches: a new document from an old one. Results are independent documents (no pool). NULL and
- * err when the patch does not fit. */
+ * err when the patch does not fit. The caller owns a reference to the result. */
 #pragma once
 
 #include "base/err.h"

@@ -8,7 +8,7 @@
 struct pl_path;
 
 /* NULL and err (with the offset) when the text is not a path. A leading "." is allowed; the empty
- * path is the root. */
+ * path is the root. The caller owns the path. */
 struct pl_path *pl_path_parse(struct pl_slice text, struct pl_err *err);
 void pl_path_destroy(struct pl_path *path);
 /* PL_MISSING when a step is absent. */

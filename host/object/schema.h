@@ -1,5 +1,6 @@
 /* The API server's knowledge of a kind's lists: the keys that identify elements. Strategic patches
- * and server-side apply need it. Immutable once made. */
+ * and server-side apply need it. Immutable once made. What a function returns belongs to the schema
+ * and lives as long. */
 #pragma once
 
 #include "base/err.h"

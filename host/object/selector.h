@@ -7,11 +7,12 @@
 
 struct pl_selector;
 
-/* "app=web,tier!=db,env in (a,b),!legacy,weight>3". NULL and err with the offset. */
+/* "app=web,tier!=db,env in (a,b),!legacy,weight>3". NULL and err with the offset. The caller owns
+ * the selector. */
 struct pl_selector *pl_selector_parse(struct pl_slice text, struct pl_err *err);
-/* {"matchLabels":{},"matchExpressions":[{key,operator,values}]} */
+/* {"matchLabels":{},"matchExpressions":[{key,operator,values}]}. As pl_selector_parse. */
 struct pl_selector *pl_selector_from_node(struct pl_node node, struct pl_err *err);
-/* A plain map {"app":"web"}. */
+/* A plain map {"app":"web"}. As pl_selector_parse. */
 struct pl_selector *pl_selector_from_map(struct pl_node node, struct pl_err *err);
 void pl_selector_destroy(struct pl_selector *selector);
 /* labels: the object's labels, PL_MISSING when it has none. */
@@ -33,6 +34,8 @@ void pl_selector_text(const struct pl_selector *selector, struct pl_buf *out);
 
 /* Field selectors: "metadata.name=x,status.phase!=Running" (=, ==, !=, \ escapes). */
 struct pl_fields;
+/* NULL and err when the text is malformed. The caller owns the result and destroys it with
+ * pl_fields_destroy. */
 struct pl_fields *pl_fields_parse(struct pl_slice text, struct pl_err *err);
 void pl_fields_destroy(struct pl_fields *fields);
 /* An absent path compares as the empty string. */

@@ -35,7 +35,7 @@ struct pl_tree {
                              *item##_next = item ? item->next : NULL;                              \
          item != NULL; item = item##_next, item##_next = item ? item->next : NULL)
 
-/* ---- making; texts are copied into the arena ---- */
+/* ---- making: the result lives in the arena, and so do copies of the texts ---- */
 struct pl_tree *pl_tree_object(struct pl_arena *arena);
 struct pl_tree *pl_tree_array(struct pl_arena *arena);
 struct pl_tree *pl_tree_bool(struct pl_arena *arena, bool value);
@@ -49,7 +49,7 @@ struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list);
 /* From JSON that is part of the program; invalid JSON is a broken invariant. */
 struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json);
 
-/* ---- reading; NULL trees are accepted and read as absent ---- */
+/* ---- reading: NULL trees are accepted and read as absent; results are parts of the tree ---- */
 struct pl_tree *pl_tree_get(const struct pl_tree *object, struct pl_slice key);
 struct pl_tree *pl_tree_getz(const struct pl_tree *object, const char *key);
 /* Follows a constant path: "metadata.name". */
@@ -73,7 +73,8 @@ void pl_tree_setz(struct pl_arena *arena, struct pl_tree *object, const char *ke
                   struct pl_tree *value);
 void pl_tree_set_strz(struct pl_arena *arena, struct pl_tree *object, const char *key,
                       const char *text);
-/* Sets the member only if it is absent or null; returns the member. */
+/* Sets the member only if it is absent or null; returns the member. What is returned lives in the
+ * arena of its tree. */
 struct pl_tree *pl_tree_default(struct pl_arena *arena, struct pl_tree *object, const char *key,
                                 struct pl_tree *value);
 /* The object member with this name, created when absent (or when it is not an object). */
@@ -92,5 +93,6 @@ void pl_tree_sort(struct pl_tree *tree);
 void pl_tree_sort_members(struct pl_tree *object);
 
 /* ---- out ---- */
+/* An independent document if pool is NULL. The caller owns a reference. */
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);
 void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree);

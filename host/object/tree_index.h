@@ -9,8 +9,9 @@
 
 struct pl_tree_index;
 
+/* An empty index, which lives in the arena. */
 struct pl_tree_index *pl_tree_index_create(struct pl_arena *arena);
-/* The first member with this name, or NULL. */
+/* The first member with this name, or NULL. It belongs to the tree. */
 struct pl_tree_item *pl_tree_index_find(struct pl_tree_index *index, const struct pl_tree *object,
                                         struct pl_slice key);
 /* Call it before the item leaves the object or gets another key. */

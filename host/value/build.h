@@ -21,7 +21,8 @@ struct pl_build;
 #define PL_BUILD_DEPTH 600
 
 /* pool: share strings and subtrees with other documents through it; NULL: an independent document.
- */
+ * The caller owns the builder and ends it with pl_build_destroy or pl_build_close. The pool is
+ * borrowed and must outlive the builder. */
 struct pl_build *pl_build_create(struct pl_pool *pool);
 /* Accepts NULL, and a builder with a half-built document. */
 void pl_build_destroy(struct pl_build *b);
@@ -56,12 +57,14 @@ void pl_build_put_text(struct pl_build *b, const char *key, struct pl_slice text
 /* A copy of a value of another document; PL_MISSING is null. */
 void pl_build_node(struct pl_build *b, struct pl_node node);
 
-/* Returns the document of the one complete value, and empties the builder for the next one. */
+/* Returns the document of the one complete value and empties the builder for the next one. The
+ * caller owns a reference. */
 struct pl_doc *pl_build_finish(struct pl_build *b);
 /* The same, and frees the builder: for one that makes a single document. */
 struct pl_doc *pl_build_close(struct pl_build *b);
 
-/* An independent document that holds a copy of the node; PL_MISSING gives NULL. */
+/* A document that holds a copy of the node; PL_MISSING gives NULL. The caller owns a reference.
+ * pool: as in pl_build_create. */
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool);
 
 bool pl_is_json_number(struct pl_slice text);

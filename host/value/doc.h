@@ -41,7 +41,8 @@ struct pl_scratch {
 
 /* ---- lifetime: any thread ---- */
 
-/* Returns doc, for chaining. Accepts NULL. */
+/* Takes a reference, which the caller drops with pl_doc_unref. Returns doc, for chaining. Accepts
+ * NULL. */
 struct pl_doc *pl_doc_ref(struct pl_doc *doc);
 /* Dropping the last reference frees the document. If a pooled document's last reference is dropped
  * on a thread that does not have the pool's turn, the document is freed in the next turn
@@ -61,7 +62,7 @@ size_t pl_doc_bytes(const struct pl_doc *doc);
 /* PL_NODE_MISSING for NULL. */
 struct pl_node pl_doc_root(const struct pl_doc *doc);
 enum pl_type pl_node_type(struct pl_node node);
-/* "null", "boolean", "number", "string", "array", "object", "nothing" */
+/* "null", "boolean", "number", "string", "array", "object", "nothing". Literals. */
 const char *pl_type_name(enum pl_type type);
 
 bool pl_node_bool(struct pl_node node); /* false for anything but true */

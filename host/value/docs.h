@@ -13,7 +13,7 @@ struct pl_docs {
 void pl_docs_deinit(struct pl_docs *docs);
 void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc); /* takes doc */
 /* The document at i, for loops that read documents in order: the following documents are
- * prefetched. */
+ * prefetched. Borrowed: the list keeps its reference. */
 struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i);
 /* The same, for loops that read more than metadata. */
 struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i);

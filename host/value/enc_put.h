@@ -51,6 +51,7 @@ static inline void copy_text(uint8_t *to, const char *from, size_t len)
     }
 }
 
+/* The innermost container that is open. */
 static inline struct enc_frame *top(struct enc *enc)
 {
     return &enc->frames[enc->depth];

@@ -66,7 +66,8 @@ void pl_enc_no_uid(struct enc *enc);
 void pl_enc_pause(struct enc *enc);
 
 /* The last value, which is complete and begins at `at` of enc->values, as an independent document.
- * The encoder does not change. Only without a pool. */
+ * The encoder does not change. Only without a pool. The caller owns a reference. */
 struct pl_doc *pl_enc_copy(const struct enc *enc, size_t at);
-/* The one complete value, as a document; the encoder is empty again. */
+/* The one complete value, as a document; the encoder is empty again. The caller owns a reference.
+ */
 struct pl_doc *pl_enc_finish(struct enc *enc);

@@ -7,7 +7,7 @@
 
 /* The end of the number that starts at p. The text must end with a byte that occurs in no number,
  * such as NUL. *plain: it has neither fraction nor exponent. NULL when it breaks the grammar, with
- * *bad at the wrong byte. */
+ * *bad at the wrong byte. The result points into the text. */
 const uint8_t *pl_number_end(const uint8_t *p, bool *plain, const uint8_t **bad);
 /* True when the text is exactly the printed form of an int64 ("-0" and "1.0" are not). */
 bool pl_number_is_int(struct pl_slice text, int64_t *value);

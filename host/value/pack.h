@@ -15,10 +15,11 @@
 
 #define PACK_MAX 80 /* maximal length of the text, so that pl_scratch can hold it */
 
-/* Writes the packed form, tag included, and returns its end; NULL when the text has no packed form.
- * `out` has room for PACK_MAX bytes. */
+/* Writes the packed form into `out`, tag included, and returns its end; NULL when the text has no
+ * packed form. `out` has room for PACK_MAX bytes. */
 uint8_t *pl_pack(struct pl_slice text, uint8_t *out);
-/* Only the forms that take 8 bytes or less: they are as small as a pool handle. */
+/* The same, but only for the forms that take 8 bytes or less: they are as small as a pool handle.
+ */
 uint8_t *pl_pack_short(struct pl_slice text, uint8_t *out);
 /* The text of a packed string, written to `out`; its length. */
 size_t pl_unpack(const uint8_t *at, char out[PACK_MAX]);

@@ -30,6 +30,7 @@ struct pl_pool_stats {
     size_t table_bytes; /* hash table and second-sight filter */
 };
 
+/* The caller owns the pool and destroys it after every scan and builder that uses it. */
 struct pl_pool *pl_pool_create(void);
 /* All documents must be freed before. Accepts NULL. */
 void pl_pool_destroy(struct pl_pool *pool);

@@ -52,6 +52,7 @@ struct pl_pool {
     uint64_t seed;                          /* of content hashes; all pooled values use it */
 };
 
+/* The node of a handle, which lies in the pool. */
 static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t handle)
 {
     return (struct pool_node *)(pool->nodes.base + (size_t)handle * POOL_GRANULE);
@@ -76,7 +77,7 @@ void pl_pool_unref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t
 
 /* ---- documents ---- */
 
-/* A document of these bytes; counts its handles. */
+/* A document of these bytes; counts its handles. The caller owns a reference. */
 struct pl_doc *pl_pool_make_doc(struct pl_pool *pool, const uint8_t *tape, size_t len);
 /* Any thread. Frees a pooled document without references: at once in a turn, else as the next
  * one begins. */

@@ -29,8 +29,8 @@ struct pl_scan_options {
     bool replace_kind; /* documents that have their own get these instead */
 };
 
-/* Parses one document that is the whole `text` (white space around it is allowed). Otherwise
- * returns NULL and err (ESYNTAX or ELIMIT, with offset). */
+/* Parses one document that is the whole `text` (white space around it is allowed). The caller owns
+ * a reference. On failure returns NULL and err (ESYNTAX or ELIMIT, with offset). */
 struct pl_doc *pl_scan_text(struct pl_slice text, const struct pl_scan_options *options,
                             struct pl_err *err);
 
@@ -57,7 +57,8 @@ struct pl_scan_sink {
     void *arg;
 };
 
-/* options (NULL: the defaults) and sink are copied. */
+/* The caller owns the scan and ends it with pl_scan_destroy. options (NULL: the defaults) and sink
+ * are copied. */
 struct pl_scan *pl_scan_create(enum pl_scan_form form, const struct pl_scan_options *options,
                                const struct pl_scan_sink *sink);
 /* Accepts NULL; a half-read document is dropped. */

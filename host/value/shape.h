@@ -8,7 +8,7 @@
 
 /* The room that pl_shape_put needs. */
 size_t pl_shape_room(uint32_t count, size_t keys_len);
-/* Writes the shape of these encoded keys; returns its end. */
+/* Writes the shape of these encoded keys to `out`; returns its end. */
 uint8_t *pl_shape_put(uint8_t *out, uint32_t count, struct pl_slice keys);
 
 /* True when a name is repeated. Then repeated[i] (if given; all false before) is set for each name

@@ -29,6 +29,7 @@ static inline uint32_t share_site(const struct enc_frame *frame)
     return (frame->site ^ ordinal) * UINT32_C(0x9e3779b1) + UINT32_C(0x7f4a7c15);
 }
 
+/* The guess for a site, which lies in the pool. */
 static inline uint32_t *share_slot(const struct enc *enc, uint32_t site)
 {
     return &enc->pool->guesses[site >> (32 - POOL_GUESS_BITS)];

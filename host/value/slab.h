@@ -42,7 +42,8 @@ struct slab {
 /* Reserves up to `bytes` of addresses; less if the system refuses so many. */
 void pl_slab_init(struct slab *slab, size_t bytes);
 void pl_slab_deinit(struct slab *slab);
-/* NULL when the range is used up. The first block ever is at base. */
+/* A block that lives until pl_slab_free or until the slab ends; NULL when the range is used up. The
+ * first block ever is at base. */
 void *pl_slab_alloc(struct slab *slab, size_t size);
 void pl_slab_free(struct slab *slab, void *block, size_t size);
 
@@ -59,7 +60,8 @@ static inline bool pl_slab_is_releasing(const struct slab *slab)
  * spans than its blocks need. New blocks are not placed in that span any more. */
 bool pl_slab_drain(struct slab *slab, const void *block, size_t size);
 
-/* The same, but from the heap when the range is used up. */
+/* The same, but from the heap when the range is used up. Such a block is given back with
+ * pl_slab_give. */
 void *pl_slab_take(struct slab *slab, size_t size);
 void pl_slab_give(struct slab *slab, void *block, size_t size);
 

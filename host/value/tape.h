@@ -28,6 +28,8 @@
  * count, varint length of the keys, keys (varint length, bytes) and, for TAPE_BIG
  * or more, count pairs (offset of the key, ordinal; 4 bytes each) sorted by name.
  *
+ * A function that returns a position returns one in the bytes that it was given.
+ *
  * Strings that repeat a common form are packed where unpacking gives back the
  * same bytes (pack.c); numbers other than plain int64 keep their text. */
 #pragma once
@@ -171,6 +173,7 @@ static inline const uint8_t *tape_resolve(const uint8_t *base, const uint8_t *p)
 
 /* The size of a value by its tag; 0 when a length follows the tag. */
 extern const uint8_t pl_tape_size[256];
+/* The end of a value whose tag does not tell its size; tape_skip calls it. */
 const uint8_t *pl_tape_skip_long(const uint8_t *at);
 
 /* The end of the value at `at`. */
