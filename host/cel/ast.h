@@ -96,7 +96,7 @@ struct pl_cel_issues {
 
 void pl_cel_issue(struct pl_cel_issues *issues, uint32_t at, const char *fmt, ...) PL_PRINTF(3, 4);
 
-/* NULL after an issue. */
+/* Returns NULL and adds an issue when the text is no expression. The tree lives in the arena. */
 struct pl_cel_expr *pl_cel_parse(struct pl_arena *arena, struct pl_slice text,
                                  struct pl_cel_issues *issues);
 /* Resolves names and types; false after an issue. */

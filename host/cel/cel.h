@@ -31,7 +31,8 @@ struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_
                                       size_t count, struct pl_buf *why);
 void pl_cel_program_destroy(struct pl_cel_program *program); /* accepts NULL */
 
-/* What it evaluates to. */
+/* The type of the expression's values. It lives as long as the program and the types of its
+ * variables. */
 const struct pl_cel_type *pl_cel_program_type(const struct pl_cel_program *program);
 bool pl_cel_program_uses(const struct pl_cel_program *program, size_t var);
 /* The most that one evaluation can cost, as far as types tell; UINT64_MAX: no bound is known. */

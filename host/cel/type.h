@@ -79,17 +79,19 @@ const struct pl_cel_type *pl_cel_type_optional(struct pl_arena *arena,
                                                const struct pl_cel_type *elem);
 /* NULL counts as dyn in all that follows. */
 bool pl_cel_type_is_dyn(const struct pl_cel_type *type);
+/* The type of the elements, or of the values of a map; of what an optional holds. */
 const struct pl_cel_type *pl_cel_type_elem(const struct pl_cel_type *type);
+/* The type of a map's keys. */
 const struct pl_cel_type *pl_cel_type_key(const struct pl_cel_type *type);
 bool pl_cel_type_equal(const struct pl_cel_type *a, const struct pl_cel_type *b);
 /* May a value of type `from` stand where `to` is wanted? Dyn fits everywhere, null where a value
  * may be absent. */
 bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *to);
-/* NULL when the object has no such field. */
+/* The field with this name, which belongs to the type; NULL when the object has none. */
 const struct pl_cel_field *pl_cel_type_field(const struct pl_cel_type *type, struct pl_slice name);
 /* As compilers' messages write it: "map(string, list(int))". */
 void pl_cel_type_write(struct pl_buf *out, const struct pl_cel_type *type);
-/* What `type(value)` prints, "" for kinds that have no name. */
+/* The name that `type(value)` prints; "" for kinds that have no name. A literal. */
 const char *pl_cel_kind_name(enum pl_cel_kind kind);
 
 /* A field's name as an expression writes it ("my-name": "my__dash__name"); false when there is no
@@ -98,6 +100,7 @@ bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice
 
 /* The type of values that this structural schema (apiextensions.k8s.io/v1, as a document)
  * describes; NULL when rules cannot reach such values. is_root: apiVersion, kind and metadata's
- * names are there, too. The schema must outlive the type. */
+ * names are there, too. The schema must outlive the type. The result lives in the arena or in
+ * static memory. */
 const struct pl_cel_type *pl_cel_type_from_schema(struct pl_arena *arena, struct pl_node schema,
                                                   bool is_root);

@@ -104,9 +104,10 @@ static inline bool pl_cel_is_error(struct pl_cel value)
 }
 /* Of lists, maps, objects, strings (characters) and bytes; 1 for all else. */
 size_t pl_cel_size(struct pl_cel value);
-/* A list as built; those of documents are looked up once an evaluation. */
+/* The elements of a list. A list that came from a document is converted at the first call of an
+ * evaluation. The result lives as long as the evaluation. */
 const struct pl_cel_list *pl_cel_list_of(struct pl_cel_eval *eval, struct pl_cel list);
-/* A map's or object's keys and values as a built map. */
+/* The keys and values of a map or object. The result lives as long as the evaluation. */
 const struct pl_cel_map *pl_cel_map_of(struct pl_cel_eval *eval, struct pl_cel map);
 /* A map's value; false: no such key. */
 bool pl_cel_map_get(struct pl_cel_eval *eval, struct pl_cel map, struct pl_cel key,

@@ -25,7 +25,7 @@ PL_MUST_USE int pl_authority_issue(const char *ca_pem, const char *ca_key_pem,
 
 /* The number of certificates in the text; also 0 when one is malformed. */
 size_t pl_certificates_count(const char *pem);
-/* The i-th certificate as a text. NULL: there is none. */
+/* The i-th certificate as a text, which the caller frees. NULL: there is none. */
 char *pl_certificates_at(const char *pem, size_t i);
 /* The validity of the first certificate. False: there is none, or it cannot be read. */
 bool pl_certificate_validity(const char *pem, struct pl_validity *out);

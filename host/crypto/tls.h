@@ -11,12 +11,13 @@ struct pl_tls;         /* one connection */
 
 /* PEM texts; the certificate may be followed by its chain. With client_ca_pem (may be NULL) clients
  * need a certificate that one of its CAs signed. NULL and err (EINVAL) when a text is malformed or
- * certificate and key do not belong together. */
+ * certificate and key do not belong together. The caller owns the context. */
 struct pl_tls_context *pl_tls_context_create(const char *cert_pem, const char *key_pem,
                                              const char *client_ca_pem, struct pl_err *err);
 /* Accepts NULL. */
 void pl_tls_context_destroy(struct pl_tls_context *context);
 
+/* One connection's TLS; the caller owns it. The context may be destroyed before it. */
 struct pl_tls *pl_tls_create(struct pl_tls_context *context);
 /* Accepts NULL. */
 void pl_tls_destroy(struct pl_tls *tls);

@@ -1,5 +1,6 @@
 /* PEM texts as OpenSSL's objects, for the files of crypto/x509.h. Each function returns NULL with
- * err when the text contains no such object; the caller frees the result. */
+ * err when the text contains no such object; the caller frees the result. It is freed with
+ * OpenSSL's function for its type. */
 #pragma once
 
 #include "crypto/x509.h"

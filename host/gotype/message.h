@@ -56,7 +56,7 @@ struct pl_message_field {
     const char *list_keys, *merge_key, *json_default, *values;
 };
 
-/* "v1.37.0" */
+/* "v1.37.0"; a literal. */
 const char *pl_message_release(void);
 /* By OpenAPI name: "io.k8s.api.core.v1.PodSpec". */
 struct pl_message pl_message_find(struct pl_slice name);

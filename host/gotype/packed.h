@@ -63,5 +63,5 @@ struct pl_packed {
     uint16_t field_count, message_count, kind_count;
 };
 
-/* Defined in the file that pack writes. */
+/* The table, a constant of the program. Defined in the file that pack writes. */
 const struct pl_packed *pl_packed_kinds(void);

@@ -28,6 +28,6 @@ void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct 
 /* Puts the members in the order in which Go writes them. */
 void pl_typed_order(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
 /* The same mistakes as server-side apply words them: the first of each kind of value that is none,
- * by a path such as .spec.containers[name="c"].tty. NULL when there is none. */
+ * by a path such as .spec.containers[name="c"].tty. NULL when there is none. In the arena. */
 const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,
                                  struct pl_message type);

@@ -4,7 +4,7 @@
 #include "gotype/message.h"
 #include "object/tree.h"
 
-/* What Go calls the JSON value: "string", "number", "bool", "array", "object". */
+/* What Go calls the JSON value: "string", "number", "bool", "array", "object". Literals. */
 const char *pl_typed_json_name(const struct pl_tree *value);
 /* The type of a field's values as Go spells it: "int32", "v1.Protocol", "v1.PodSpec". */
 struct pl_slice pl_typed_go_name(struct pl_arena *arena, const struct pl_message_field *field);

@@ -103,5 +103,6 @@ struct pl_transport {
     void *self;
 };
 
-/* The first header with that (lower-case) name, or NULL. */
+/* The value of the first header with that (lower-case) name, or NULL. Borrowed from the response.
+ */
 const char *pl_http_header(const struct pl_http_response *response, const char *name);

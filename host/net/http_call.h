@@ -66,7 +66,7 @@ struct pl_http_call {
 };
 
 /* Copies everything except ops, arg and tls. For a request that cannot be sent, err.code is set and
- * there is no easy handle. */
+ * there is no easy handle. The caller owns the call. */
 struct pl_http_call *pl_http_call_create(const struct pl_http_request *request,
                                          const struct pl_http_ops *ops, void *arg,
                                          struct pl_timers *timers);
@@ -91,7 +91,7 @@ bool pl_http_call_may_send(struct pl_http_call *call);
  * sent and the call has failed. */
 bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request);
 
-/* "host:port" for messages; "?" if the URL is malformed. */
+/* "host:port" for messages; "?" if the URL is malformed. It belongs to the call. */
 const char *pl_http_call_where(struct pl_http_call *call);
 
 /* Translates curl's result to our codes and a message for people (http_error.c). */

@@ -133,4 +133,5 @@ void pl_conn_reject(struct pl_conn *conn, int status);
 void pl_exchange_destroy(struct pl_exchange *exchange);
 /* The connection is gone: calls on_close, or leaves the exchange to its handler. */
 void pl_exchange_detach(struct pl_exchange *exchange);
+/* "Not Found"; "Other" for a status without a text here. A literal. */
 const char *pl_http_status_text(int status);

@@ -7,6 +7,7 @@
 
 struct pl_http_upgrade;
 
+/* The caller owns the upgrade. The call must outlive it. */
 struct pl_http_upgrade *pl_http_upgrade_create(struct pl_http_call *call);
 /* Sets up the call's handle to connect only. False: it cannot be sent, and the call has failed. */
 bool pl_http_upgrade_describe(struct pl_http_upgrade *upgrade,

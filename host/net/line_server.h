@@ -37,6 +37,7 @@ void pl_line_server_destroy(struct pl_line_server *server);
 
 /* A pointer of the caller for the request; NULL at each on_line. */
 void pl_line_set_data(struct pl_line_client *client, void *data);
+/* The pointer that was set last; it still belongs to the caller. */
 void *pl_line_data(const struct pl_line_client *client);
 /* The time that the client may take until its next request; 0: 60 s again. */
 void pl_line_set_idle(struct pl_line_client *client, int64_t idle_ns);

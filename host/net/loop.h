@@ -11,7 +11,8 @@
 struct pl_loop;
 struct uv_loop_s; /* for files of net alone */
 
-/* Ends the process when the system has no file descriptors for it. */
+/* Ends the process when the system has no file descriptors for it. The caller owns the loop and
+ * destroys it last of all its objects. The clock is borrowed for life. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
 /* A loop without connection to the system: its caller drives it with pl_loop_step, and its
  * behaviour depends only on the clock and on messages. Files of net that need libuv (connections,
@@ -32,7 +33,9 @@ void pl_loop_turn(struct pl_loop *loop, int timeout_ms);
 /* From the loop's thread. The current turn is finished. */
 void pl_loop_stop(struct pl_loop *loop);
 
+/* The loop's own timers, for objects that live on its thread. */
 struct pl_timers *pl_loop_timers(struct pl_loop *loop);
+/* The clock that pl_loop_create was given. */
 const struct pl_clock *pl_loop_clock(struct pl_loop *loop);
 int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
 

@@ -19,9 +19,11 @@ struct pl_msg {
 /* A box whose receiver is a loop: on_messages runs on its thread with all new messages. The
  * receiver owns the messages in the list. */
 typedef void (*pl_messages_fn)(void *arg, struct pl_list *messages);
+/* The caller owns the box. The loop must outlive it. */
 struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_fn on_messages,
                                               void *arg);
-/* A box whose receiver is a thread without a loop (a lane): it calls pl_mailbox_wait. */
+/* A box whose receiver is a thread without a loop (a lane): it calls pl_mailbox_wait. The caller
+ * owns the box. */
 struct pl_mailbox *pl_mailbox_create(void);
 /* Called on the receiver's thread, when every sender has returned from its last send. Remaining
  * messages are given to on_left (may be NULL). The memory of a loop's box is freed after the next

@@ -24,7 +24,8 @@ struct pl_process_options {
  * borrowed. Called exactly once and never inside start. */
 typedef void (*pl_process_fn)(void *arg, struct pl_slice output, const struct pl_err *err);
 
-/* Never NULL. */
+/* The options are copied. The result must not be used after on_done or pl_process_cancel; it frees
+ * itself. Never NULL. */
 struct pl_process *pl_process_start(struct pl_loop *loop, const struct pl_process_options *options,
                                     pl_process_fn on_done, void *arg);
 /* Kills it; on_done is not called. The memory is freed within the loop's next turns. */

@@ -21,10 +21,13 @@ bool pl_api_fields_compare(struct pl_arena *arena, const struct pl_tree *before,
                            const struct pl_tree *after, const struct pl_schema *schema,
                            struct pl_api_difference *out);
 
+/* In a or in b. */
 struct pl_tree *pl_api_fields_union(struct pl_arena *arena, const struct pl_tree *a,
                                     const struct pl_tree *b);
+/* In a and in b. */
 struct pl_tree *pl_api_fields_intersection(struct pl_arena *arena, const struct pl_tree *a,
                                            const struct pl_tree *b);
+/* In a but not in b. */
 struct pl_tree *pl_api_fields_difference(struct pl_arena *arena, const struct pl_tree *a,
                                          const struct pl_tree *b);
 bool pl_api_fields_empty(const struct pl_tree *set);

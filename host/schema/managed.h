@@ -45,7 +45,8 @@ struct pl_tree *pl_api_managed_strip(const struct pl_api_writer *writer,
 /* The manager's own entry for that operation; NULL if there is none. */
 struct pl_tree *pl_api_managed_find(const struct pl_api_writer *writer,
                                     const struct pl_tree *entries, const char *operation);
+/* A new entry in the writer's arena. It takes `fields`, which are sorted in place. */
 struct pl_tree *pl_api_managed_entry(const struct pl_api_writer *writer, const char *operation,
                                      struct pl_tree *fields, bool with_time);
-/* Sorted in the order of storage; NULL if empty. */
+/* A new array of the same entries, in the order of storage; NULL if there are none. */
 struct pl_tree *pl_api_managed_sorted(struct pl_arena *arena, struct pl_tree *entries);

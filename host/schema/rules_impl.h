@@ -30,7 +30,8 @@ struct pl_api_rules {
 
 /* A member of a rule without surrounding white space, in the arena; empty if it is absent. */
 struct pl_slice pl_api_rule_text(struct pl_arena *arena, struct pl_node rule, const char *member);
-/* Compiles the rule's member ("rule" or "messageExpression"). NULL and the reason if it fails. */
+/* Compiles the rule's member ("rule" or "messageExpression"). NULL and the reason if it fails. The
+ * caller owns the program. */
 struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struct pl_node rule,
                                            const char *member, struct pl_arena *arena,
                                            struct pl_buf *why);

@@ -74,6 +74,7 @@ struct pl_membership_options {
     int64_t settle_ns; /* time limit for new shards to settle; 0: none */
 };
 
+/* The caller owns the membership. The options are copied; their pointers are borrowed for life. */
 struct pl_membership *pl_membership_create(const struct pl_membership_options *options);
 /* No request may be under way. Accepts NULL. */
 void pl_membership_destroy(struct pl_membership *m);
@@ -103,11 +104,15 @@ void pl_membership_synced(struct pl_membership *m);
 
 /* Reads the clock afresh: true when it is a member before its deadline. */
 bool pl_membership_may_write(const struct pl_membership *m);
-bool pl_membership_is_member(const struct pl_membership *m); /* joined and not lost; or leaving */
+bool pl_membership_is_member(
+    const struct pl_membership
+        *m); /* Its id; "" when it has not joined. Borrowed until the membership changes. */
 const char *pl_membership_id(const struct pl_membership *m);
-/* The holder of shard i in this member's view; "": none. for_ns: time since that was first seen. */
+/* The holder of shard i in this member's view; "": none. for_ns: time since that was first seen.
+ * Borrowed until Leases are reported again. */
 const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int64_t *for_ns);
-/* A deployment without shards that holds the name; NULL: none. */
+/* A deployment without shards that holds the name; NULL: none. Borrowed until the Lease is reported
+ * again. */
 const char *pl_membership_stranger(const struct pl_membership *m);
 
 struct pl_member_look {

@@ -108,6 +108,8 @@ static inline bool pl_shard_err_is(const struct pl_err *err, int status)
 
 /* ---- roster.c: members, and their shards ---- */
 
+/* The member with this id, which is added if it is new. It belongs to the membership. NULL: it is
+ * new and the id is empty or there are too many members. */
 struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);
@@ -130,6 +132,7 @@ bool pl_hands_are_empty(const struct pl_membership *m);
 
 /* ---- title.c: the Lease NAME ---- */
 
+/* See pl_membership_stranger. */
 const char *pl_title_stranger(const struct pl_membership *m);
 /* True when it is ours, or is being claimed: shard 0 is not taken before. */
 bool pl_title_claim(struct pl_membership *m);

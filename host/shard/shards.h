@@ -20,7 +20,7 @@ enum pl_shard_state {
 
 struct pl_shards;
 
-/* 1 <= count <= PL_SHARDS_MAX; all shards are elsewhere. */
+/* 1 <= count <= PL_SHARDS_MAX; all shards are elsewhere. The caller owns the result. */
 struct pl_shards *pl_shards_create(unsigned count, enum pl_shard_by by);
 /* It must have no followers. Accepts NULL. */
 void pl_shards_destroy(struct pl_shards *shards);

@@ -51,6 +51,7 @@ struct pl_deltafifo_options {
     void *arg; /* of key and transform */
 };
 
+/* The caller owns the queue. The options are copied. */
 struct pl_deltafifo *pl_deltafifo_create(const struct pl_deltafifo_options *options);
 void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 

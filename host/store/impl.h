@@ -55,6 +55,7 @@ void pl_entry_destroy(struct slab *memory, struct pl_entry *entry);
  * pl_entry_discard: the copy owns what both point to. */
 struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry);
 void pl_entry_discard(struct slab *memory, struct pl_entry *entry);
+/* The entry's own array; it belongs to the entry and moves when its postings are set. */
 struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry);
 /* postings: borrowed and copied; they may be the entry's own. */
 void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,
@@ -107,7 +108,7 @@ void pl_entries_add(struct pl_entries *set, struct slab *memory, struct pl_entry
 /* The entry must be in the set. */
 void pl_entries_remove(struct pl_entries *set, struct slab *memory, const struct pl_entry *entry);
 void pl_entries_deinit(struct pl_entries *set, struct slab *memory);
-/* Visits each; start with *at = 0. NULL at the end. */
+/* Visits each entry; start with *at = 0. NULL at the end. Entries belong to the content. */
 struct pl_entry *pl_entries_next(const struct pl_entries *set, size_t *at);
 
 /* ---- buckets: index.c ---- */
@@ -115,8 +116,10 @@ struct pl_entry *pl_entries_next(const struct pl_entries *set, size_t *at);
 void pl_buckets_init(struct pl_buckets *buckets, struct slab *memory);
 /* Frees the buckets; the caller must forget postings that point to them. */
 void pl_buckets_deinit(struct pl_buckets *buckets);
+/* The bucket of a value, NULL when there is none. It belongs to the buckets. */
 struct pl_bucket *pl_buckets_find(const struct pl_buckets *buckets, struct pl_slice value);
-/* Adds the entry under a value that it does not have yet; returns the bucket, for its postings. */
+/* Adds the entry under a value that it does not have yet. Returns the bucket, for the entry's
+ * postings; it belongs to the buckets. */
 struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry);
 /* The entry must be in the bucket. A bucket is freed with its last entry. */
@@ -137,7 +140,7 @@ bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct
 /* Makes room in store->postings for the maximal number of the entry's postings. */
 void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *entry);
 /* Gives the entry its planned values, under the lock. doc NULL: the stored document stays. Returns
- * the replaced document. */
+ * the replaced document, or NULL; the caller drops its reference. */
 struct pl_doc *pl_store_carry_out(struct pl_store *store, struct pl_content *content,
                                   struct pl_entry *entry, struct pl_doc *doc);
 
@@ -148,8 +151,9 @@ struct pl_entry *pl_store_walk_on(struct pl_store *store, struct pl_store_walk *
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 
+/* The entry of the key, which belongs to the content; NULL when there is none. */
 struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key);
-/* NULL at the end. */
+/* Visits each entry; start with *at = 0. NULL at the end. */
 struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at);
 /* The slot, or store->slots when there is no such index (indexing.c). */
 size_t pl_store_slot(const struct pl_store *store, const char *name);

@@ -1,4 +1,5 @@
-/* The delay before a key is tried again (rules 96-98). I/O thread; time is passed in. */
+/* The delay before a key is tried again (rules 96-98). I/O thread; time is passed in. The caller
+ * owns a limiter that a function returns, until it is given to a queue or to another limiter. */
 #pragma once
 
 #include "base/slice.h"

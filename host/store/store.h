@@ -34,6 +34,7 @@ struct pl_index_ops {
     void (*destroy)(void *arg); /* frees arg, at the end of the store; may be NULL */
 };
 
+/* The caller owns the store. */
 struct pl_store *pl_store_create(void);
 void pl_store_destroy(struct pl_store *store);
 

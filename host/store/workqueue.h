@@ -29,6 +29,7 @@ struct pl_add {
                         */
 };
 
+/* The caller owns the queue. The options are copied. */
 struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *options);
 void pl_workqueue_destroy(struct pl_workqueue *q);
 

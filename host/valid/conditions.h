@@ -14,5 +14,5 @@ enum pl_condition_var {
     PL_VAR_COUNT
 };
 
-/* PL_VAR_COUNT variables, static. */
+/* PL_VAR_COUNT variables, a constant of the program. */
 const struct pl_cel_var *pl_condition_vars(void);

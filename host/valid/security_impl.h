@@ -24,7 +24,7 @@ void pl_names_sort(struct pl_secured *s, struct pl_names *names);
 struct pl_slice pl_names_quoted(struct pl_secured *s, const struct pl_names *names);
 /* a, b */
 struct pl_slice pl_names_plain(struct pl_secured *s, const struct pl_names *names);
-/* one, or several when there are more. */
+/* `one` if there is one name, else `several`. */
 const char *pl_names_plural(const struct pl_names *names, const char *one, const char *several);
 /* containers "a", "b" */
 struct pl_slice pl_names_containers(struct pl_secured *s, const struct pl_names *names);
@@ -39,7 +39,7 @@ void pl_secured_fail(struct pl_secured *s, const char *reason, struct pl_slice d
 typedef bool pl_container_fn(struct pl_secured *s, const struct pl_tree *container, void *arg);
 void pl_secured_each(struct pl_secured *s, pl_container_fn *asked, void *arg,
                      struct pl_names *found);
-/* securityContext.member of a container or of the pod's spec. */
+/* securityContext.member of a container or of the pod's spec: a part of it, or NULL. */
 const struct pl_tree *pl_secured_context(const struct pl_tree *owner, const char *member);
 bool pl_secured_windows(const struct pl_secured *s);
 /* hostUsers: false. */

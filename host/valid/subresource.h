@@ -10,5 +10,5 @@ void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *
 void pl_valid_pod_resize(struct pl_api_faults *faults, const struct pl_tree *object,
                          const struct pl_tree *old);
 /* The class of service that follows from what all containers say: "Guaranteed", "Burstable" or
- * "BestEffort". */
+ * "BestEffort". A literal. */
 const char *pl_valid_pod_class(const struct pl_tree *pod);

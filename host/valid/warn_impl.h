@@ -17,7 +17,7 @@ void pl_warn_at(struct pl_warned *w, const struct pl_spot *at, const char *fmt, 
 void pl_warn_ip(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *value);
 /* A number of bytes that is not whole. */
 void pl_warn_fraction(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *value);
-/* What the label of a Node is called now; NULL: it is not deprecated. */
+/* The advice about a deprecated label of a Node, a literal; NULL: it is not deprecated. */
 const char *pl_warn_node_label(struct pl_slice key);
 /* A term of a node selector. with_values: its values are labels' values, too. */
 void pl_warn_term(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *term,
