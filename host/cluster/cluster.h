@@ -44,5 +44,5 @@ struct pl_remotes *pl_cluster_remotes(const struct pl_cluster *home);
 struct pl_tracer;
 void pl_cluster_set_tracer(struct pl_cluster *cluster, struct pl_tracer *tracer);
 struct pl_tracer *pl_cluster_tracer(const struct pl_cluster *cluster);
-/* The history of its controllers' keys. */
+/* The history of its controllers' keys. Part of the cluster. */
 struct pl_history *pl_cluster_history(struct pl_cluster *cluster);

@@ -25,7 +25,8 @@ enum pl_happening {
     PL_HAPPENED_ENDED,   /* detail: the result; `amount`: duration of the run in ns */
     PL_HAPPENED_FORGOT,  /* removed from the queue by an operator */
 };
-const char *pl_happening_name(enum pl_happening what); /* "event", "started" */
+/* "event", "started". Literals. */
+const char *pl_happening_name(enum pl_happening what);
 
 struct pl_history {
     struct pl_keyset keys; /* "controller key" -> its entries */

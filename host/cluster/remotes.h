@@ -22,6 +22,7 @@ struct pl_remotes_options {
     struct pl_loop *loop;
 };
 
+/* The caller owns the remotes. */
 struct pl_remotes *pl_remotes_create(const struct pl_remotes_options *options);
 /* Every cluster must be idle, as for pl_cluster_destroy. Accepts NULL. */
 void pl_remotes_destroy(struct pl_remotes *remotes);

@@ -21,7 +21,7 @@ struct pl_tracer_options {
     const char *service;        /* service.name */
 };
 
-/* EINVAL for an invalid URL. */
+/* NULL and EINVAL for an invalid URL. The caller owns the tracer. */
 struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options, struct pl_err *err);
 /* Unsent spans are lost. Destroy it after the transport, so that no request is under way. Accepts
  * NULL. */

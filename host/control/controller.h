@@ -28,7 +28,8 @@ struct pl_controller_options {
     bool unmeasured;        /* not a controller of scripts: it has no metrics */
 };
 
-/* Takes the spec's content. Does not start it. */
+/* Takes the spec's content. Does not start it. The caller owns the controller, until a manager
+ * takes it. */
 struct pl_controller *pl_controller_create(const struct pl_controller_options *options,
                                            struct pl_controller_spec *spec);
 /* After it has stopped. */
@@ -52,8 +53,10 @@ void pl_controller_cancel_runs(struct pl_controller *controller);
 
 /* The current edition as a writer; lives as long as the controller. */
 const struct pl_writer *pl_controller_writer(const struct pl_controller *controller);
+/* The spec of the current edition; borrowed until the controller adopts another. */
 const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *controller);
-/* The informer of source i of the current edition; NULL before start. */
+/* The informer of source i of the current edition; NULL before start. The edition holds the
+ * reference. */
 struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source);
 bool pl_controller_has_synced(const struct pl_controller *controller);
 /* It has not, and all that it waits for is in other clusters. */
@@ -71,6 +74,7 @@ size_t pl_controller_running_as_leader(const struct pl_controller *controller);
 int64_t pl_controller_sync_timeout(const struct pl_controller_spec *spec);
 /* True when it has waited for its sources for longer than cache_sync_timeout. */
 bool pl_controller_sync_timed_out(const struct pl_controller *controller);
+/* Lives as long as the controller. */
 struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);
 /* Queues a key on request (enqueue, reload). */
 void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,

@@ -242,7 +242,7 @@ void pl_members_carry(struct pl_edition *from, struct pl_edition *to);
 void pl_members_hand_over(struct pl_edition *from, struct pl_edition *to);
 void pl_members_fall_silent(struct pl_edition *edition);
 void pl_members_free(struct pl_edition *edition);
-/* The member of `edition` that receives the same events; NULL: none. */
+/* The member of `edition` that receives the same events; NULL: none. It belongs to `edition`. */
 struct pl_subscription *pl_members_twin(struct pl_edition *edition,
                                         const struct pl_subscription *of);
 /* True when no event of followed kinds is under way. A member that cannot sync does not count. */
@@ -272,7 +272,7 @@ static inline int pl_controller_workers(const struct pl_controller *controller)
 struct pl_ratelimit *pl_controller_current_limit(const struct pl_controller *controller);
 /* A reference to the cached For object of a key, or NULL. */
 struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct pl_slice key);
-/* Creates a run of the item, which has not begun. */
+/* Creates a run of the item, which has not begun. The caller owns it (pl_run_free). */
 struct pl_run_record *pl_run_create(struct pl_controller *controller, const struct pl_item *item);
 /* The run began at that time. */
 void pl_run_begun(struct pl_run_record *run, int64_t at_ns);

@@ -8,9 +8,10 @@
 
 struct pl_edition;
 
-/* Takes the spec's content. Does not start anything. */
+/* Takes the spec's content. Does not start anything. The caller owns the first reference. */
 struct pl_edition *pl_edition_create(const struct pl_controller_options *options,
                                      struct pl_controller_spec *spec);
+/* Takes a reference; returns edition, for chaining. */
 struct pl_edition *pl_edition_ref(struct pl_edition *edition);
 /* Dropping the last reference releases its informers. */
 void pl_edition_unref(struct pl_edition *edition);
@@ -25,10 +26,11 @@ bool pl_edition_is_synced(const struct pl_edition *edition);
 
 /* The writer for its writes; lives as long as the edition. */
 const struct pl_writer *pl_edition_writer(const struct pl_edition *edition);
+/* Lives as long as the edition. */
 const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition);
 /* The options of its creation, with the reconciler. They live as long as the edition. */
 const struct pl_controller_options *pl_edition_options(const struct pl_edition *edition);
-/* The informer of source i; NULL before it was opened. */
+/* The informer of source i; NULL before it was opened. The edition holds the reference. */
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source);
 
 /* Sets the kinds that a family follows from now on: these kinds, and its current kinds of every
@@ -52,8 +54,10 @@ void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why
 
 /* ---- controllers ---- */
 
-/* Creates a controller with its first edition; a reference is taken. */
+/* Creates a controller with its first edition; a reference is taken. The caller owns the
+ * controller, until a manager takes it. */
 struct pl_controller *pl_controller_create_with(struct pl_edition *edition);
+/* The current edition; borrowed until the controller adopts another. */
 struct pl_edition *pl_controller_edition(const struct pl_controller *controller);
 
 /* The controller continues under another edition of its name, which must be open. The queue stays,

@@ -33,9 +33,11 @@ struct pl_hook_call {
     } answer;
 };
 
+/* The caller owns the first reference. */
 struct pl_hook_call *pl_hook_call_create(enum pl_hook_sort sort);
-struct pl_hook_call *pl_hook_call_ref(struct pl_hook_call *call); /* accepts NULL */
-void pl_hook_call_unref(struct pl_hook_call *call);               /* accepts NULL; any thread */
+/* Takes a reference. Accepts NULL. Returns call, for chaining. */
+struct pl_hook_call *pl_hook_call_ref(struct pl_hook_call *call);
+void pl_hook_call_unref(struct pl_hook_call *call); /* accepts NULL; any thread */
 /* Once, before a handler of validate or mutate runs, on its thread: makes what it sees of the
  * review. */
 void pl_hook_call_open(struct pl_hook_call *call);

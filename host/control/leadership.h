@@ -43,7 +43,8 @@ struct pl_leadership_options {
 PL_MUST_USE int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_ns,
                                           int64_t retry_period_ns, struct pl_err *err);
 
-/* The election's options must pass pl_election_check, except ops and arg. */
+/* The election's options must pass pl_election_check, except ops and arg. The caller owns the
+ * result. */
 struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options);
 /* After the manager has stopped. The fence must exist while connections behind it do: the HTTP
  * client is destroyed first. Accepts NULL. */
@@ -51,7 +52,7 @@ void pl_leadership_destroy(struct pl_leadership *leadership);
 
 /* ---- questions: health, status ---- */
 
-/* NULL: one replica leads. */
+/* NULL: one replica leads. Lives as long as the leadership. */
 const struct pl_sharer *pl_leadership_sharer(const struct pl_leadership *leadership);
 
 bool pl_leadership_is_leading(const struct pl_leadership *leadership);

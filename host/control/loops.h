@@ -15,6 +15,7 @@
 
 struct pl_loops;
 
+/* The caller owns the result. */
 struct pl_loops *pl_loops_create(void);
 /* Accepts NULL. */
 void pl_loops_destroy(struct pl_loops *loops);

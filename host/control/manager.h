@@ -24,6 +24,7 @@ struct pl_manager_options {
     void *arg;
 };
 
+/* The caller owns the manager, and the manager its controllers. */
 struct pl_manager *pl_manager_create(const struct pl_manager_options *options);
 void pl_manager_destroy(struct pl_manager *manager);
 
@@ -47,12 +48,14 @@ void pl_manager_stop(struct pl_manager *manager);
  * hold, within its grace period. Call it before the stop. */
 void pl_manager_hold(struct pl_manager *manager);
 void pl_manager_release(struct pl_manager *manager);
-/* NULL: no leader election. */
+/* NULL: no leader election. Borrowed, as in the options. */
 struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager);
 /* True when everything that was started has ended. */
 bool pl_manager_is_clean(const struct pl_manager *manager);
-/* The controller with this name, or NULL. */
+/* The controller with this name, or NULL. It belongs to the manager. */
 struct pl_controller *pl_manager_find(struct pl_manager *manager, struct pl_slice name);
+/* The cluster of the options. */
 struct pl_cluster *pl_manager_cluster(const struct pl_manager *manager);
 size_t pl_manager_count(const struct pl_manager *manager);
+/* Controller i, 0 <= i < pl_manager_count; it belongs to the manager. */
 struct pl_controller *pl_manager_at(const struct pl_manager *manager, size_t i);

@@ -23,7 +23,7 @@ struct pl_once_options {
     void *arg;
 };
 
-/* Before or after the manager has started. */
+/* Before or after the manager has started. The caller owns the result. */
 struct pl_once *pl_once_create(const struct pl_once_options *options);
 /* Accepts NULL. */
 void pl_once_destroy(struct pl_once *once);

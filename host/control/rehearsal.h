@@ -32,7 +32,7 @@ struct pl_rehearsal_options {
     void *arg;
 };
 
-/* Starts it. */
+/* Starts it. The caller owns the result. */
 struct pl_rehearsal *pl_rehearsal_create(const struct pl_rehearsal_options *options);
 /* Takes no more keys, cancels work under way and releases the running controller. */
 void pl_rehearsal_stop(struct pl_rehearsal *rehearsal);

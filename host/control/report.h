@@ -10,7 +10,7 @@ enum pl_controller_state {
     PL_CONTROLLER_RUNNING,
     PL_CONTROLLER_STOPPING,
 };
-/* "waiting", "standby", "running", "stopping" */
+/* "waiting", "standby", "running", "stopping". Literals. */
 const char *pl_controller_state_name(enum pl_controller_state state);
 
 struct pl_controller_report {

@@ -4,7 +4,7 @@
 #include "control/controller.h"
 
 /* The work that continues by itself now; NULL: none. Delayed keys, and runs of endless tasks, do
- * not count. */
+ * not count. A literal. */
 const char *pl_controller_busy_with(struct pl_controller *controller);
 /* Visits the delayed keys; fails: the delay is a retry. The queue must not change meanwhile. */
 void pl_controller_each_due(struct pl_controller *controller,

@@ -29,6 +29,7 @@ struct pl_sharer_options {
     void *arg;
 };
 
+/* The caller owns the sharer. */
 struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options);
 /* After it has ended, and after the client was destroyed. Accepts NULL. */
 void pl_sharer_destroy(struct pl_sharer *sharer);
@@ -39,7 +40,9 @@ void pl_sharer_leave(struct pl_sharer *sharer);
 /* See pl_membership_end. */
 void pl_sharer_end(struct pl_sharer *sharer, bool release, void (*ended)(void *arg), void *arg);
 
+/* Lives as long as the sharer. */
 const struct pl_membership *pl_sharer_membership(const struct pl_sharer *sharer);
+/* The shards of the options. */
 struct pl_shards *pl_sharer_shards(const struct pl_sharer *sharer);
 /* "member ID of lease NS/NAME has 5 of 16 shards" */
 void pl_sharer_describe(const struct pl_sharer *sharer, struct pl_buf *out);

@@ -50,7 +50,7 @@ void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const 
 const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
                                            const struct pl_event *event, struct pl_slice object,
                                            const char *kind);
-/* "ADDED", "RELOAD" */
+/* "ADDED", "RELOAD". Literals. */
 const char *pl_cause_type_name(enum pl_cause_type type);
 enum pl_cause_type pl_cause_type_of(const struct pl_event *event);
 /* Moves a key's causes out; empty when it has none. */

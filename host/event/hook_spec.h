@@ -6,7 +6,7 @@
 
 enum pl_hook_sort { PL_HOOK_VALIDATE, PL_HOOK_MUTATE, PL_HOOK_CONVERT };
 
-/* "validate", "mutate", "convert" */
+/* "validate", "mutate", "convert". Literals. */
 const char *pl_hook_sort_name(enum pl_hook_sort sort);
 
 /* One kind of a registration. */

@@ -2,7 +2,8 @@
  *
  * A predicate is a tree of tests that the core knows and of leaves that stand for a script's
  * functions. Evaluating it without asking gives PASS or DROP if the core can decide alone, else
- * ASK. Immutable once made; evaluated on any thread. */
+ * ASK. Immutable once made; evaluated on any thread. The caller owns a predicate that a function
+ * returns, until it becomes part of another. */
 #pragma once
 
 #include "base/err.h"

@@ -38,6 +38,7 @@ void pl_source_options_deinit(struct pl_source_options *options);
 /* Compares namespaces in order: sorted, as pl_source_options_copy leaves them. */
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
 
+/* A sorted copy without repetitions, which the caller frees with pl_texts_free; NULL for NULL. */
 char **pl_texts_sorted(char *const *texts);
 enum pl_source_role {
     PL_SOURCE_FOR,

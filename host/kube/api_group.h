@@ -33,6 +33,7 @@ struct pl_api_group {
     struct pl_api_fetch *fetch; /* set by the discovery: a request is under way */
 };
 
+/* An empty group with a copy of the name. The caller owns it. */
 struct pl_api_group *pl_api_group_create(struct pl_slice name);
 void pl_api_group_destroy(struct pl_api_group *group);
 /* "apps/v1" or "v1", of a reasonable length. */

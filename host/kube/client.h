@@ -44,6 +44,7 @@ struct pl_client_options {
     int64_t probe_ns;
 };
 
+/* NULL and err (EINVAL) when the configuration cannot be used. The caller owns the client. */
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);
 /* From now on the client uses the server and the user of this configuration; borrowed for life, or
  * until the next call. Operations under way continue unchanged. After EINVAL nothing has changed.
@@ -64,7 +65,8 @@ enum pl_verb {
     PL_VERB_DELETE,
     PL_VERB_DELETE_COLLECTION,
 };
-const char *pl_verb_name(enum pl_verb verb); /* "get", "deletecollection" */
+/* "get", "deletecollection". Literals. */
+const char *pl_verb_name(enum pl_verb verb);
 static inline bool pl_verb_writes(enum pl_verb verb)
 {
     return verb >= PL_VERB_CREATE;
@@ -148,7 +150,7 @@ struct pl_answer {
 
 typedef void (*pl_answer_fn)(void *arg, const struct pl_answer *answer);
 
-/* Never returns NULL. */
+/* The operation lives until on_answer returns. Never returns NULL. */
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
                               pl_answer_fn on_answer, void *arg);
 /* on_answer follows, with PL_ECANCELED. */
@@ -185,6 +187,7 @@ struct pl_watch_ops {
 };
 
 struct pl_watch;
+/* The watch lives until on_end returns. Never returns NULL. */
 struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch_call *call,
                                  const struct pl_watch_ops *ops, void *arg);
 /* on_end follows, with PL_ECANCELED. */

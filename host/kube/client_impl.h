@@ -101,6 +101,7 @@ struct pl_attempt_ops {
     void (*on_done)(void *owner, const struct pl_err *err, bool renewed);
 };
 
+/* The attempt lives until on_done is called or until it is cancelled. Never returns NULL. */
 struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
                                     const struct pl_attempt_ops *ops, void *owner);
 /* Of one that was upgraded: see the transport's send. */

@@ -32,7 +32,8 @@ struct pl_credentials_options {
     struct pl_waits *waits; /* may be NULL */
 };
 
-/* NULL and err (EINVAL) when the configuration cannot be used. No plugin runs yet. */
+/* NULL and err (EINVAL) when the configuration cannot be used. No plugin runs yet. The caller owns
+ * the result. */
 struct pl_credentials *pl_credentials_create(const struct pl_credentials_options *options,
                                              struct pl_err *err);
 /* Waiting callers get ECANCELED first. Accepts NULL. */

@@ -39,7 +39,8 @@ struct pl_decoding_ops {
 struct pl_decoding *pl_decoding_create(struct pl_decode_thread *thread,
                                        const struct pl_expected *expected,
                                        const struct pl_decoding_ops *ops, void *owner);
-/* For pl_decoder_begin. From the first piece until on_end only its status may be read. */
+/* For pl_decoder_begin. From the first piece until on_end only its status may be read. It belongs
+ * to the decoding. */
 struct pl_decoder *pl_decoding_decoder(struct pl_decoding *decoding);
 /* Like pl_decoder_feed, but an error may be reported with a later piece. Waits if the thread is far
  * behind. */

@@ -7,6 +7,7 @@
 
 struct pl_discovery;
 
+/* The caller owns the discovery. The client must outlive it. */
 struct pl_discovery *pl_discovery_create(struct pl_client *client);
 void pl_discovery_destroy(struct pl_discovery *discovery);
 
@@ -21,7 +22,7 @@ void pl_discovery_find(struct pl_discovery *discovery, const struct pl_kind *kin
                        pl_resource_fn on_resource, void *arg);
 /* Cancels the answers that are still to come for arg. */
 void pl_discovery_forget(struct pl_discovery *discovery, void *arg);
-/* The resource if it is already known; else NULL. */
+/* The resource if it is already known; else NULL. It lives as long as the discovery. */
 const struct pl_resource *pl_discovery_known(struct pl_discovery *discovery,
                                              const struct pl_kind *kind);
 /* A request for this known kind was answered with 404: its group is asked again before the next

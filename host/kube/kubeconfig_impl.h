@@ -31,6 +31,6 @@ PL_MUST_USE int pl_config_pem(const struct pl_config_entry *entry, const char *f
 PL_MUST_USE int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
                                struct pl_kubeconfig *config, struct pl_err *err);
 
-/* The value of NAME, or NULL when absent or empty. */
+/* The value of NAME, or NULL when absent or empty. Borrowed from the environment. */
 const char *pl_env_get(const char *const *environ, const char *name);
 void pl_strs_free(char **strs);

@@ -63,7 +63,7 @@ void pl_candidate_see(struct pl_candidate *c, const struct pl_lease_record *reco
 
 /* The last seen record names us. This is not the same as leading. */
 bool pl_candidate_is_holder(const struct pl_candidate *c);
-/* "" when no holder is known. */
+/* "" when no holder is known. Borrowed until the next record is seen. */
 const char *pl_candidate_holder(const struct pl_candidate *c);
 /* The record names another holder. */
 bool pl_candidate_is_other(const struct pl_candidate *c);
@@ -72,5 +72,5 @@ bool pl_candidate_is_other(const struct pl_candidate *c);
 int64_t pl_candidate_valid_for(const struct pl_candidate *c);
 /* Rule 121: the record names us and was not seen to change for this time. */
 bool pl_candidate_is_overdue(const struct pl_candidate *c, int64_t limit_ns);
-/* The holder if it differs from the last returned one, else NULL. */
+/* The holder if it differs from the last returned one, else NULL. Borrowed until the next call. */
 const char *pl_candidate_news(struct pl_candidate *c);

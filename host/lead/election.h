@@ -57,7 +57,7 @@ PL_MUST_USE int pl_election_check(const struct pl_election_options *options, str
 /* "HOSTNAME_UUID" */
 void pl_election_identity(struct pl_rand *rand, const char *hostname, char out[PL_LEASE_HOLDER]);
 
-/* The options must have passed pl_election_check. */
+/* The options must have passed pl_election_check. The caller owns the election. */
 struct pl_election *pl_election_create(const struct pl_election_options *options);
 /* Before the first campaign, or after on_stopped. Accepts NULL. */
 void pl_election_destroy(struct pl_election *e);
@@ -79,8 +79,9 @@ bool pl_election_is_leading(const struct pl_election *e); /* also while closed *
 /* Reads the clock afresh. True when leading, and before renew deadline after the last successful
  * renewal was sent. Cheap; ask it right before bytes leave the process. */
 bool pl_election_may_write(const struct pl_election *e);
-/* The last observed holder; "" for unknown or none. */
+/* The last observed holder; "" for unknown or none. Borrowed until the next record is seen. */
 const char *pl_election_holder(const struct pl_election *e);
+/* The identity of the options; lives as long as the election. */
 const char *pl_election_identity_of(const struct pl_election *e);
 /* Rule 121: false when we lead and have not renewed for the lease duration plus the tolerance. */
 bool pl_election_is_healthy(const struct pl_election *e);

@@ -28,6 +28,7 @@ struct pl_lease_options {
  * for three more on fresh ones. */
 int64_t pl_lease_request_timeout(int64_t renew_deadline_ns);
 
+/* The caller owns the lease. */
 struct pl_lease *pl_lease_create(const struct pl_lease_options *options);
 /* No request may be under way. Accepts NULL. */
 void pl_lease_destroy(struct pl_lease *lease);

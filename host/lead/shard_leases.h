@@ -30,6 +30,7 @@ struct pl_shard_leases_options {
     void *arg;
 };
 
+/* The caller owns the result. */
 struct pl_shard_leases *pl_shard_leases_create(const struct pl_shard_leases_options *options);
 /* No request may be under way: destroy it after the client. Accepts NULL. */
 void pl_shard_leases_destroy(struct pl_shard_leases *leases);

@@ -35,6 +35,7 @@ struct pl_backlog_options {
     void *arg;
 };
 
+/* The caller owns the backlog. The options are copied. */
 struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options);
 /* No answer may be outstanding. Waiting events are dropped. */
 void pl_backlog_destroy(struct pl_backlog *backlog);

@@ -45,6 +45,7 @@ struct pl_distributor_options {
 /* For the queue's options: the store (known_arg) as the known objects. */
 extern const struct pl_known_ops pl_distributor_known_ops;
 
+/* The caller owns the distributor. The options are copied. */
 struct pl_distributor *pl_distributor_create(const struct pl_distributor_options *options);
 /* Remaining listeners are forgotten. Accepts NULL. */
 void pl_distributor_destroy(struct pl_distributor *d);

@@ -9,18 +9,22 @@
 
 struct pl_feed;
 
-/* ns NULL: all. Starts together with the informer. */
+/* ns NULL: all. Starts together with the informer, which owns it until pl_feed_stop. */
 struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns);
 void pl_feed_start(struct pl_feed *feed);
 /* Calls pl_informer_feed_ended once, later; the feed is freed then. */
 void pl_feed_stop(struct pl_feed *feed);
 
+/* NULL: all namespaces. Lives as long as the feed. */
 const char *pl_feed_ns(const struct pl_feed *feed);
-/* Its name in logs and waits: the informer's, with the namespace if needed. */
+/* Its name in logs and waits: the informer's, with the namespace if needed. Lives as long as the
+ * feed. */
 const char *pl_feed_owner(const struct pl_feed *feed);
 bool pl_feed_has_listed(const struct pl_feed *feed);
 /* True when it keeps a part and no shard of it is ours yet: there is nothing to list. */
 bool pl_feed_is_idle(const struct pl_feed *feed);
+/* The last failure if it has not been overcome, else NULL. Part of the feed; borrowed for the
+ * moment. */
 const struct pl_trouble *pl_feed_trouble(const struct pl_feed *feed);
 /* The version of its part of the store; empty before the first list. */
 struct pl_slice pl_feed_rv(const struct pl_feed *feed);

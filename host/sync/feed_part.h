@@ -29,6 +29,7 @@ struct pl_feed_part_options {
     void *arg;
 };
 
+/* The caller owns the part. The options are copied. */
 struct pl_feed_part *pl_feed_part_create(const struct pl_feed_part_options *options);
 void pl_feed_part_destroy(struct pl_feed_part *part); /* accepts NULL */
 

@@ -33,20 +33,23 @@ void pl_informer_stop(struct pl_informer *informer);
 struct pl_informer *pl_informer_ref(struct pl_informer *informer);
 void pl_informer_unref(struct pl_informer *informer);
 
+/* Both live as long as the informer. */
 const struct pl_kind *pl_informer_kind(const struct pl_informer *informer);
 const struct pl_source_options *pl_informer_options(const struct pl_informer *informer);
-/* Its name in logs and waits: the kind, with namespaces and selectors if it has them. */
+/* Its name in logs and waits: the kind, with namespaces and selectors if it has them. Lives as long
+ * as the informer. */
 const char *pl_informer_owner(const struct pl_informer *informer);
 /* True when this wait of the registry belongs to this informer (discovery, lists, pauses). */
 struct pl_wait;
 bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait);
-/* NULL until discovery has answered. */
+/* NULL until discovery has answered. Lives as long as the discovery of the site. */
 const struct pl_resource *pl_informer_resource(const struct pl_informer *informer);
 /* Any thread may read it; it lives as long as the informer. */
 struct pl_store *pl_informer_store(struct pl_informer *informer);
 /* The first list is stored and all answers of scripts for it have arrived. */
 bool pl_informer_has_synced(const struct pl_informer *informer);
-/* The last failure, if it has not synced; NULL when there is none. */
+/* The last failure, if it has not synced; NULL when there is none. Borrowed until the loop's next
+ * turn. */
 const struct pl_err *pl_informer_trouble(const struct pl_informer *informer);
 
 /* Calls back once when it has synced (later, even if it has synced already). */

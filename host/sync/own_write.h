@@ -29,10 +29,12 @@ void pl_own_writes_deinit(struct pl_own_writes *writes);
 /* Notes a write's answer; replaces an older note of the key. The write is copied, with another
  * reference to its document. */
 void pl_own_writes_note(struct pl_own_writes *writes, const struct pl_own_write *write);
+/* The note of the key; NULL when there is none. It belongs to the table, until it is confirmed,
+ * replaced or forgotten. */
 const struct pl_own_write *pl_own_writes_find(const struct pl_own_writes *writes,
                                               struct pl_slice key);
 void pl_own_writes_forget(struct pl_own_writes *writes, struct pl_slice key);
-/* The oldest, NULL when there is none. */
+/* The oldest note, as long as pl_own_writes_find's; NULL when there is none. */
 const struct pl_own_write *pl_own_writes_oldest(const struct pl_own_writes *writes);
 /* Moves it to the end of the queue: it was asked about at now_ns. */
 void pl_own_writes_postpone(struct pl_own_writes *writes, const struct pl_own_write *write,

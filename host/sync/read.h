@@ -18,7 +18,8 @@ struct pl_read {
     int64_t deadline_ns; /* monotonic; 0: the client's own limit */
 };
 
-/* on_answer comes exactly once, later; before that the operation can be cancelled. */
+/* on_answer comes exactly once, later; the operation lives until then and can be cancelled. Never
+ * NULL. */
 struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
                                  pl_answer_fn on_answer, void *arg);
 void pl_read_op_cancel(struct pl_read_op *op);

@@ -87,6 +87,7 @@ enum pl_reflector_state {
     PL_REFLECTOR_STOPPED,
 };
 
+/* The caller owns the reflector. Texts of the listing are copied. */
 struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *options);
 void pl_reflector_start(struct pl_reflector *reflector);
 /* Cancels everything under way. From now on only `ended` is called: once, later, when the reflector
@@ -100,7 +101,8 @@ void pl_reflector_rewatch(struct pl_reflector *reflector);
 bool pl_reflector_will_list(const struct pl_reflector *reflector);
 
 enum pl_reflector_state pl_reflector_state(const struct pl_reflector *reflector);
-/* NULL when there is no trouble. */
+/* The last failure if it has not been overcome, else NULL. Part of the reflector; borrowed for the
+ * moment. */
 const struct pl_trouble *pl_reflector_trouble(const struct pl_reflector *reflector);
 /* The version where the next watch would begin; empty before the first list. */
 struct pl_slice pl_reflector_rv(const struct pl_reflector *reflector);

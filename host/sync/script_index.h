@@ -23,6 +23,7 @@ struct pl_script_indexes_options {
     void *arg;
 };
 
+/* The caller owns the result. The options are copied. */
 struct pl_script_indexes *pl_script_indexes_create(const struct pl_script_indexes_options *options);
 /* No answer may be outstanding. */
 void pl_script_indexes_destroy(struct pl_script_indexes *indexes);

@@ -27,7 +27,8 @@ struct pl_topup_options {
     void *arg;
 };
 
-/* Starts at once; never calls back inside. */
+/* Starts at once; never calls back inside. The caller owns the result and drops it, also after its
+ * end. */
 struct pl_topup *pl_topup_start(const struct pl_topup_options *options);
 /* There are no callbacks afterwards. Accepts NULL. */
 void pl_topup_drop(struct pl_topup *topup);

@@ -31,20 +31,24 @@ struct pl_effect {
     bool several;          /* combines more than one write */
 };
 
+/* The caller owns the first reference. */
 struct pl_capture *pl_capture_create(void);
+/* Takes a reference. Accepts NULL. Returns capture, for chaining. */
 struct pl_capture *pl_capture_ref(struct pl_capture *capture);
 /* Any thread. Accepts NULL. */
 void pl_capture_unref(struct pl_capture *capture);
 
 /* Secrets to hide in it; copied. */
 void pl_capture_hide(struct pl_capture *capture, const struct pl_secrets *secrets);
+/* Part of the capture. */
 const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture);
 
 /* Takes the documents (of `effect`); name and the rest are copied. */
 void pl_capture_add(struct pl_capture *capture, const struct pl_effect *effect);
 size_t pl_capture_count(const struct pl_capture *capture);
+/* Effect i in the order in which they were added; borrowed until another is added. */
 const struct pl_effect *pl_capture_at(const struct pl_capture *capture, size_t i);
-/* NULL: there is none with that name. */
+/* The effect with that name, as pl_capture_at; NULL: there is none. */
 const struct pl_effect *pl_capture_find(const struct pl_capture *capture, const char *name);
 /* Another client changed an object while the run wrote to it: another run could not know the
  * server's answer. */
@@ -101,7 +105,8 @@ struct pl_intent {
 PL_MUST_USE int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after,
                                 struct pl_err *err);
 /* An object without members that the server sets (versions, uids, also of owners, times,
- * managedFields), so that two can be compared. PL_MISSING gives NULL. */
+ * managedFields), so that two can be compared. PL_MISSING gives NULL. The caller owns a reference.
+ */
 struct pl_doc *pl_intent_bare(struct pl_node object);
 /* Prefix of values that were made up here. */
 #define PL_MADE_UP "shadow-"

@@ -94,11 +94,13 @@ struct pl_gate_options {
     bool dry_run;           /* --dry-run: every write is sent with dryRun=All and logged */
 };
 
+/* The caller owns the gate. */
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options);
 void pl_gate_destroy(struct pl_gate *gate);
 
 /* A write under way; on_written comes exactly once, later. */
 struct pl_gate_op;
+/* The write lives until on_written returns. Never NULL. */
 struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
                                  pl_written_fn on_written, void *arg);
 void pl_gate_op_cancel(struct pl_gate_op *op);

@@ -87,7 +87,8 @@ static inline bool pl_gate_op_is_raw(const struct pl_gate_op *op)
 
 /* ---- gate_op.c ---- */
 
-/* The writer's declaration; NULL: a task without a controller. */
+/* The writer's declaration; NULL: a task without a controller. Borrowed as long as the write lives.
+ */
 const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
 
 /* Sets EREFUSED with the rule as its reason, and returns it. */

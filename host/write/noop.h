@@ -18,7 +18,8 @@ bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
 
 struct pl_applied;
 
-struct pl_applied *pl_applied_create(size_t limit); /* beyond the limit the oldest are forgotten */
+/* The caller owns the table. Beyond the limit the oldest entries are forgotten. */
+struct pl_applied *pl_applied_create(size_t limit);
 void pl_applied_destroy(struct pl_applied *applied);
 /* who: names object, subresource and field manager. */
 void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct pl_node body);

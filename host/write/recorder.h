@@ -59,6 +59,7 @@ struct pl_recorder_options {
     bool dry_run;
 };
 
+/* The caller owns the recorder. */
 struct pl_recorder *pl_recorder_create(const struct pl_recorder_options *options);
 /* No request may be under way. Accepts NULL. */
 void pl_recorder_destroy(struct pl_recorder *recorder);

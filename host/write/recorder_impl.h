@@ -127,12 +127,13 @@ void pl_recorder_free_closed(struct pl_recorder *r);
 
 /* ---- recorder_body.c ---- */
 
-/* A copy of at most `limit` bytes, cut at a character, clean UTF-8. */
+/* A copy of at most `limit` bytes, cut at a character, clean UTF-8. The caller frees it. */
 char *pl_event_text(struct pl_slice text, size_t limit);
 /* The Event's own name, from the object's and 16 digits; owned. */
 char *pl_event_name(struct pl_slice object, uint64_t digits);
-/* The namespace the Event is in. */
+/* The namespace that the Event is in. Lives as long as the series. */
 const char *pl_event_namespace(const struct pl_event_series *series);
+/* The Event as it is created. The caller owns a reference. */
 struct pl_doc *pl_event_body(const struct pl_event_series *series);
-/* The merge patch that raises the series. */
+/* The merge patch that raises the series. The caller owns a reference. */
 struct pl_doc *pl_event_patch(const struct pl_event_series *series);
