@@ -13,7 +13,7 @@ struct pl_batch {
 };
 
 void pl_batch_open(struct pl_state *s);
-/* Pushes an empty batch. */
+/* Pushes an empty batch, which Lua's collector frees. */
 struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s);
 /* Reads `select` of the options, and adds the members that an object always keeps. */
 void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options);

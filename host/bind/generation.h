@@ -25,12 +25,13 @@ struct pl_generation_options {
 typedef void (*pl_generation_fn)(void *arg, struct pl_generation *generation,
                                  const struct pl_err *err);
 
-/* From loaded lanes; takes both. Attaches the lanes. */
+/* From loaded lanes. Takes both and attaches the lanes. The caller owns the generation, until
+ * pl_generation_close or pl_generation_destroy. */
 struct pl_generation *pl_generation_create(const struct pl_generation_options *options,
                                            struct pl_lanes *lanes,
                                            struct pl_declarations *declarations);
 /* Loads the scripts; loaded is called once, later, unless it is destroyed before. After a failure
- * it can only be closed. */
+ * it can only be closed. The caller owns the generation from now on. */
 struct pl_generation *pl_generation_load(const struct pl_generation_options *options,
                                          const struct pl_lanes_options *lanes,
                                          const char *const *paths, size_t path_count,
@@ -61,12 +62,13 @@ bool pl_generation_is_over(const struct pl_generation *generation);
 size_t pl_generation_controllers(const struct pl_generation *generation);
 /* Webhooks: one edition for each registration. */
 size_t pl_generation_hooks(const struct pl_generation *generation);
-/* i is less than that number. */
+/* 0 <= i < pl_generation_hooks. The generation holds the reference. */
 struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i);
-/* i is less than pl_generation_controllers. */
+/* 0 <= i < pl_generation_controllers. The generation holds the reference. */
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i);
-/* NULL: it declares no controller of that name. */
+/* NULL: it declares no controller of that name. The generation holds the reference. */
 struct pl_edition *pl_generation_edition_of(const struct pl_generation *generation,
                                             const char *name);
+/* Both live as long as the generation. */
 struct pl_lanes *pl_generation_lanes(const struct pl_generation *generation);
 struct pl_origin *pl_generation_origin(const struct pl_generation *generation);

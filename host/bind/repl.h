@@ -14,6 +14,7 @@ struct pl_repl_options {
     struct pl_lanes_options lanes; /* limits and config of scripts */
 };
 
+/* Begins a session. The caller owns it until pl_repl_close. */
 struct pl_repl *pl_repl_open(const struct pl_repl_options *options);
 
 /* The result of a line. The session is over when `ended`: then it can only be closed. */

@@ -13,7 +13,9 @@
 
 struct pl_barred;
 
+/* The caller owns the first reference. */
 struct pl_barred *pl_barred_create(void);
+/* Takes a reference; returns barred, for chaining. */
 struct pl_barred *pl_barred_ref(struct pl_barred *barred);
 /* Accepts NULL. */
 void pl_barred_unref(struct pl_barred *barred);

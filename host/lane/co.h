@@ -27,7 +27,8 @@ struct pl_co {
 
 #define PL_TASKS_MAX 1000 /* limit for one run */
 
-/* Creates a task from the top 1 + args values of L (function and arguments); it becomes ready. */
+/* Creates a task from the top 1 + args values of L (function and arguments); it becomes ready. The
+ * run owns the task. */
 struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State *L, int args);
 /* Returns its coroutine to the pool. */
 void pl_co_destroy(struct pl_lane *lane, struct pl_co *task);

@@ -44,5 +44,6 @@ void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int 
 void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, int source);
 /* The table name -> function of a kind's indexes. */
 void pl_declare_push_indexes(lua_State *L, struct pl_state *s, const char *kind);
-/* "file:line" of the declaration. */
+/* "file:line" of the declaration; "?" if there is no such controller. Lives as long as the state.
+ */
 const char *pl_declare_where(struct pl_state *s, int controller);

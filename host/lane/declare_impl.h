@@ -15,5 +15,6 @@ char **pl_declare_texts(lua_State *L, const char *name);
 /* ---- declare_predicate.c ---- */
 
 /* Reads the predicate at the top, which stays. The script's functions in it go into the table at
- * `leaves`, under the core's numbers. NULL and err when it is invalid. */
+ * `leaves`, under the core's numbers. NULL and err when it is invalid. The caller owns the
+ * predicate. */
 struct pl_predicate *pl_declare_predicate(lua_State *L, int leaves, struct pl_err *err);

@@ -275,6 +275,7 @@ static inline const struct pl_clock *pl_lanes_clock(const struct pl_lanes *lanes
 
 /* ---- lane.c: the thread ---- */
 
+/* Without a thread yet. The caller owns the lane. */
 struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number);
 void pl_lane_start(struct pl_lane *lane);
 /* Stepped: loads now, without a message. */
@@ -299,6 +300,8 @@ void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
 
 /* ---- lane_metrics.c; I/O thread ---- */
 
+/* Registers the lanes' metrics. The caller owns the result and ends it with pl_lane_metrics_remove.
+ */
 struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes);
 /* Accepts NULL. */
 void pl_lane_metrics_remove(struct pl_lane_metrics *shown);
@@ -318,7 +321,8 @@ struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller
 
 /* ---- lanes_index.c ---- */
 
-/* The name in stores of an index of this generation; NULL: undeclared. Any thread. */
+/* The name in stores of an index of this generation; NULL: undeclared. Any thread. Lives as long as
+ * the lanes. */
 const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
                                   struct pl_slice name);
 
@@ -331,8 +335,10 @@ void pl_cache_hold(struct pl_cache *cache);
 
 /* ---- lanes_barred.c: code that could not be interrupted is not run again; I/O thread ---- */
 
-/* The run or question whose code the stuck lane runs; NULL: none that is under way. */
+/* The run whose code the stuck lane executes; NULL: none that is under way. Borrowed: the lane's.
+ */
 struct pl_exec *pl_lane_guilty_run(struct pl_lane *lane);
+/* The question whose code it executes, in the same way. */
 struct pl_ask *pl_lane_guilty_ask(struct pl_lane *lane);
 void pl_lanes_bar_run(struct pl_lanes *lanes, const struct pl_exec *exec);
 void pl_lanes_bar_ask(struct pl_lanes *lanes, const struct pl_ask *ask);
@@ -371,8 +377,11 @@ void pl_lanes_drop_again(struct pl_lanes *lanes);
 
 /* ---- exec.c: runs ---- */
 
+/* A run for the lane. It copies what it needs of `run`, which must live until the run ends. The
+ * caller owns the first reference. */
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller);
-/* The error record for the reason of the cancellation. */
+/* The error record for the reason of the cancellation, which is made at the first call. Part of the
+ * run. */
 struct pl_err *pl_exec_why(struct pl_exec *exec);
 /* Sends the run to its lane. */
 void pl_exec_send_io(struct pl_exec *exec);
@@ -380,6 +389,7 @@ void pl_exec_send_io(struct pl_exec *exec);
 bool pl_exec_follow_io(struct pl_exec *exec, struct pl_exec *next);
 /* next does not begin, and is freed. False: it has begun. */
 bool pl_exec_unfollow_io(struct pl_exec *exec, struct pl_exec *next);
+/* Takes a reference; returns exec, for chaining. Any thread. */
 struct pl_exec *pl_exec_ref(struct pl_exec *exec);
 void pl_exec_unref(struct pl_exec *exec); /* accepts NULL */
 void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);

@@ -95,6 +95,7 @@ struct pl_declarations {
 };
 void pl_declarations_deinit(struct pl_declarations *declarations);
 
+/* The caller owns the lanes. Threads start with pl_lanes_load. */
 struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options);
 /* Loads the scripts (pl_script_find: PATH) in every lane, on the lanes' threads; blocks until done.
  * For an error in a script the message is "file:line: what", with a traceback below if it helps.
@@ -120,7 +121,7 @@ void pl_lanes_on_read(struct pl_lanes *lanes, void (*read)(void *arg), void *arg
 void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct pl_loop *loop);
 /* The target for calls to the cluster of that name. */
 void pl_lanes_add_cluster(struct pl_lanes *lanes, const char *name, struct pl_cluster *cluster);
-/* The reconciler of every controller declared; self is the lanes. */
+/* The reconciler of every declared controller, a constant; self is the lanes. */
 const struct pl_reconciler_ops *pl_lanes_ops(void);
 /* Sets the edition of each declared controller: before its first run. */
 void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition);
@@ -139,7 +140,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes);
 /* The same without waiting for the threads: call it again until it returns true, which may never
  * happen when a lane is stuck. */
 bool pl_lanes_close(struct pl_lanes *lanes);
-/* perilune.memo's store, for the options of the next generation. */
+/* perilune.memo's store, for the options of the next generation. The lanes hold the reference. */
 struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes);
 /* True when no run, question or operation is under way. */
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
@@ -156,5 +157,5 @@ size_t pl_lanes_memory(struct pl_lanes *lanes);
 int pl_lanes_stuck(struct pl_lanes *lanes);
 /* Writes one line for each lane to the log, "state: lane"; I/O thread. */
 void pl_lanes_dump(struct pl_lanes *lanes);
-/* "LuaJIT 2.1.0-beta3" */
+/* "LuaJIT 2.1.0-beta3"; a literal. */
 const char *pl_lanes_lua_version(void);

@@ -11,7 +11,9 @@
 
 struct pl_memos;
 
+/* The caller owns the first reference. */
 struct pl_memos *pl_memos_create(void);
+/* Takes a reference; returns memos, for chaining. */
 struct pl_memos *pl_memos_ref(struct pl_memos *memos);
 /* Accepts NULL. */
 void pl_memos_unref(struct pl_memos *memos);

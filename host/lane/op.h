@@ -118,6 +118,7 @@ struct pl_lop {
     int options;               /* registry reference for push; LUA_NOREF: none */
 };
 
+/* The caller owns the first reference, until pl_co_wait takes it. */
 struct pl_lop *pl_lop_create(enum pl_lop_type type);
 void pl_lop_unref(struct pl_lop *op);
 /* A copy that lives as long as the operation. ptr NULL stays NULL. */

@@ -29,7 +29,8 @@ struct pl_box {
 
 void pl_lazy_open(struct pl_state *s);
 
-/* Pushes an empty box. A document that is put into it is not leaked if later code raises. */
+/* Pushes an empty box, which Lua's collector frees with its document. So a document that is put
+ * into it does not leak if later code raises an error. */
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s);
 /* Pushes the document's value; takes a new reference. */
 void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags);

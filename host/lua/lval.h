@@ -18,8 +18,8 @@ size_t pl_lval_most(const struct pl_state *s);
  * cannot be encoded ("spec.ports[2]: a function can't be encoded"). Never raises. The caller owns
  * the reference. */
 struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err);
-/* As pl_lval_doc, but it raises, and a box at the top of the stack holds the document. most: gives
- * up when the JSON is certainly larger than this many bytes; 0: pl_lval_most. */
+/* As pl_lval_doc, but it raises an error. The document belongs to a box at the top of the stack.
+ * most: gives up when the JSON is certainly larger than this many bytes; 0: pl_lval_most. */
 struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what,
                                  size_t most);
 /* True when marked as an array, or a non-empty sequence. */

@@ -13,7 +13,9 @@
 
 struct pl_origin;
 
+/* The caller owns the first reference. */
 struct pl_origin *pl_origin_create(void);
+/* Takes a reference; returns origin, for chaining. */
 struct pl_origin *pl_origin_ref(struct pl_origin *origin);
 void pl_origin_unref(struct pl_origin *origin);
 
@@ -25,7 +27,8 @@ PL_MUST_USE int pl_origin_read(struct pl_origin *origin, const char *reader, con
                                struct pl_buf *out, bool *is_new, struct pl_err *err);
 /* Whether the file exists. A negative answer is remembered too. */
 bool pl_origin_is_file(struct pl_origin *origin, const char *reader, const char *path);
-/* The scripts of a PATH, by the rules of pl_script_find. */
+/* The scripts of a PATH, by the rules of pl_script_find. The caller frees them with pl_texts_free.
+ * NULL and err if that fails. */
 char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err *err);
 /* A file that affects everything (--config) and was read elsewhere. */
 void pl_origin_add_common(struct pl_origin *origin, const char *path, struct pl_slice text);

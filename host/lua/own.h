@@ -31,7 +31,8 @@ extern const struct pl_slice pl_embedded_sample;
     "do return c(...), { ... }, t[1], t[b], global end\n"                                          \
     "::done:: global = f; return f(a)\n"
 
-/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init.lua. */
+/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init.lua. The
+ * result is part of the name, or a literal. */
 static inline const char *pl_own_file(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -47,7 +48,7 @@ static inline int pl_own_load_sample(lua_State *L)
 /* True when the running LuaJIT compiles like the one of the build. The library may have been
  * replaced. */
 bool pl_own_is_native(lua_State *L, struct pl_slice sample);
-/* NULL: there is no such module. */
+/* The module with this name, which is part of the program; NULL: there is none. */
 const struct pl_embedded *pl_own_find(const char *name);
 /* Loads the module's bytecode, or its text if the bytecode is another LuaJIT's. Returns as
  * lua_load. */

@@ -8,6 +8,7 @@
 
 struct pl_profile;
 
+/* The caller owns the profile. */
 struct pl_profile *pl_profile_create(void);
 void pl_profile_destroy(struct pl_profile *profile);
 /* Appends the stack of a coroutine, "outer;inner;line", in a hook of its own thread. */

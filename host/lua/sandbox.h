@@ -26,7 +26,8 @@ struct pl_sandbox_options {
     const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
 };
 
-/* The calling thread runs it. NULL and err when lua-cjson cannot be loaded. */
+/* The calling thread runs it. NULL and err when lua-cjson cannot be loaded. The caller owns the
+ * state. */
 struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err);
 void pl_state_destroy(struct pl_state *s);
 

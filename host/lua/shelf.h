@@ -40,10 +40,11 @@ void pl_shelf_open(struct pl_state *s);
 void pl_shelf_push(lua_State *L, struct pl_state *s, struct pl_doc *doc);
 /* The next document gets a new shelf. */
 void pl_shelf_close(struct pl_state *s);
-/* Adds the level of a new table. flags: the object's. number: of the newest level. */
+/* Adds the level of a new table. flags: the object's. number: of the newest level. The level
+ * belongs to the shelf. */
 struct pl_level *pl_shelf_add(struct pl_shelf *shelf, const void *table, unsigned flags,
                               struct pl_node node, unsigned *number);
-/* The level of that number; NULL: there is none. */
+/* The level of that number; NULL: there is none. It belongs to the shelf. */
 struct pl_level *pl_shelf_at(struct pl_shelf *shelf, double number);
 
 /* Whether pl_shelf_find will find it. Otherwise its table has to store its number. */
@@ -52,7 +53,8 @@ static inline bool pl_shelf_knows(const struct pl_shelf *shelf, const struct pl_
     return level >= shelf->levels && level < shelf->levels + PL_SHELF_LEVELS;
 }
 
-/* Finds a level by its table's address; the table itself may be gone. Searches from the latest. */
+/* The level of a table, found by its address; the table itself may be gone. NULL: there is none. It
+ * belongs to the shelf. Searches from the latest. */
 static inline struct pl_level *pl_shelf_find(struct pl_shelf *shelf, const void *table)
 {
     unsigned i = shelf->level_count < PL_SHELF_LEVELS ? shelf->level_count : PL_SHELF_LEVELS;

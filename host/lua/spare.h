@@ -25,7 +25,7 @@ static inline bool pl_spares_fits(size_t size)
     return size <= PL_SPARE_BLOCK && size % sizeof(struct pl_spare) == 0 && size != 0;
 }
 
-/* A block of exactly this size, or NULL. */
+/* A block of exactly this size, which then belongs to the caller; NULL: there is none. */
 static inline void *pl_spares_take(struct pl_spares *spares, size_t size)
 {
     if (!pl_spares_fits(size))

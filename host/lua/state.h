@@ -124,6 +124,7 @@ static inline const struct pl_clock *pl_state_clock(const struct pl_state *s)
     return s->clock != NULL ? s->clock : pl_clock_system();
 }
 
+/* The state whose function runs; see above. */
 static inline struct pl_state *pl_state_of(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));

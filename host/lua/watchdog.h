@@ -8,7 +8,8 @@
 
 struct pl_watchdog;
 
-/* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */
+/* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. The caller
+ * owns the watchdog. */
 struct pl_watchdog *pl_watchdog_create(void);
 /* From now on the stacks of Lua that runs are noted every PL_PROFILE_MS, until the end. Any thread;
  * one at a time. */

@@ -18,5 +18,5 @@ struct pl_desk {
 };
 
 void pl_desk_init(struct pl_desk *desk, const struct pl_desk_options *options);
-/* For the lanes' options. NULL without a breakpoint. */
+/* For the lanes' options: part of the desk. NULL without a breakpoint. */
 const struct pl_line_watch *pl_desk_watch(const struct pl_desk *desk);

@@ -31,7 +31,7 @@ struct pl_player {
 
 void pl_player_init(struct pl_player *player, const struct pl_reader_stream *stream,
                     const struct pl_replay_options *options, bool secrets, struct pl_replayed *out);
-/* For the lane's options: arg is the player. */
+/* For the lane's options: arg is the player, and the tape is part of it. */
 struct pl_tape *pl_player_open_tape(void *arg, struct pl_lanes *lanes, int lane);
 /* The clock of the host's own code: arg is the player. */
 int64_t pl_player_mono(void *arg);

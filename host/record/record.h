@@ -22,8 +22,8 @@ struct pl_record_options {
 };
 #define PL_RECORD_LEAST ((size_t)1 << 20)
 
-/* Creates the file and starts the thread. NULL without a path, or with err if that fails. Returns
- * owned: free with pl_record_destroy. */
+/* Creates the file and starts the thread. NULL without a path, or with err if that fails. The
+ * caller owns the record. */
 struct pl_record *pl_record_create(const struct pl_record_options *options, struct pl_err *err);
 /* Writes the rest and frees the record. Nothing may be added any more. Accepts NULL. */
 void pl_record_destroy(struct pl_record *record);
@@ -36,5 +36,5 @@ uint64_t pl_record_stream(struct pl_record *record, struct pl_slice text);
 void pl_record_scripts(struct pl_record *record, uint64_t generation, struct pl_slice text);
 /* Adds an entry, which is copied. Its first byte is its type; see record/tape.c. */
 void pl_record_add(struct pl_record *record, uint64_t stream, struct pl_slice entry);
-/* Key of pseudonyms: PL_VEIL_KEY bytes; NULL: values are shown. */
+/* Key of pseudonyms: PL_VEIL_KEY bytes of the record; NULL: values are shown. */
 const unsigned char *pl_record_key(const struct pl_record *record);

@@ -18,6 +18,7 @@ struct pl_hooks_options {
     struct pl_metrics *metrics;
 };
 
+/* The caller owns the result. The options are copied. */
 struct pl_hooks *pl_hooks_create(const struct pl_hooks_options *options);
 /* After the callback of pl_hooks_stop, or without any run under way. Accepts NULL. */
 void pl_hooks_destroy(struct pl_hooks *hooks);

@@ -59,8 +59,9 @@ struct pl_hooks {
 void pl_hook_set_unref(struct pl_hook_set *set); /* accepts NULL */
 /* A request has ended: checks whether a stop can finish. */
 void pl_hooks_check_end(struct pl_hooks *hooks);
-/* NULL: there is no handler. */
+/* The route of a path, which belongs to the server; NULL: no handler has it. */
 struct pl_hook_route *pl_hooks_find(const struct pl_hooks *hooks, struct pl_slice path);
+/* The route that converts objects of the kind, as pl_hooks_find. */
 struct pl_hook_route *pl_hooks_find_convert(const struct pl_hooks *hooks,
                                             const struct pl_kind *kind);
 bool pl_hooks_converts(const struct pl_hooks *hooks);

@@ -21,7 +21,7 @@ struct pl_kept_options {
     void *arg;
 };
 
-/* Reads at once. */
+/* Reads at once. The caller owns the result and ends it with pl_kept_close. */
 struct pl_kept *pl_kept_create(const struct pl_kept_options *options);
 /* There are no callbacks afterwards; requests under way are cancelled. Accepts NULL. */
 void pl_kept_close(struct pl_kept *kept);

@@ -18,6 +18,7 @@ struct pl_registrar_options {
     int service_port;
 };
 
+/* The caller owns the registrar. The options are copied. */
 struct pl_registrar *pl_registrar_create(const struct pl_registrar_options *options);
 /* References are released, requests under way are cancelled. Accepts NULL. */
 void pl_registrar_destroy(struct pl_registrar *registrar);

@@ -31,12 +31,13 @@ struct pl_registration_entry {
     const char *plural;              /* borrowed; NULL: not known yet, and left out */
 };
 
-/* The configuration of that sort (validate or mutate), or NULL when no entry is of it. A document
- * of its own, to be applied. */
+/* The configuration of that sort (validate or mutate), or NULL when no entry is of it. An
+ * independent document for an apply; the caller owns a reference. */
 struct pl_doc *pl_registration_config(enum pl_hook_sort sort, const char *name,
                                       const struct pl_registration_entry *entries, size_t count,
                                       const struct pl_registration_target *target);
-/* A CRD's spec.conversion; target NULL: nothing, which gives it back. */
+/* A document that applies a CRD's spec.conversion; target NULL: an empty one, which gives the
+ * conversion back. The caller owns a reference. */
 struct pl_doc *pl_registration_conversion(const char *crd,
                                           const struct pl_registration_target *target);
 

@@ -19,6 +19,7 @@ struct pl_shared_secret_options {
     void *arg;
 };
 
+/* The caller owns the result and ends it with pl_shared_secret_close. */
 struct pl_shared_secret *pl_shared_secret_create(const struct pl_shared_secret_options *options);
 void pl_shared_secret_close(struct pl_shared_secret *secret); /* accepts NULL */
 
@@ -26,7 +27,7 @@ void pl_shared_secret_close(struct pl_shared_secret *secret); /* accepts NULL */
 
 /* The content of a Secret; missing and malformed members are NULL. */
 struct pl_certificates pl_shared_secret_read(struct pl_node secret);
-/* The Secret with these certificates; before: the current one, or missing. An independent document.
- */
+/* The Secret with these certificates; before: the current one, or missing. An independent document;
+ * the caller owns a reference. */
 struct pl_doc *pl_shared_secret_make(struct pl_node before, const char *ns, const char *name,
                                      const struct pl_certificates *certificates);

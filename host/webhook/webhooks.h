@@ -34,7 +34,7 @@ struct pl_webhooks_options {
     bool remove;             /* a stop removes the registration */
 };
 
-/* NULL and err when a named file cannot be read. */
+/* NULL and err when a named file cannot be read. The caller owns the result. */
 struct pl_webhooks *pl_webhooks_create(const struct pl_webhooks_options *options,
                                        struct pl_err *err);
 /* Accepts NULL. */
@@ -52,8 +52,9 @@ void pl_webhooks_stop(struct pl_webhooks *webhooks, void (*done)(void *arg), voi
 bool pl_webhooks_is_used(const struct pl_webhooks *webhooks);
 /* Whether they are reachable. Otherwise appends the reason. */
 bool pl_webhooks_is_ready(const struct pl_webhooks *webhooks, struct pl_buf *why);
+/* Belongs to the webhooks. */
 const struct pl_hooks *pl_webhooks_hooks(const struct pl_webhooks *webhooks);
-/* "127.0.0.1:9443"; "" while it does not listen. */
+/* "127.0.0.1:9443"; "" while it does not listen. Part of the webhooks; borrowed for the moment. */
 const char *pl_webhooks_address(const struct pl_webhooks *webhooks);
 /* End of the served certificate, in seconds since 1970; 0: there is none. */
 int64_t pl_webhooks_expiry(const struct pl_webhooks *webhooks);
