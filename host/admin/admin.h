@@ -27,7 +27,7 @@ struct pl_admin_options {
     const char *path;       /* path of the socket; NULL: the default (admin/path.h); "0": none */
 };
 
-/* NULL and err when the socket cannot be created. */
+/* NULL and err when the socket cannot be created. The caller owns the result. */
 struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err);
 /* Cuts every client; unanswered calls stay valid until they are answered. Accepts NULL. */
 void pl_admin_destroy(struct pl_admin *admin);
@@ -67,6 +67,7 @@ void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct p
 struct pl_node pl_admin_request(const struct pl_admin_call *call);
 /* A text member of the request, or NULL when it has none; it lives as long as the call. */
 const char *pl_admin_text(struct pl_admin_call *call, const char *name);
+/* The options of pl_admin_create. */
 const struct pl_admin_options *pl_admin_host(const struct pl_admin_call *call);
 /* Takes the document. */
 void pl_admin_reply(struct pl_admin_call *call, struct pl_doc *result);

@@ -29,6 +29,7 @@ struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount);
 /* Texts are in the arena. */
 void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl_api_type *type,
                  const struct pl_tree *object);
+/* The amount of that resource, which is part of the usage; NULL: the object uses none. */
 const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name);
 void pl_usage_add(struct pl_usage *usage, struct pl_slice name, struct pl_amount amount);
 

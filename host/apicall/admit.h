@@ -31,6 +31,6 @@ enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webh
                                      struct pl_buf *why);
 /* ---- admit_request.c ---- */
 
-/* The review's request, without uid, object and oldObject. */
+/* The review's request, without uid, object and oldObject. In the request's arena. */
 struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
                                      const struct pl_api_admission *admission, size_t version);

@@ -8,7 +8,8 @@
 /* Fills in the defaults of a built-in kind, and leaves out empty fields as Go does. */
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object);
 struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx);
-/* A JSON body that was scanned already, as a tree that keeps duplicate members. */
+/* A JSON body that was scanned already, as a tree that keeps duplicate members. In the request's
+ * arena, as every tree of this file. */
 struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc);
 /* Decodes a protobuf body as an object of that kind (also DeleteOptions and kinds of subresources),
  * with apiVersion and kind from its envelope. NULL and the status if it is malformed. */
@@ -27,7 +28,7 @@ int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config);
 /* The body as an object of the request's kind. NULL and the status if it is malformed. */
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx);
 
-/* Go's error message for a body that is not an object. */
+/* Go's error message for a body that is not an object. In the request's arena. */
 const char *pl_api_no_object(struct pl_api_ctx *ctx, struct pl_node root);
 /* The body as an object of another kind, for subresources. It may leave out apiVersion and kind. */
 struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind);

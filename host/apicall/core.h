@@ -87,6 +87,7 @@ void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc);
 /* A Warning header of the answer; the text is copied. */
 void pl_api_warn(struct pl_api_ctx *ctx, struct pl_slice text);
 
+/* The version of its kind in which the request is made. Part of the type. */
 static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx *ctx)
 {
     return &ctx->type->versions[ctx->version];
@@ -111,7 +112,7 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
 
 /* "ns/name" in the arena. */
 struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name);
-/* The current time in the format of objects. */
+/* The current time in the format of objects. In the arena. */
 struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
 /* A version that does not exist yet: 504. */
 int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
@@ -122,7 +123,7 @@ int pl_api_forbid(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice 
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
 /* The stored object in the request's version. NULL with the status, or while it waits for its
- * conversion (convert.h). */
+ * conversion (convert.h). In the request's arena. */
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);
 /* Converts an object from the request's version to the stored version, in place or by replacing it.
  * -1 as above. */

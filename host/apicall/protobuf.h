@@ -25,6 +25,7 @@ struct pl_api_frame {
 };
 struct pl_api_frame pl_api_frame_begin(struct pl_buf *out, const char *event);
 void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame);
-/* Go's message if Kubernetes has no such kind in that version; NULL if it has. */
+/* Go's message if Kubernetes has no such kind in that version; NULL if it has. In the request's
+ * arena. */
 const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
                            struct pl_slice kind);

@@ -21,7 +21,8 @@ struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx);
  * request's arena. */
 bool pl_api_rbac_allows(struct pl_api_ctx *ctx, const struct pl_api_user *user,
                         const struct pl_api_attributes *asked, struct pl_slice *reason);
-/* All rules of the user in the namespace ("": cluster-wide rules), as an array. */
+/* All rules of the user in the namespace ("": cluster-wide rules), as an array. In the request's
+ * arena. */
 struct pl_tree *pl_api_rbac_rules(struct pl_api_ctx *ctx, const struct pl_api_user *user,
                                   struct pl_slice ns);
 /* 403 in kube-apiserver's words. */
@@ -32,7 +33,8 @@ int pl_api_authorize(struct pl_api_ctx *ctx);
 /* The same for another verb on the same object, for example for a patch that creates. */
 int pl_api_authorize_verb(struct pl_api_ctx *ctx, const char *verb);
 
-/* The rules of a role (a copy; aggregated if the role says so). NULL if it does not exist. */
+/* The rules of a role (a copy; aggregated if the role says so). NULL if it does not exist. In the
+ * request's arena. */
 struct pl_tree *pl_api_rbac_role(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl_slice kind,
                                  struct pl_slice name);
 

@@ -67,5 +67,5 @@ int pl_api_fail_media_type(struct pl_api_status *status);
 /* The field manager of writes: the parameter, or the user agent up to "/". */
 struct pl_slice pl_api_request_manager(const struct pl_api_request *request);
 /* The verb of a request for a resource: get list watch create update patch delete deletecollection;
- * "" if its method fits none. */
+ * "" if its method fits none. Literals. */
 const char *pl_api_verb(const struct pl_api_request *request);

@@ -24,7 +24,7 @@ struct pl_api_user pl_api_user_named_account(struct pl_arena *arena, struct pl_s
                                              struct pl_slice name);
 /* Splits "system:serviceaccount:NS:NAME" into its parts. False for any other name. */
 bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
-/* {"username","uid","groups","extra"}, as in reviews. */
+/* {"username","uid","groups","extra"}, as in reviews. In the arena. */
 struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_user *user);
 
 /* Fills ctx->user from the request's credentials. -1 and 401 if they are missing or wrong. A server

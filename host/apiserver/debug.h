@@ -4,6 +4,7 @@
 
 #include "apicall/core.h"
 
+/* The caller owns the result. */
 struct pl_api_debug *pl_api_debug_create(void);
 void pl_api_debug_destroy(struct pl_api_debug *debug);
 /* Counts a request; verb "" for paths outside the resources. */

@@ -4,6 +4,7 @@
 
 #include "apicall/core.h"
 
+/* The caller owns the result. */
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api);
 void pl_api_gc_destroy(struct pl_api_gc *gc);
 /* Called for every event. Writes nothing itself. */

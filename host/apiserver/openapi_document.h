@@ -17,6 +17,6 @@ struct pl_slice pl_openapi_add_kind(struct pl_openapi *doc, const struct pl_api_
 /* Adds the paths of a kind, which refer to its schema. */
 void pl_openapi_add_paths(struct pl_openapi *doc, const struct pl_api_type *type,
                           const struct pl_api_version *version, struct pl_slice schema);
-/* {"group", "version", "kind"} */
+/* {"group", "version", "kind"}. In the document's arena. */
 struct pl_tree *pl_openapi_gvk(struct pl_openapi *doc, const char *group, const char *version,
                                const char *kind);

@@ -4,6 +4,7 @@
 
 #include "apicall/core.h"
 
+/* The caller owns the result. */
 struct pl_api_protect *pl_api_protect_create(struct pl_api *api);
 void pl_api_protect_destroy(struct pl_api_protect *protect);
 /* Called for every event; writes nothing itself. */

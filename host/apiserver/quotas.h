@@ -4,6 +4,7 @@
 
 #include "apicall/core.h"
 
+/* The caller owns the result. */
 struct pl_api_quotas *pl_api_quotas_create(struct pl_api *api);
 void pl_api_quotas_destroy(struct pl_api_quotas *quotas);
 /* Called for every event; writes nothing itself. */

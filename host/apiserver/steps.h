@@ -5,6 +5,7 @@
 #include "schema/managed.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object);
+/* The object's metadata, which are created if there are none. Part of the object. */
 struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* Checks that the object's namespace, if it has one, is the request's. */
 int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object);
@@ -23,7 +24,8 @@ int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faul
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The same for an applied object, without defaults, because the client did not state them. */
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
-/* Applies the request's patch to the target. NULL and the status if the patch does not apply. */
+/* Applies the request's patch to the target. NULL and the status if the patch does not apply. The
+ * caller owns a reference. */
 struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target);
 /* old: NULL for a new object. */
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old);

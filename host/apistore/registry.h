@@ -6,11 +6,13 @@
 
 struct pl_api_registry;
 
+/* Holds the built-in kinds. The caller owns the registry. */
 struct pl_api_registry *pl_api_registry_create(void);
 /* Frees the types and their objects; drops their documents of the pool. */
 void pl_api_registry_destroy(struct pl_api_registry *registry);
 
-/* Visits all types in the order in which they were added. */
+/* The first type in the order in which they were added; the others follow it. The registry owns
+ * them. */
 struct pl_api_type *pl_api_registry_first(const struct pl_api_registry *registry);
 /* Finds a type by group, version and plural; only served versions count. NULL if there is none.
  * version (may be NULL) is set to the index. Borrowed: lives until the kind is removed. */

@@ -62,6 +62,8 @@ void pl_api_storage_destroy(struct pl_api_storage *storage);
 struct pl_api_table *pl_api_table_create(void); /* owned */
 /* Drops the objects without events. */
 void pl_api_table_destroy(struct pl_api_table *table);
+/* The object of this key; NULL when there is none. It belongs to the table, until the object
+ * changes. */
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
 /* The first entry whose key is >= key. */
 size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
@@ -78,8 +80,8 @@ uint64_t pl_api_storage_floor(const struct pl_api_storage *storage);
 /* Deletes the history: every version before now is then too old. */
 void pl_api_storage_compact(struct pl_api_storage *storage);
 
-/* Creates or replaces: the object gets the next resourceVersion (set in the tree
- * too). The entry is the new state. */
+/* Creates or replaces: the object gets the next resourceVersion (set in the tree too). Returns the
+ * new state, which belongs to the kind's table. */
 struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct pl_arena *arena,
                                         struct pl_api_type *type, struct pl_slice key,
                                         struct pl_tree *object);
@@ -121,5 +123,6 @@ void pl_api_view_deinit(struct pl_api_view *view);
  *     size_t at = pl_api_storage_after(storage, rv);
  *     while ((event = pl_api_storage_next(storage, type, &at)) != NULL) ... */
 size_t pl_api_storage_after(const struct pl_api_storage *storage, uint64_t rv);
+/* See above. Borrowed until the next change or compaction. */
 const struct pl_api_event *pl_api_storage_next(const struct pl_api_storage *storage,
                                                const struct pl_api_type *type, size_t *at);

@@ -3,11 +3,11 @@
 
 #include "command/command.h"
 
-/* Every command, in the order of --help: usage, manual pages and completion come from this table.
- */
+/* Every command, in the order of --help; constants. Usage, manual pages and completion come from
+ * this table. */
 const struct pl_command *pl_commands(size_t *count);
 /* [{name, arguments, summary, flags: [{name, letter, metavar, choices, default, help, repeatable,
- * switch}]}] */
+ * switch}]}]. The caller owns a reference. */
 struct pl_doc *pl_commands_describe(void);
 
 int pl_command_run(const struct pl_command *self, int argc, char *const *argv);

@@ -33,9 +33,9 @@ struct pl_leader_setup {
 };
 
 /* NULL and err when the Lease's namespace is unknown. Campaigns when the manager says so. Call it
- * on the thread that sends requests. */
+ * on the thread that sends requests. The caller owns the result. */
 struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct pl_err *err);
 /* After the manager has stopped and the HTTP client was destroyed. Accepts NULL. */
 void pl_leader_destroy(struct pl_leader *leader);
-/* For the manager; NULL for NULL. */
+/* For the manager; NULL for NULL. Lives as long as the leader. */
 struct pl_leadership *pl_leader_leadership(struct pl_leader *leader);

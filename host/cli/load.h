@@ -8,9 +8,9 @@
 struct pl_lanes *pl_load_start(const struct pl_options *options,
                                const struct pl_lanes_options *with);
 /* Waits for it. After an error, or when nothing is declared, prints that, destroys the lanes and
- * returns NULL; else returns the same lanes. */
+ * returns NULL; else returns the same lanes, which the caller owns. */
 struct pl_lanes *pl_load_finish(const struct pl_options *options, struct pl_lanes *lanes,
                                 struct pl_declarations *declarations);
-/* Both. */
+/* Begins, and waits for it: pl_load_start, then pl_load_finish. */
 struct pl_lanes *pl_load(const struct pl_options *options, const struct pl_lanes_options *with,
                          struct pl_declarations *declarations);

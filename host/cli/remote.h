@@ -9,7 +9,7 @@
 struct pl_remote;
 
 /* Does not connect yet. timeout_ns: of each request. NULL and err: there is no kubeconfig, or it is
- * invalid. */
+ * invalid. The caller closes the result. */
 struct pl_remote *pl_remote_open(const struct pl_kubeconfig_options *options, int64_t timeout_ns,
                                  struct pl_err *err);
 /* Accepts NULL. */

@@ -5,7 +5,8 @@
 #include "tool/tool.h"
 #include "value/build.h"
 
-/* {command, flags: {...}, paths: [...]}: the input of a tool, still open. */
+/* {command, flags: {...}, paths: [...]}: the input of a tool, still open. The caller owns the
+ * builder. */
 struct pl_build *pl_tool_input_begin(const struct pl_command *self, const struct pl_flags *flags);
 /* Ends and takes the input; fills the other fields of tool (the caller sets ask and arg) and runs
  * it. Returns the exit code. */

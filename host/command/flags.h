@@ -62,14 +62,16 @@ PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, c
                                struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 
-/* Values, or their defaults, also for other commands' flags. The name must be in the table. */
-const char *pl_flags_text(const struct pl_flags *flags, const char *name); /* NULL: not set */
+/* Values, or their defaults, also for other commands' flags. The name must be in the table. Texts
+ * live as long as the flags. NULL: not set. */
+const char *pl_flags_text(const struct pl_flags *flags, const char *name);
 bool pl_flags_switch(const struct pl_flags *flags, const char *name);
 int64_t pl_flags_integer(const struct pl_flags *flags, const char *name);
 double pl_flags_number(const struct pl_flags *flags, const char *name);
 int64_t pl_flags_duration(const struct pl_flags *flags, const char *name); /* nanoseconds */
 uint64_t pl_flags_size(const struct pl_flags *flags, const char *name);
-/* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. */
+/* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. They live as long
+ * as the flags. */
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
 
 /* Appends the command's flags as --help shows them. */

@@ -34,7 +34,8 @@ PL_MUST_USE int pl_admin_send(struct pl_admin_client *client, struct pl_build *r
  * host's message when it refused, ENETWORK when it disconnected. */
 PL_MUST_USE int pl_admin_receive(struct pl_admin_client *client, struct pl_doc **result, bool *more,
                                  struct pl_err *err);
-/* The whole answer, if it is one line; NULL and err otherwise. Takes the builder. */
+/* The whole answer, if it is one line; NULL and err otherwise. The caller owns a reference. Takes
+ * the builder. */
 struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *request,
                             struct pl_err *err);
 

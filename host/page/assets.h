@@ -12,7 +12,7 @@ struct pl_asset {
     size_t len;
 };
 
-/* NULL: there is none at that path. */
+/* The file at that path, a constant; NULL: there is none. */
 const struct pl_asset *pl_asset_find(struct pl_slice path);
-/* The file that a client without a token gets instead of the page. */
+/* The file that a client without a token gets instead of the page. A constant. */
 const struct pl_asset *pl_asset_sign_in(void);

@@ -21,8 +21,9 @@ struct pl_owners_request {
 };
 
 struct pl_owners;
-/* Looks at some thousand objects in each turn of the loop. NULL when the controller has no For
- * kind, or is not open yet: then done is not called. */
+/* Looks at some thousand objects in each turn of the loop. Returns the search, which lives until
+ * done is called. NULL when the controller has no For kind, or is not open yet: then done is not
+ * called. */
 struct pl_owners *pl_owners_begin(const struct pl_owners_request *request);
 /* Cancels it; done is called with NULL before it returns. */
 void pl_owners_give_up(struct pl_owners *tree);

@@ -28,7 +28,7 @@ struct pl_page_options {
 };
 
 /* Listens. NULL and err when the address is not available, or there is no randomness for a token.
- */
+ * The caller owns the page. */
 struct pl_page *pl_page_create(const struct pl_page_options *options, struct pl_err *err);
 /* Destroy it before everything that it borrows. Accepts NULL. */
 void pl_page_destroy(struct pl_page *page);

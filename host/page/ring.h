@@ -8,7 +8,7 @@
 
 struct pl_ring;
 
-/* items, bytes: limits, each at least 1. */
+/* items, bytes: limits, each at least 1. The caller owns the ring. */
 struct pl_ring *pl_ring_create(size_t items, size_t bytes);
 void pl_ring_destroy(struct pl_ring *ring); /* accepts NULL */
 /* Copies the item. */

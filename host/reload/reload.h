@@ -27,7 +27,7 @@ struct pl_reload_options {
 };
 
 /* The generation of these loaded lanes runs from now on; call it before the manager starts. Takes
- * both. NULL and err when an index is declared for a kind that no controller declares. */
+ * both. The caller owns the result, which is never NULL. */
 struct pl_reload *pl_reload_create(const struct pl_reload_options *options, struct pl_lanes *lanes,
                                    struct pl_declarations *declarations);
 /* After pl_manager_start: declares the indexes, and starts watching files. */
@@ -95,5 +95,5 @@ struct pl_reload_status {
     int64_t refused_ns;  /* wall clock */
 };
 void pl_reload_status(const struct pl_reload *reload, struct pl_reload_status *out);
-/* The running one. */
+/* The generation that runs now; it belongs to the reload. */
 struct pl_generation *pl_reload_current(const struct pl_reload *reload);

@@ -16,7 +16,7 @@ struct pl_shadow_options {
     const char *config;            /* --config; NULL: none */
 };
 
-/* Starts nothing. */
+/* Starts nothing. The caller owns the result. */
 struct pl_shadow *pl_shadow_create(const struct pl_shadow_options *options);
 /* After the manager has stopped and before it is destroyed. Accepts NULL. */
 void pl_shadow_destroy(struct pl_shadow *shadow);

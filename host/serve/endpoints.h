@@ -20,7 +20,8 @@ struct pl_endpoints_options {
 };
 
 /* Listens, and logs the addresses. NULL and err when a requested address is not available. A
- * default address of a developer's machine that another program has is logged and skipped. */
+ * default address of a developer's machine that another program has is logged and skipped. The
+ * caller owns the result. */
 struct pl_endpoints *pl_endpoints_create(const struct pl_endpoints_options *options,
                                          struct pl_err *err);
 /* With metrics_secure: the API server that authorizes clients; NULL: no one may see them any more.

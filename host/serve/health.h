@@ -18,8 +18,7 @@ enum pl_probe {
 };
 
 struct pl_health;
-struct pl_health_page; /* the answers of one request */
-
+struct pl_health_page; /* The caller owns the registry. */
 struct pl_health *pl_health_create(void);
 void pl_health_destroy(struct pl_health *health); /* accepts NULL */
 

@@ -20,11 +20,11 @@ struct pl_view_options {
     const char *metrics_cert; /* the same */
 };
 
-/* Listens. NULL and err when a requested address is not available. */
+/* Listens. NULL and err when a requested address is not available. The caller owns the view. */
 struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_err *err);
 void pl_view_destroy(struct pl_view *view); /* accepts NULL */
 
-/* For adding checks. */
+/* For adding checks. Part of the view. */
 struct pl_health *pl_view_health(struct pl_view *view);
 
 /* Sets the API server that authorizes clients of /metrics; NULL: none. */

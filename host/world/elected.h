@@ -12,5 +12,5 @@ struct pl_elected *pl_elected_create(struct pl_cluster *cluster, const char *hos
                                      const char *controller);
 /* After the manager and the client. Accepts NULL. */
 void pl_elected_destroy(struct pl_elected *elected);
-/* For the manager's options; NULL: there is no election. */
+/* For the manager's options; NULL: there is no election. Lives as long as `elected`. */
 struct pl_leadership *pl_elected_leadership(const struct pl_elected *elected);

@@ -42,6 +42,7 @@ struct pl_outside_client {
     void *arg;
 };
 
+/* The caller owns the result. The options are copied. */
 struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options,
                                      const struct pl_outside_client *client);
 /* Ends all requests; each on_done is called before it returns. */

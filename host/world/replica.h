@@ -38,7 +38,7 @@ struct pl_replica_options {
 };
 
 /* Loads the scripts and begins to list and watch. NULL and err for an error in a script,
- * "file:line: what". */
+ * "file:line: what". The caller owns the replica. */
 struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err);
 /* Like a kill: no byte leaves it any more. Accepts NULL. */
 void pl_replica_destroy(struct pl_replica *replica);
@@ -50,6 +50,7 @@ bool pl_replica_is_stopped(const struct pl_replica *replica);
 void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
                        void (*done)(void *arg, const struct pl_err *err), void *arg);
 
+/* Lives as long as the replica. */
 const char *pl_replica_name(const struct pl_replica *replica);
 /* Does the next piece of work that is possible now; false: there is none. */
 bool pl_replica_step(struct pl_replica *replica);
@@ -58,7 +59,7 @@ bool pl_replica_next_timer(const struct pl_replica *replica, int64_t *due_ns);
 /* True when every controller runs. Otherwise appends why one does not. */
 bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why);
 /* The work that continues by itself: a request, a run, a question, events; NULL: none. Sleeping
- * runs of tasks do not count. */
+ * runs of tasks do not count. A literal. */
 const char *pl_replica_busy_with(struct pl_replica *replica);
 /* A controller of it waits for the lead; and: it has the lead, or there is no election. */
 bool pl_replica_stands_by(const struct pl_replica *replica);
@@ -73,6 +74,7 @@ struct pl_replica_due {
 void pl_replica_each_due(struct pl_replica *replica,
                          void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);
 
+/* All that follow live as long as the replica. */
 struct pl_cluster *pl_replica_cluster(struct pl_replica *replica);
 struct pl_manager *pl_replica_manager(struct pl_replica *replica);
 /* NULL: its scripts have never declared a webhook. */

@@ -17,6 +17,7 @@ struct pl_reviews_options {
     void *arg;
 };
 
+/* The caller owns the result. The options are copied. */
 struct pl_reviews *pl_reviews_create(const struct pl_reviews_options *options);
 /* After all hosts and the server. Accepts NULL. */
 void pl_reviews_destroy(struct pl_reviews *reviews);

@@ -40,6 +40,7 @@ struct pl_wire_options {
     void *arg;
 };
 
+/* The caller owns the wire. The options are copied. */
 struct pl_wire *pl_wire_create(const struct pl_wire_options *options);
 /* Ends all calls; each on_done is called before it returns. */
 void pl_wire_destroy(struct pl_wire *wire);

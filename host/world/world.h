@@ -27,6 +27,7 @@ struct pl_world_options {
     struct pl_outside_options outside; /* the external servers for perilune.http */
 };
 
+/* The caller owns the world. The options are copied. */
 struct pl_world *pl_world_create(const struct pl_world_options *options);
 /* Every host ends like by a kill. Accepts NULL. */
 void pl_world_destroy(struct pl_world *world);
