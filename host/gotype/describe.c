@@ -1,7 +1,7 @@
-/* Schemas of the built-in types, made from the packed table for one document and thrown away with
- * its arena. A type is described once and referred to by its name, so that types that contain
- * themselves end; how deep the calls go follows from the table alone. What keeps it right: the unit
- * tests hold shapes that a real kube-apiserver publishes. */
+/* Schemas of the built-in types, made from the packed table for one document and freed with its
+ * arena. A type is described once, and every other place refers to it by its name. So types that
+ * contain themselves end, and the depth of the calls depends only on the table. The unit tests
+ * compare the result with schemas that a real kube-apiserver publishes. */
 #include "gotype/describe.h"
 
 #include "gotype/packed.h"
@@ -11,8 +11,7 @@
 #define META       "io.k8s.apimachinery.pkg.apis.meta.v1."
 #define EXTENSIONS "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
-/* Types that JSON knows as one value: what they are called, and what they are in OpenAPI 3 and 2.
- */
+/* Types that are a single value in JSON: their names, and their schemas in OpenAPI 3 and 2. */
 struct opaque {
     enum pl_form form;
     const char *name, *schema, *swagger; /* swagger NULL: as schema */
@@ -35,7 +34,8 @@ static const struct opaque opaques[] = {
     {PL_FORM_SCHEMA_OR_STRINGS, EXTENSIONS "JSONSchemaPropsOrStringArray", "{}", NULL},
 };
 
-/* Types with a value in JSON: their type, format, and what Go writes when they are empty. */
+/* Scalar types: their type and format in a schema, and the value that Go writes when they are
+ * empty. */
 static const struct {
     enum pl_form form;
     const char *type, *format, *empty;
@@ -67,7 +67,7 @@ struct pl_tree *pl_describe_member(const struct pl_describe *to, struct pl_slice
                                    bool is_filled)
 {
     struct pl_tree *ref = pl_describe_ref(to, name);
-    if (to->is_swagger) /* where nothing may stand beside a reference */
+    if (to->is_swagger) /* OpenAPI 2.0 allows no other member beside a reference */
         return ref;
     struct pl_tree *member = pl_tree_object(to->arena);
     struct pl_tree *all = pl_tree_array(to->arena);
@@ -78,7 +78,7 @@ struct pl_tree *pl_describe_member(const struct pl_describe *to, struct pl_slice
     return member;
 }
 
-/* The name of an opaque type, whose schema is added; NULL: the form is none. */
+/* Adds the schema of an opaque type and returns its name; NULL: the form is not opaque. */
 static const char *describe_opaque(struct pl_describe *to, enum pl_form form)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(opaques); i++) {
@@ -111,7 +111,7 @@ static struct pl_tree *describe_scalar(struct pl_describe *to, const struct pl_m
     return pl_tree_object(to->arena);
 }
 
-/* One value: of the field itself, or in its list or map. */
+/* The schema of one value: of the field itself, or of an element of its list or map. */
 static struct pl_tree *describe_value(struct pl_describe *to, const struct pl_message_field *field,
                                       bool is_member)
 {
@@ -128,7 +128,7 @@ static struct pl_tree *describe_value(struct pl_describe *to, const struct pl_me
     return name != NULL ? pl_describe_ref(to, pl_slice_z(name)) : describe_scalar(to, field);
 }
 
-/* What is given when the field is left out: that of the table, or what Go writes anyway. */
+/* The default of the field: that of the table, or the empty value that Go writes anyway. */
 static void describe_default(struct pl_describe *to, struct pl_tree *schema,
                              const struct pl_message_field *field)
 {
@@ -212,7 +212,8 @@ struct pl_tree *pl_describe_message(struct pl_describe *to, struct pl_message me
     if (schema != NULL)
         return schema;
     schema = pl_describe_scalar(arena, "object", "");
-    pl_tree_set(arena, to->schemas, name, schema); /* before its fields, which may lead here */
+    pl_tree_set(arena, to->schemas, name,
+                schema); /* added before its fields, because they may refer to it */
     struct pl_tree *properties = pl_tree_object(arena), *required = pl_tree_array(arena);
     if (pl_message_has_kind(message)) {
         pl_tree_setz(arena, properties, "apiVersion", pl_describe_scalar(arena, "string", ""));

@@ -1,6 +1,7 @@
 /* Look-ups in the packed table of the built-in kinds (packed.h), which the build makes from
- * kinds.txt. Types are found by halving, fields by walking: a type has few. Nothing is decoded or
- * kept at run time, so that a program that never asks never reads the table's pages. */
+ * kinds.txt. Types are found by binary search. Fields are found one by one, since a type has few.
+ * Nothing is decoded or kept at run time, so a program that needs no type never reads the pages of
+ * the table. */
 #include "gotype/message.h"
 
 #include "gotype/packed.h"

@@ -1,6 +1,7 @@
-/* A tool of the build: pack KINDS.TXT OUT.C turns the table of the built-in kinds into constant C
- * data, see packed.h. A line that it does not understand ends the build with the line's number:
- * what is compiled is all of the table or nothing. It frees nothing; it is over in milliseconds. */
+/* A tool of the build: `pack KINDS.TXT OUT.C` turns the table of the built-in kinds into constant C
+ * data (packed.h). A line that it does not understand ends the build with an error and the line's
+ * number, so the table is compiled as a whole or not at all. It frees no memory, since it runs for
+ * milliseconds. */
 #include "gotype/message.h"
 #include "gotype/packed.h"
 
@@ -19,9 +20,9 @@ struct pack {
     unsigned line;
     char *texts;
     size_t text_len;
-    uint32_t buckets[16384]; /* of texts, by hash; 0: free */
+    uint32_t buckets[16384]; /* hash table of texts; 0: free */
     struct pl_packed_field fields[MAX_ROWS];
-    const char *types[MAX_ROWS]; /* of each field: the message's name, NULL: none */
+    const char *types[MAX_ROWS]; /* of each field: the name of its message, NULL: none */
     struct pl_packed_extra extras[MAX_ROWS];
     struct pl_packed_message messages[MAX_ROWS];
     struct pl_packed_kind kinds[MAX_ROWS];
@@ -55,7 +56,7 @@ static char *pack_copy(const char *text)
     return out;
 }
 
-/* The text's place in the pool, the same for the same text. */
+/* Adds the text to the pool and returns its offset; equal texts have the same offset. */
 static uint32_t pool(struct pack *p, const char *text)
 {
     uint32_t hash = 2166136261u;
@@ -340,7 +341,7 @@ static void pack_resolve(struct pack *p)
 
 /* ---- out ---- */
 
-/* Every row is numbers only. */
+/* Writes rows that consist only of numbers. */
 #define ROWS(out, p, name, rows, count, ...)                                                       \
     do {                                                                                           \
         fprintf(out, "static const struct pl_packed_%s %ss[] = {\n", name, name);                  \

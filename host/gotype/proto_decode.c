@@ -1,7 +1,7 @@
-/* Protobuf into trees. A field that the type does not have is passed over, as Go passes it over;
- * one whose wire type is another one, a text that is no UTF-8, JSON that is none and nesting beyond
- * PL_PROTO_DEPTH end it with a reason. Nothing is allocated by a length that was sent: trees grow
- * with the bytes that are there. */
+/* Protobuf into trees. Fields that the type does not have are skipped, as in Go. Decoding fails
+ * with a reason if a field has another wire type, if a text is not UTF-8, if embedded JSON is
+ * malformed, or beyond PL_PROTO_DEPTH levels. No length from the input decides an allocation: trees
+ * grow only with bytes that have arrived. */
 #include "gotype/proto.h"
 
 #include "base/base64.h"
@@ -16,7 +16,7 @@
 
 struct decoding {
     struct pl_arena *arena;
-    const char *why; /* NULL while all is well */
+    const char *why; /* NULL until decoding fails */
     unsigned depth;
 };
 
@@ -32,10 +32,10 @@ static struct pl_tree *proto_decode_fail(struct decoding *d, const char *why)
     return NULL;
 }
 
-/* ---- messages that are no objects in JSON ---- */
+/* ---- messages that are not objects in JSON ---- */
 
 struct small {
-    uint64_t number[4]; /* by field, from 1 */
+    uint64_t number[4]; /* by field number, from 1 */
     struct pl_slice text[4];
     bool has[4];
 };
@@ -102,7 +102,7 @@ static struct pl_tree *int_or_string_of(struct decoding *d, struct pl_slice byte
                             : pl_tree_int(d->arena, (int32_t)m.number[2]);
 }
 
-/* Go writes 1.5 hours as 1h30m0s. */
+/* Go writes 1.5 hours as "1h30m0s". */
 static struct pl_tree *duration_of(struct decoding *d, struct pl_slice bytes)
 {
     struct small m;
@@ -119,7 +119,7 @@ static struct pl_tree *duration_of(struct decoding *d, struct pl_slice bytes)
     return pl_tree_str(d->arena, text);
 }
 
-/* JSON inside protobuf. */
+/* JSON that is embedded in protobuf. */
 static struct pl_tree *json_of(struct decoding *d, struct pl_slice bytes)
 {
     struct small m;
@@ -163,7 +163,7 @@ static struct pl_tree *object_of(struct decoding *d, struct pl_message type, str
     return decode(d, pl_tree_object(d->arena), type, bytes);
 }
 
-/* A schema, or what stands for one. */
+/* A schema, or the array, boolean or list of names that may stand in its place. */
 static struct pl_tree *schema_or(struct decoding *d, enum pl_form form, struct pl_slice bytes)
 {
     struct pl_wire_field field;
@@ -292,7 +292,7 @@ static struct pl_tree *proto_decode_member(struct decoding *d, struct pl_tree *o
     return there;
 }
 
-/* Numbers may come several in one field. */
+/* A repeated field of numbers may come packed: several numbers in one field. */
 static void add_packed(struct decoding *d, struct pl_tree *list, const struct pl_message_field *of,
                        struct pl_slice bytes)
 {
@@ -319,7 +319,7 @@ static void add_element(struct decoding *d, struct pl_tree *object,
         pl_tree_push(d->arena, list, value);
 }
 
-/* What an entry without a value has. */
+/* The value of a map's entry that has none: the empty value of its type. */
 static struct pl_tree *empty_value(struct decoding *d, const struct pl_message_field *of)
 {
     if (proto_decode_is_number(of->form))

@@ -1,7 +1,6 @@
-/* Documents into protobuf. The document is our own, but its values may be of other types than the
- * table's (a stored object of an older life): those are left out. Order is that of Go's fields.
- * Names that a type does not have are left out as well, which is how apiVersion and kind go: they
- * stand in the envelope. */
+/* Documents into protobuf. A stored document may have values of other types than the table, if an
+ * older server stored it: such values are left out. Fields come in Go's order. Names that a type
+ * does not have are left out, among them apiVersion and kind, which the envelope has. */
 #include "gotype/proto.h"
 
 #include "base/base64.h"
@@ -50,7 +49,7 @@ static void put_duration(struct pl_buf *out, unsigned number, struct pl_node val
     pl_wire_end(out, begun);
 }
 
-/* A message whose first field is that text. */
+/* A message whose only field, the first one, is that text. */
 static void put_wrapped(struct pl_buf *out, unsigned number, struct pl_slice text)
 {
     size_t begun = pl_wire_begin(out, number);

@@ -1,5 +1,6 @@
-/* Quantities in the one form in which kube-apiserver stores them ("0.5" is "500m"), computed with
- * integers and exact. What does not fit or is no quantity is left as it came. */
+/* Quantities in their canonical form, in which kube-apiserver stores them ("0.5" is "500m"). The
+ * computation is exact: it uses integers only. A text that is no quantity, or does not fit, stays
+ * as it is. */
 #include "gotype/quantity.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Digits without a point and how many of them lay behind it. */
+/* All digits without the point, and the number of digits after it. */
 struct decimal {
     int64_t digits;
     int fraction;
@@ -41,7 +42,7 @@ static bool parse_decimal(struct pl_slice text, size_t *at, struct decimal *out)
 static const char binary[] = "KMGTPE";
 static const char decimal_up[] = "kMGTPE";
 
-/* Powers of 1024 that divide the number leave it. */
+/* Uses the largest suffix by whose power of 1024 the number can be divided. */
 static bool binary_text(struct decimal d, int power, char out[64])
 {
     while (d.fraction > 0) { /* 1.5Gi is 1536Mi */
@@ -66,7 +67,7 @@ static bool binary_text(struct decimal d, int power, char out[64])
     return true;
 }
 
-/* exponent: of the suffix, a multiple of three. */
+/* exponent: the suffix's, a multiple of three. */
 static bool decimal_text(struct decimal d, int exponent, char out[64])
 {
     exponent -= d.fraction;
@@ -146,7 +147,7 @@ void pl_api_canonical_quantities(struct pl_arena *arena, struct pl_tree *object)
     {
         if (object_like && pl_tree_is(item->value, PL_OBJECT) && holds_quantities(item->key))
             rewrite(arena, item->value);
-        /* Data is the user's own. */
+        /* `data` belongs to the user and is never changed. */
         if (!pl_slice_eqz(item->key, "metadata") && !pl_slice_eqz(item->key, "data"))
             pl_api_canonical_quantities(arena, item->value);
     }

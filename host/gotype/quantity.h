@@ -1,4 +1,4 @@
-/* Quantities in the one form in which kube-apiserver gives them back: "0.5" -> "500m". */
+/* Quantities in their canonical form, in which kube-apiserver returns them: "0.5" -> "500m". */
 #pragma once
 
 #include "object/tree.h"
@@ -6,5 +6,5 @@
 /* Rewrites the members of every "limits", "requests", "hard", "capacity", "allocatable",
  * "used", "default", "defaultRequest", "min" and "max" below the object. */
 void pl_api_canonical_quantities(struct pl_arena *arena, struct pl_tree *object);
-/* False when the text is no quantity or needs no change. */
+/* Writes the canonical form. False when the text is not a quantity or is canonical already. */
 bool pl_api_quantity_text(struct pl_slice text, char out[64]);

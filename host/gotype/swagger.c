@@ -1,6 +1,6 @@
 /* OpenAPI 2.0 in protobuf: the published messages as tables of members, and one function that walks
- * a tree by them. Extensions and values of any type travel as YAML text, which JSON is. It only
- * writes; how deep it goes is how deep the tree is, which whoever made it limits. */
+ * a tree by them. Extensions and values of any type are sent as YAML text, and JSON is YAML. It
+ * only writes. Its depth is that of the tree, which the tree's maker limits. */
 #include "gotype/swagger.h"
 
 #include "gotype/wire.h"
@@ -9,30 +9,31 @@
 #include <string.h>
 
 enum how {
-    SWAGGER_TEXT,   /* or a list of them, one field each */
+    SWAGGER_TEXT,   /* a text, or a list of them: one field for each */
     SWAGGER_TEXTS,  /* a message with a list of texts */
-    SWAGGER_NUMBER, /* whole */
+    SWAGGER_NUMBER, /* an integer */
     SWAGGER_DOUBLE,
     SWAGGER_BOOL,
-    SWAGGER_ANY,     /* or a list of them */
-    SWAGGER_MESSAGE, /* or a list of them */
+    SWAGGER_ANY,     /* any value, or a list of them */
+    SWAGGER_MESSAGE, /* a message, or a list of them */
     SWAGGER_SCHEMAS, /* a message with schemas: items */
     SWAGGER_EITHER,  /* a schema or a boolean */
     SWAGGER_PARAMETER,
 };
 
 struct member {
-    const char *name; /* NULL: the end */
+    const char *name; /* NULL: the end of the table */
     uint8_t number;
     uint8_t how; /* enum how */
     const struct swagger_message *message;
 };
 
 struct swagger_message {
-    const struct member *members;        /* NULL: members of any name, each with its name */
-    uint8_t named;                       /* number of those */
-    uint8_t extensions;                  /* number of "x-..." */
-    uint8_t wrapped;                     /* number of the field that the whole lies in; 0: none */
+    const struct member
+        *members;       /* NULL: members may have any name, and each is written with its name */
+    uint8_t named;      /* field number of such members */
+    uint8_t extensions; /* field number of members "x-..." */
+    uint8_t wrapped;    /* field number that contains the whole message; 0: none */
     const struct swagger_message *value; /* of members of any name */
 };
 
@@ -119,10 +120,10 @@ static const struct member document_members[] = {
 static const struct swagger_message document_message = {.members = document_members,
                                                         .extensions = 16};
 
-/* ---- parameters: which message they are follows from where they are ---- */
+/* ---- parameters: the member `in` decides which message they are ---- */
 
 static const struct member query_members[] = {
-    /* the same numbers as in a path */
+    /* the same numbers as of a parameter in a path */
     {"required", 1, SWAGGER_BOOL, NULL},     {"in", 2, SWAGGER_TEXT, NULL},
     {"name", 4, SWAGGER_TEXT, NULL},         {"type", 6, SWAGGER_TEXT, NULL},
     {"uniqueItems", 20, SWAGGER_BOOL, NULL}, {NULL, 0, 0, NULL},
@@ -218,7 +219,7 @@ static void swagger_schemas(struct pl_buf *out, unsigned number, const struct pl
 static void swagger_value(struct pl_buf *out, const struct member *member,
                           const struct pl_tree *value);
 
-/* A list is its elements, one after another. */
+/* A list is its elements, one field for each. */
 static bool swagger_list(struct pl_buf *out, const struct member *member,
                          const struct pl_tree *value)
 {

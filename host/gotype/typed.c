@@ -1,7 +1,8 @@
-/* Reading an object as Go's decoder does: fields by their exact names, a value of a wrong type as
- * the first mistake that is told at the end, a text that is none as one that is told at once, and,
- * on the way, what a strict decoder would not take. The object is cleaned in place. The mistakes'
- * words and their order were checked against kube-apiserver 1.37. */
+/* Reads an object as Go's JSON decoder does. Fields are matched by their exact names. A value of a
+ * wrong type does not stop the reading; the first of them is reported at the end. A malformed text
+ * (a time, a quantity, base64) is reported at once. What a strict decoder would refuse is
+ * collected. The object is cleaned in place. Messages and their order were checked against
+ * kube-apiserver 1.37. */
 #include "gotype/typed.h"
 
 #include "base/map.h"
@@ -10,15 +11,15 @@
 
 #include <string.h>
 
-/* Where a value stands: for Go's messages without indices, for the strict ones with them. */
+/* The place of a value, for messages: Go's have no indices, strict ones have them. */
 struct place {
     struct pl_slice go, strict;
-    const char *owner; /* Go's name of the type that has the field */
+    const char *owner; /* name in Go of the type that has the field */
 };
 
 struct reading {
     struct pl_typed *t;
-    struct pl_slice first; /* the first wrong type */
+    struct pl_slice first; /* message about the first value of a wrong type */
     bool is_over;
 };
 
@@ -41,7 +42,7 @@ static void tell_strict(struct reading *r, const char *what, struct pl_slice pat
     pl_tree_push(arena_of(r), r->t->strict, pl_tree_str(arena_of(r), text));
 }
 
-/* Numbers are shown where their kind was right. */
+/* The message shows a number if an integer was expected. */
 static void tell_type(struct reading *r, const struct pl_tree *value, const struct place *at,
                       struct pl_slice wants)
 {
@@ -74,7 +75,7 @@ static void read_schema_or(struct reading *r, const struct pl_message_field *fie
         }
 }
 
-/* One value, not a list or map of them. */
+/* Reads a single value, not a list or map. */
 static void read_one(struct reading *r, const struct pl_message_field *field, struct pl_tree *value,
                      const struct place *at)
 {
@@ -99,7 +100,7 @@ static void read_one(struct reading *r, const struct pl_message_field *field, st
     }
 }
 
-/* What Go has for null in a list or map: the type's empty value. */
+/* Go reads null in a list or map as the empty value of the element's type. */
 static void replace_null(struct reading *r, const struct pl_message_field *field,
                          struct pl_tree_item *item)
 {
@@ -147,7 +148,7 @@ static struct pl_slice typed_join(struct reading *r, struct pl_slice path, struc
                       PL_FMT(name));
 }
 
-/* The last member of each name: the others go. */
+/* Maps each name to the last member that has it; the others are dropped. */
 static struct pl_map last_of(struct pl_tree *object)
 {
     struct pl_map last = PL_MAP_INIT;

@@ -1,6 +1,7 @@
-/* What server-side apply says of an object that does not fit its kind: it reads documents by their
- * schema and not into Go's types, so that its words are others than the decoder's. Only the first
- * mistake is told, in the document's order. Checked against kube-apiserver 1.37. */
+/* The messages of server-side apply about an object that does not fit its kind. kube-apiserver
+ * reads applied objects by their schema and not into Go's types, so the messages differ from the
+ * decoder's. Only the first mistake in the document's order is reported. Checked against
+ * kube-apiserver 1.37. */
 #include "gotype/typed.h"
 
 #include "base/buf.h"
@@ -70,7 +71,7 @@ static const char *check_one(struct pl_arena *arena, const struct pl_message_fie
     return typed_apply_check_object(arena, value, field->message, path);
 }
 
-/* [name="c"], or [0] where elements have no key. */
+/* The element's part of a path: [name="c"], or [0] in a list without keys. */
 static struct pl_slice element(struct pl_arena *arena, const struct pl_message_field *field,
                                const struct pl_tree *value, struct pl_slice path, size_t index)
 {
@@ -91,7 +92,8 @@ static struct pl_slice element(struct pl_arena *arena, const struct pl_message_f
     return out;
 }
 
-/* What makes an element another one: its keys, or in a set itself; empty where nothing does. */
+/* The identity of an element: its keys, or its value in a set. Empty: elements of this list have
+ * none. */
 static struct pl_slice same_as(struct pl_arena *arena, const struct pl_message_field *field,
                                const struct pl_tree *value)
 {

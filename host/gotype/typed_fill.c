@@ -1,7 +1,7 @@
-/* Writing an object as Go marshals what it took in and stored: fields that are left out when they
- * say nothing go, fields that are always written come with the empty value of their type, in the
- * order of Go's fields they are appended. An empty list or map is none: protobuf, in which objects
- * are stored, cannot tell the two apart. */
+/* Writes an object as Go marshals it after it was stored. Empty values with omitempty are dropped.
+ * Fields that are always written are added with the empty value of their type, at the end, in the
+ * order of Go's fields. An empty list or map counts as absent: objects are stored in protobuf,
+ * which cannot tell the two apart. */
 #include "gotype/typed.h"
 
 #include "gotype/packed.h"
@@ -12,7 +12,7 @@ static bool is_zero_number(const struct pl_tree *value)
     return value->type == PL_NUMBER && pl_tree_integer(value, &integer) && integer == 0;
 }
 
-/* Does it say as much as nothing, in a field that is no pointer? */
+/* True for a value that Go leaves out, in a field that is not a pointer. */
 static bool typed_fill_is_empty(const struct pl_message_field *field, const struct pl_tree *value)
 {
     if (field->many != PL_MANY_ONE || field->form == PL_FORM_STRINGS)
@@ -32,7 +32,7 @@ static bool typed_fill_is_empty(const struct pl_message_field *field, const stru
     }
 }
 
-/* The empty value of a field that is written always; NULL where that is not the case. */
+/* The empty value of a field that is always written; NULL for other fields. */
 static struct pl_tree *zero(struct pl_arena *arena, const struct pl_message_field *field)
 {
     bool is_struct = field->form == PL_FORM_MESSAGE && field->many == PL_MANY_ONE &&

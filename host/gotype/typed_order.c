@@ -1,6 +1,6 @@
-/* The order in which Go writes an object's fields: that of its types, maps by key. Texts that quote
- * an object (patches that are refused) show it. What a type does not have comes last, as it was.
- * Only the order changes, never a value. */
+/* Orders the fields of an object as Go writes them: by its types, and maps by key. The order is
+ * visible where a message quotes an object (a refused patch). Fields that the type does not have
+ * come last, in their old order. Values never change. */
 #include "gotype/packed.h"
 #include "gotype/typed.h"
 

@@ -1,6 +1,6 @@
-/* A tree of JSON text that keeps what documents drop: members that come twice. The text was parsed
- * before, so nothing is checked here but that the text does not end; depth was limited there, too.
- * Strings are decoded; of numbers the text is kept. */
+/* Makes a tree of JSON text that keeps duplicate members, which documents drop. The text was parsed
+ * and its depth limited before, so only the end of the text is checked here. Strings are decoded;
+ * numbers keep their text. */
 #include "gotype/typed.h"
 
 #include "value/scan.h"
@@ -27,7 +27,8 @@ static bool typed_parse_take(struct reader *r, char c)
     return true;
 }
 
-/* From its opening quote; escapes are left to the scanner, which is right about all of them. */
+/* Reads from the opening quote. A string with escapes is left to the scanner, which knows all of
+ * them. */
 static struct pl_slice read_string(struct reader *r)
 {
     const char *begin = r->at++;
@@ -54,7 +55,7 @@ static struct pl_tree *typed_parse_make(struct reader *r, enum pl_type type)
     return tree;
 }
 
-/* Without looking whether the name is there: that is what this file is for. */
+/* Appends without a search for the same name: this file exists to keep duplicates. */
 static void typed_parse_add(struct reader *r, struct pl_tree *to, struct pl_slice key,
                             struct pl_tree *value)
 {

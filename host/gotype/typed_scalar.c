@@ -1,6 +1,6 @@
-/* Scalars as Go's JSON decoder takes them in, with its messages: integers that fit, base64, times,
- * quantities, numbers or strings. A time and a quantity are rewritten to the form in which Go
- * writes them. Messages were checked against kube-apiserver 1.37. */
+/* Checks scalars as Go's JSON decoder does, with its messages: ranges of integers, base64, times,
+ * quantities, numbers or strings. Times and quantities are rewritten to the form in which Go writes
+ * them. Messages were checked against kube-apiserver 1.37. */
 #include "gotype/typed_scalar.h"
 
 #include "format/units.h"
@@ -87,7 +87,7 @@ static bool fits_integer(const struct pl_tree *value, bool wide)
 
 /* ---- times ---- */
 
-/* One part of "2006-01-02T15:04:05Z07:00": its digits, or itself. */
+/* Takes one part of "2006-01-02T15:04:05Z07:00": digits, or the character itself. */
 static bool take_part(struct pl_slice *text, const char *part)
 {
     size_t len = strlen(part);
@@ -127,7 +127,7 @@ static bool fits_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
         *error = time_error(arena, value->text, micro);
         return false;
     }
-    if (ns == INT64_MIN || ns == INT64_MAX) /* beyond what is counted here */
+    if (ns == INT64_MIN || ns == INT64_MAX) /* outside the range of our nanoseconds */
         return true;
     pl_time_text(ns, micro ? 6 : 0, text);
     value->text = pl_arena_copy(arena, pl_slice_z(text));
@@ -157,7 +157,7 @@ static bool is_base64(char c)
     return isalnum((unsigned char)c) || c == '+' || c == '/';
 }
 
-/* Where Go's decoder stops: the first byte that cannot stand there. -1: nowhere. */
+/* The offset of the first byte at which Go's base64 decoder stops; -1: there is none. */
 static int64_t bad_base64(struct pl_slice text)
 {
     size_t digits = 0, i = 0;

@@ -1,6 +1,7 @@
-/* Protobuf's wire format. Every length is compared with what is left before anything moves, so that
- * no bytes lead a reader beyond the end. A message's length is known after its fields: they are
- * moved up to make room for it, which costs each byte one move a level. */
+/* Protobuf's wire format. Every length is compared with the bytes that are left before the position
+ * moves, so no input leads a reader beyond the end. The length of a message is known only after its
+ * fields are written. They are then moved to make room for the length, so each byte moves once for
+ * each level of nesting. */
 #include "gotype/wire.h"
 
 #include <string.h>
@@ -106,7 +107,7 @@ void pl_wire_end(struct pl_buf *out, size_t begun)
     size_t len = out->len - begun;
     struct pl_buf prefix = PL_BUF_INIT;
     put_varint(&prefix, len);
-    pl_buf_add_slice(out, pl_buf_slice(&prefix)); /* room for it */
+    pl_buf_add_slice(out, pl_buf_slice(&prefix)); /* makes room */
     memmove(out->ptr + begun + prefix.len, out->ptr + begun, len);
     memcpy(out->ptr + begun, prefix.ptr, prefix.len);
     pl_buf_deinit(&prefix);
