@@ -1,6 +1,7 @@
-/* An expression as a tree: what the parser makes, the checker fills in, and the evaluation walks.
- * Macros are gone by then: has() is a test, the others are loops. Everything lives in the program's
- * arena. Private to cel, and to who reads an expression without evaluating it. */
+/* An expression as a tree: the parser makes it, the checker adds types and slots, and the
+ * evaluation walks it. Macros are expanded by the parser: has() becomes a test, the others become
+ * loops. Everything lives in the program's arena. Private to cel, and to code that reads an
+ * expression without evaluating it. */
 #pragma once
 
 #include "cel/cel.h"
@@ -13,7 +14,7 @@ enum pl_cel_expr_kind {
     PL_CEL_NEW_LIST,
     PL_CEL_NEW_MAP,
     PL_CEL_LOOP,
-    PL_CEL_BIND, /* optMap, optFlatMap: a name for what an optional holds */
+    PL_CEL_BIND, /* optMap, optFlatMap: names the value of an optional */
 };
 
 enum pl_cel_loop {
@@ -33,12 +34,13 @@ struct pl_cel_expr {
     enum pl_cel_expr_kind kind;
     uint16_t depth;                 /* levels below it */
     uint32_t at;                    /* byte in the text, for messages */
-    const struct pl_cel_type *type; /* from the checker */
+    const struct pl_cel_type *type; /* set by the checker */
     union {
         struct pl_cel constant;
         struct {
             struct pl_slice name;
-            int slot; /* of a variable or a loop's; -1: a type's name, in `constant_type` */
+            int slot; /* of a variable, or of a loop's variable; -1: the name of a type, in
+                         `constant_type` */
             const struct pl_cel_type *constant_type;
         } ident;
         struct {
@@ -49,10 +51,11 @@ struct pl_cel_expr {
         } select;
         struct {
             struct pl_slice name;      /* "_+_" for operators */
-            struct pl_cel_expr **args; /* a member function's target first */
+            struct pl_cel_expr **args; /* of a member function, the target comes first */
             size_t count;
             bool is_member;
-            const struct pl_cel_function *const *rows; /* of that name; from the checker */
+            const struct pl_cel_function *const
+                *rows; /* overloads of that name; set by the checker */
             size_t row_count;
         } call;
         struct {
@@ -82,12 +85,12 @@ struct pl_cel_program {
     struct pl_arena arena;
     struct pl_cel_expr *root;
     size_t var_count;
-    int slot_count; /* variables, and those of loops */
-    uint32_t used;  /* bit i: variable i is named */
+    int slot_count; /* variables of the program and of its loops */
+    uint32_t used;  /* bit i: the expression uses variable i */
     uint64_t cost;
 };
 
-/* What is wrong with a text, in the form of the compiler's messages. */
+/* Findings about an expression, in the form of the compiler's messages. */
 struct pl_cel_issues {
     struct pl_slice text; /* the expression */
     struct pl_buf *out;   /* borrowed */

@@ -1,5 +1,5 @@
-/* What an evaluation may cost, and the results that all functions share. Whoever loops, copies or
- * compares without bound pays here first. */
+/* The cost of an evaluation, and results that all functions share. Code that loops, copies or
+ * compares without a fixed bound charges the cost first. */
 #include "cel/function.h"
 
 bool pl_cel_charge(struct pl_cel_eval *eval, uint64_t cost)

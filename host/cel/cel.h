@@ -1,10 +1,10 @@
 /* CEL: expressions that are compiled once, checked against the types of their variables, and then
  * evaluated with limits. The language, the functions and the costs are those that Kubernetes 1.37
- * offers to x-kubernetes-validations, match conditions and admission policies; not offered are time
- * zones by name.
+ * offers to x-kubernetes-validations, match conditions and admission policies, without time zones
+ * by name.
  *
- * Nothing that an expression does can fail the process, take for ever or reach anything but its
- * variables: parsing is limited in size and depth, evaluation in cost. */
+ * An expression cannot end the process, run for ever or reach anything but its variables: parsing
+ * limits size and depth, and evaluation limits the cost. */
 #pragma once
 
 #include "base/err.h"
@@ -13,7 +13,7 @@
 
 #define PL_CEL_TEXT          (64u << 10) /* bytes of an expression */
 #define PL_CEL_DEPTH         64          /* levels of nesting */
-#define PL_CEL_REQUEST_BYTES (3u << 20)  /* the largest request: what estimates rest on */
+#define PL_CEL_REQUEST_BYTES (3u << 20)  /* the largest request, which estimates assume */
 #define PL_CEL_CALL_LIMIT    1000000     /* cost of one evaluation */
 #define PL_CEL_MAX_VARS      16
 
@@ -24,9 +24,10 @@ struct pl_cel_var {
     const struct pl_cel_type *type; /* NULL: dyn; must outlive the program */
 };
 
-/* Compiles. NULL and the compiler's messages ("ERROR: <input>:1:6: undefined field 'x'\n | ...")
- * appended to why. vars are borrowed while the program lives; what they name is bound at evaluation
- * in the same order. The caller destroys it. Immutable: several threads may evaluate it. */
+/* Compiles. On failure returns NULL and appends the compiler's messages to why ("ERROR:
+ * <input>:1:6: undefined field 'x'\n | ..."). vars are borrowed while the program lives; their
+ * values are passed to the evaluation in the same order. The caller destroys the program. It is
+ * immutable: several threads may evaluate it. */
 struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_var *vars,
                                       size_t count, struct pl_buf *why);
 void pl_cel_program_destroy(struct pl_cel_program *program); /* accepts NULL */
@@ -35,11 +36,13 @@ void pl_cel_program_destroy(struct pl_cel_program *program); /* accepts NULL */
  * variables. */
 const struct pl_cel_type *pl_cel_program_type(const struct pl_cel_program *program);
 bool pl_cel_program_uses(const struct pl_cel_program *program, size_t var);
-/* The most that one evaluation can cost, as far as types tell; UINT64_MAX: no bound is known. */
+/* The highest cost of one evaluation, as far as the types give a bound; UINT64_MAX: there is none.
+ */
 uint64_t pl_cel_program_cost(const struct pl_cel_program *program);
 
-/* Evaluates with one value a variable. The result is a value or an error (pl_cel_is_error, whose
- * text says why), and lives in the arena and in what the values live in. *cost: added to. */
+/* Evaluates with one value for each variable. The result is a value or an error (pl_cel_is_error,
+ * with a text). It lives in the arena, and as long as the memory of the values. The cost is added
+ * to *cost. */
 struct pl_cel pl_cel_evaluate(const struct pl_cel_program *program, struct pl_arena *arena,
                               const struct pl_cel *values, uint64_t limit, uint64_t *cost);
 /* The text of the error of an evaluation that reached its limit. */

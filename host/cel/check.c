@@ -1,8 +1,8 @@
-/* Resolves names and finds each expression's type, from the leaves up. What is wrong is told with
- * its place and in the words of CEL's reference implementation, since API servers print those.
- * After an issue an expression counts as dyn, so that one mistake is told once.
+/* Resolves names and finds the type of each expression, from the leaves up. Messages name the place
+ * and have the words of CEL's reference implementation, because API servers show them. After a
+ * finding, an expression counts as dyn, so one mistake is reported once.
  *
- * Every variable gets a slot, also those of loops, so that the evaluation never looks up a name. */
+ * Each variable gets a slot, also those of loops, so the evaluation never looks up a name. */
 #include "cel/function.h"
 
 #include "format/regex.h"
@@ -22,7 +22,7 @@ struct checker {
     const struct pl_cel_var *vars;
     size_t count;
     struct pl_cel_issues *issues;
-    bool is_lax; /* inside of what is formatted: literals may mix types */
+    bool is_lax; /* inside an argument of format(): literals may mix types */
 };
 
 static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
@@ -60,7 +60,7 @@ static const struct pl_cel_type *named_type(struct pl_slice name)
     return NULL;
 }
 
-/* True: the name is a variable. */
+/* Gives the name its slot and type. False: no variable has this name. */
 static bool check_resolve(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     for (const struct local *l = scope; l != NULL; l = l->outer)
@@ -78,7 +78,8 @@ static bool check_resolve(struct checker *c, struct pl_cel_expr *e, const struct
     return false;
 }
 
-/* "one.two.three" when the expression is that and `one` is no variable; ptr NULL otherwise. */
+/* "one.two.three" when the expression has that form and `one` is not a variable; otherwise ptr is
+ * NULL. */
 static struct pl_slice dotted(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     if (e->kind == PL_CEL_IDENT)
@@ -146,7 +147,7 @@ static const struct pl_cel_type *field_type(struct checker *c, struct pl_cel_exp
     return field != NULL ? field->type : dyn();
 }
 
-/* Is the expression just that dotted name? */
+/* True when the expression is exactly that dotted name. */
 static bool spells(const struct pl_cel_expr *e, struct pl_slice name)
 {
     if (e->kind == PL_CEL_IDENT)
@@ -169,7 +170,7 @@ static bool is_local(const struct pl_cel_expr *e, const struct local *scope)
     return false;
 }
 
-/* "one.two" may be a variable of that name, which comes before a member of `one`. */
+/* "one.two" may be the name of a variable, which then hides a member of `one`. */
 static bool is_dotted_var(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -227,7 +228,7 @@ static const struct pl_cel_type *no_overload(struct checker *c, const struct pl_
     return dyn();
 }
 
-/* The result of all overloads that fit; dyn when they differ. */
+/* The result type of the overloads that fit; dyn when they differ. */
 static const struct pl_cel_type *overloads(struct checker *c, struct pl_cel_expr *e,
                                            const struct pl_cel_type *const *args)
 {
@@ -262,7 +263,7 @@ static void qualify(struct checker *c, struct pl_cel_expr *e, const struct local
     e->call.count--;
 }
 
-/* Literals that are given to functions which read them are looked at before anything runs. */
+/* Checks literals that a function parses, before anything is evaluated. */
 static void check_literal(struct checker *c, const struct pl_cel_expr *e)
 {
     const struct pl_cel_expr *last = e->call.count > 0 ? e->call.args[e->call.count - 1] : NULL;
@@ -334,7 +335,7 @@ static const struct pl_cel_type *check_call(struct checker *c, struct pl_cel_exp
 
 /* ---- lists and maps ---- */
 
-/* Elements of one literal have one type; dyn goes with all. */
+/* Elements of one literal have one type; dyn fits to every type. */
 static const struct pl_cel_type *check_join(struct checker *c, const struct pl_cel_expr *e,
                                             const struct pl_cel_type *so_far,
                                             const struct pl_cel_type *type)
@@ -412,7 +413,8 @@ static void range_types(struct checker *c, const struct pl_cel_expr *e,
                          : pl_cel_type_elem(range);
 }
 
-/* What decides whether an element takes part is told as the condition that macros make of it. */
+/* The condition of a loop must be a bool. The message is that of the conditional into which CEL's
+ * macros expand. */
 static void must_decide(struct checker *c, const struct pl_cel_expr *e,
                         const struct pl_cel_type *type, const struct pl_cel_type *result)
 {

@@ -1,6 +1,6 @@
-/* Equality and order. Numbers compare by value across types, without rounding. A document's list
- * that is declared a set compares regardless of order, one that is a map by its keys, as the API
- * server stores them. Values that have nothing in common are unequal, never an error. */
+/* Equality and order. Numbers of different types compare by value, without rounding. A list of a
+ * document with list type "set" compares regardless of order, one with list type "map" by its keys,
+ * as the API server stores them. Values of unrelated types are unequal, which is not an error. */
 #include "cel/eval.h"
 
 #include <math.h>
@@ -205,7 +205,7 @@ bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b)
         return equal_semvers(a.semver, b.semver);
     case PL_CEL_URL:
         return equal_urls(a.url, b.url);
-    case PL_CEL_AUTHORIZER: /* inside of lists alone: == takes no such values */
+    case PL_CEL_AUTHORIZER: /* reached only inside lists: == does not accept these types */
     case PL_CEL_PATH_CHECK:
     case PL_CEL_GROUP_CHECK:
     case PL_CEL_RESOURCE_CHECK:

@@ -1,13 +1,13 @@
-/* The most that an expression can cost, from how large its types let values be. Numbers are those
- * of kube-apiserver, which refuses to store rules that may cost too much; where no bound is known
- * the answer saturates. Nothing is evaluated here. */
+/* The highest possible cost of an expression, computed from the largest sizes that its types allow.
+ * The numbers are those of kube-apiserver, which refuses to store rules that may cost too much.
+ * Without a bound the result saturates. Nothing is evaluated here. */
 #include "cel/function.h"
 
 #include <string.h>
 
 struct estimate {
     uint64_t cost;
-    uint64_t size; /* of the value: characters, bytes, elements, members */
+    uint64_t size; /* of the value: in characters, bytes, elements or members */
 };
 
 static struct estimate estimate(const struct pl_cel_expr *e);
@@ -66,7 +66,7 @@ static uint64_t row_cost(const struct pl_cel_function *f, const struct pl_cel_ex
     case PL_CEL_COST_IN:
         return e->call.args[1]->type->kind == PL_CEL_MAP ? 1 : b;
     case PL_CEL_COST_RESULT:
-        if (e->call.args[0]->kind == PL_CEL_NEW_LIST) /* of its elements nothing is known */
+        if (e->call.args[0]->kind == PL_CEL_NEW_LIST) /* the size of its elements is unknown */
             return part(PL_CEL_UNBOUNDED, 10);
         return part(times(a, type_size(pl_cel_type_elem(e->call.args[0]->type))), 10);
     case PL_CEL_COST_FORMAT:
@@ -110,7 +110,7 @@ static uint64_t row_size(const struct pl_cel_function *f, const struct pl_cel_ex
     }
 }
 
-/* Which rows can be meant; the dearest counts. */
+/* The most expensive of the overloads that fit. */
 static struct estimate rows(const struct pl_cel_expr *e, uint64_t a, uint64_t b)
 {
     struct estimate most = {0};
@@ -192,7 +192,7 @@ static struct estimate loop(const struct pl_cel_expr *e)
         around = 31;
         size = range.size;
         break;
-    default: /* they make lists or maps */
+    default: /* those that make lists or maps */
         pass = cost_add(cost_add(pass, filter), e->loop.what == PL_CEL_FILTER ? 13 : 12);
         around = 11;
         size = range.size;

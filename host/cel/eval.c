@@ -1,8 +1,8 @@
-/* Walks a checked expression and computes its value. An error is a value, too: it goes up until
- * somebody can do without it (&&, ||, all, exists, a condition that is not taken).
+/* Walks a checked expression and computes its value. An error is a value, too: it becomes the
+ * result, unless a construct does not need the failed part (&&, ||, all, exists, a conditional).
  *
- * Each step costs; what reaches the limit is an error that nothing absorbs. Depth is bounded by the
- * parser, so recursion is, too. */
+ * Each step is charged. Exceeding the limit is an error that no construct absorbs. The parser
+ * limits the depth of the tree, and so the depth of recursion. */
 #include "cel/eval.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ static struct pl_cel eval_member(struct pl_cel_eval *eval, const struct pl_cel_e
 {
     struct pl_cel value;
     bool is_map = of.kind == PL_CEL_MAP || of.kind == PL_CEL_OBJECT;
-    bool has_members = is_map || of.kind == PL_CEL_NULL; /* null has none of any name */
+    bool has_members = is_map || of.kind == PL_CEL_NULL; /* any member of null is absent */
     if (of.kind == PL_CEL_OPTIONAL) {
         if (of.value == NULL)
             return e->select.is_test ? pl_cel_bool(false) : of;
@@ -52,7 +52,8 @@ static struct pl_cel eval_member(struct pl_cel_eval *eval, const struct pl_cel_e
     return found ? value : no_such_key(eval, pl_cel_string(e->select.field));
 }
 
-/* `.?a.b`: what follows an optional is optional as long as it is not there. */
+/* `.?a.b`: an access to a member of an optional gives an optional. A missing member then gives
+ * none. */
 static struct pl_cel selection(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
 {
     struct pl_cel of = pl_cel_eval_expr(eval, e->select.of);
@@ -106,9 +107,9 @@ static struct pl_cel eval_index_of(struct pl_cel_eval *eval, struct pl_cel of, s
     return is_optional && !pl_cel_is_error(value) ? pl_cel_some(eval->arena, value) : value;
 }
 
-/* ---- what decides by itself what it evaluates ---- */
+/* ---- constructs that evaluate only some of their parts ---- */
 
-/* && (stop is false) and || (stop is true): the first value that decides wins over errors. */
+/* && (stop is false) and || (stop is true): a value that decides wins over errors. */
 static struct pl_cel logic(struct pl_cel_eval *eval, const struct pl_cel_expr *e, bool stop)
 {
     struct pl_cel wrong = {.kind = PL_CEL_NULL};
@@ -134,7 +135,7 @@ static struct pl_cel choice(struct pl_cel_eval *eval, const struct pl_cel_expr *
     return pl_cel_eval_expr(eval, e->call.args[condition.b ? 1 : 2]);
 }
 
-/* optional.or and orValue: the second one only when it is needed. */
+/* optional.or and orValue: evaluates the second part only when it is needed. */
 static struct pl_cel otherwise(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
                                bool wants_value)
 {

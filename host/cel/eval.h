@@ -13,16 +13,16 @@ struct pl_cel_cached {
 
 struct pl_cel_eval {
     struct pl_arena *arena;
-    struct pl_cel *slots; /* variables first, then those of loops */
+    struct pl_cel *slots; /* variables of the program first, then those of loops */
     uint64_t cost, limit;
-    struct pl_cel_cached *cache; /* lists of documents; open addressing */
+    struct pl_cel_cached *cache; /* lists of documents; a hash table with open addressing */
     size_t cache_count, cache_cap;
-    struct pl_regex_search *search; /* owned; NULL until it is needed */
-    struct pl_regex *regex;         /* owned; the last expression: a loop matches one many times */
-    struct pl_slice regex_text;     /* as it was written */
+    struct pl_regex_search *search; /* owned; NULL until it is first needed */
+    struct pl_regex *regex; /* owned; the expression used last, since a loop uses one many times */
+    struct pl_slice regex_text; /* its text */
 };
 
-/* Adds to the cost; false: the limit is reached. */
+/* Adds to the cost; false: the limit is exceeded. */
 bool pl_cel_charge(struct pl_cel_eval *eval, uint64_t cost);
 struct pl_cel pl_cel_over_limit(void);
 

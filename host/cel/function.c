@@ -1,4 +1,4 @@
-/* Finding functions by name, in the tables of all libraries. */
+/* Finds functions by name in the tables of all libraries. */
 #include "cel/function.h"
 
 #include "base/check.h"

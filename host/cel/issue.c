@@ -1,5 +1,5 @@
-/* The compiler's messages, in the form of CEL's reference implementation: what is wrong, the line,
- * and a mark below the place. */
+/* The compiler's messages, in the form of CEL's reference implementation: a text, the line of the
+ * expression, and a mark below the place. */
 #include "cel/ast.h"
 
 #include <stdarg.h>
@@ -28,7 +28,7 @@ void pl_cel_issue(struct pl_cel_issues *issues, uint32_t at, const char *fmt, ..
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (issues->count++ >= 10) /* the rest follows from these */
+    if (issues->count++ >= 10) /* further messages usually follow from the first ones */
         return;
     pl_buf_add_f(issues->out, "%sERROR: <input>:%zu:%zu: %s\n | ", issues->count > 1 ? "\n" : "",
                  line, column + 1, text);

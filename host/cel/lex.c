@@ -1,6 +1,6 @@
-/* The words of an expression: names, numbers, strings with their escapes, and signs. Reads each
- * byte once; what it does not know is one issue and ends the text. Strings are UTF-8, bytes are
- * not. */
+/* Splits an expression into tokens: names, numbers, strings with their escapes, and signs. It reads
+ * each byte once. The first invalid token is reported and ends the text. Strings must be UTF-8;
+ * bytes need not. */
 #include "cel/lex.h"
 
 #include "value/build.h"
@@ -110,7 +110,7 @@ static int digit_value(int c, int base)
     return value < base ? value : -1;
 }
 
-/* count digits of a base; false when there are fewer. */
+/* Reads `count` digits of a base as a code point; false when there are fewer. */
 static bool code(struct pl_cel_lex *lex, int count, int base, uint32_t *value)
 {
     *value = 0;
@@ -124,7 +124,7 @@ static bool code(struct pl_cel_lex *lex, int count, int base, uint32_t *value)
     return true;
 }
 
-/* Behind a backslash. */
+/* Reads the rest of an escape, after the backslash. */
 static bool escape(struct pl_cel_lex *lex, bool is_bytes, struct pl_buf *out)
 {
     static const char from[] = "abfnrtv\\?\"'`", to[] = "\a\b\f\n\r\t\v\\?\"'`";
@@ -152,7 +152,7 @@ static bool escape(struct pl_cel_lex *lex, bool is_bytes, struct pl_buf *out)
     return true;
 }
 
-/* The bytes between quotes; false: there is no end, or an escape is none. */
+/* Reads the bytes between quotes; false: the end is missing, or an escape is invalid. */
 static bool lex_quoted(struct pl_cel_lex *lex, bool is_raw, bool is_bytes, struct pl_buf *out)
 {
     int quote = lex_at(lex, 0);
@@ -191,7 +191,7 @@ static void string(struct pl_cel_lex *lex, bool is_raw, bool is_bytes)
                   "that is none");
 }
 
-/* r"", b"", br"" in either case and order: the letters before the quote, or 0. */
+/* r"", b"", br"" in either case and order: the number of letters before the quote, or 0. */
 static size_t prefix(const struct pl_cel_lex *lex, bool *is_raw, bool *is_bytes)
 {
     *is_raw = *is_bytes = false;

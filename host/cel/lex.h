@@ -1,4 +1,4 @@
-/* The words of an expression. Private to the parser. */
+/* Tokens of an expression. Private to the parser. */
 #pragma once
 
 #include "cel/ast.h"
@@ -19,10 +19,10 @@ struct pl_cel_lex {
     struct pl_arena *arena;
     struct pl_slice source;
     struct pl_cel_issues *issues;
-    size_t at; /* of what comes after the token */
+    size_t at; /* offset after the token */
     enum pl_cel_token token;
-    uint32_t start;       /* of the token */
-    struct pl_slice text; /* as written; of strings and bytes: what they stand for */
+    uint32_t start;       /* offset of the token */
+    struct pl_slice text; /* as written; of strings and bytes: their value */
 };
 
 void pl_cel_lex_begin(struct pl_cel_lex *lex, struct pl_arena *arena, struct pl_slice source,

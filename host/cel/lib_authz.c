@@ -1,7 +1,7 @@
 /* The authorizer: authorizer.group('apps').resource('deployments').check('create').allowed().
  *
- * Each step copies the check and adds one thing to it, so no value changes once it is made. Only
- * `check` asks somebody (authz.h), and it costs so much that an expression can do it twice. */
+ * Each step copies the check and sets one field of the copy, so values never change. Only `check`
+ * asks for a decision (authz.h), and its cost is so high that an expression can afford only two. */
 #include "cel/authz.h"
 #include "cel/function.h"
 
@@ -45,7 +45,7 @@ static struct pl_cel to_account(struct pl_cel_eval *eval, const struct pl_cel *a
     return check_value(eval->arena, PL_CEL_AUTHORIZER, &check);
 }
 
-/* A step that says one thing more. empty: the error of a text of blanks; NULL: any text will do. */
+/* A step that sets one member. empty: the error for a blank text; NULL: any text is accepted. */
 #define STEP(fn_name, member, result, empty)                                                       \
     static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
     {                                                                                              \

@@ -1,4 +1,5 @@
-/* Conversions between types, and dyn() and type(). What does not fit is an error. */
+/* Conversions between types, and dyn() and type(). A value that the target type cannot hold is an
+ * error. */
 #include "cel/function.h"
 
 #include "format/units.h"
@@ -28,7 +29,8 @@ static struct pl_cel lib_convert_type_of(struct pl_cel_eval *eval, const struct 
     return pl_cel_type_value(args[0]);
 }
 
-/* The text with a NUL behind it, NULL when it is empty, has a NUL or begins with space. */
+/* The text with a NUL after it; NULL when it is empty, contains a NUL or begins with white space.
+ */
 static const char *lib_convert_digits(struct pl_cel_eval *eval, struct pl_slice text)
 {
     struct pl_slice copy = pl_arena_f(eval->arena, "%.*s", PL_FMT(text));
@@ -142,7 +144,7 @@ static void time_text(struct pl_cel_time t, struct pl_buf *out)
     int digits = t.ns != 0 ? 9 : 0;
     for (int32_t rest = t.ns; digits > 0 && rest % 10 == 0; rest /= 10)
         digits--;
-    /* Whole eras of 400 years away from where nanoseconds have room. */
+    /* Moves the time by whole eras of 400 years into the range of 64-bit nanoseconds. */
     const int64_t era = INT64_C(146097) * 86400;
     int64_t shifted = t.seconds + era / 2;
     int64_t eras = shifted / era - (shifted % era < 0), near = t.seconds - eras * era;

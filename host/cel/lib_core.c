@@ -1,5 +1,4 @@
-/* Operators, comparison, size and membership. Arithmetic never wraps: what has no room is an error.
- */
+/* Operators, comparison, size and membership. Arithmetic never wraps: overflow is an error. */
 #include "cel/function.h"
 
 #include <math.h>
@@ -48,7 +47,7 @@ static struct pl_cel lib_core_divide(struct pl_cel_eval *eval, const struct pl_c
     PL_UNUSED(n);
     if (args[0].kind == PL_CEL_DOUBLE)
         return pl_cel_double(args[0].d / args[1].d);
-    if (args[1].u == 0) /* the bits of an int, too */
+    if (args[1].u == 0) /* the same bits for an int */
         return FAIL("division by zero");
     if (args[0].kind == PL_CEL_UINT)
         return natural(false, args[0].u / args[1].u);
@@ -105,7 +104,7 @@ static struct pl_cel add_lists(struct pl_cel_eval *eval, const struct pl_cel *ar
     PL_UNUSED(n);
     const struct pl_cel_list *a = pl_cel_list_of(eval, args[0]), *b = pl_cel_list_of(eval, args[1]);
     struct pl_cel *items;
-    if (!pl_cel_charge(eval, (a->count + b->count) / 10)) /* they are copied here */
+    if (!pl_cel_charge(eval, (a->count + b->count) / 10)) /* the elements are copied here */
         return pl_cel_over_limit();
     struct pl_cel made = pl_cel_new_list(eval->arena, a->count + b->count, &items);
     memcpy(items, a->items, a->count * sizeof *items);
@@ -167,7 +166,7 @@ COMPARISON(less_or_equal, c <= 0)
 COMPARISON(greater, c > 0)
 COMPARISON(greater_or_equal, c >= 0)
 
-/* Times and durations. */
+/* A time or a duration. */
 static struct pl_cel moment(enum pl_cel_kind kind, __int128 ns)
 {
     __int128 second = 1000000000;

@@ -101,7 +101,7 @@ FORMAT(10)
 FORMAT(11)
 FORMAT(12)
 
-/* Does the pattern fit? 1, 0, or a negative code with err. */
+/* Matches the pattern: 1, 0, or a negative code with err. */
 static int fits_pattern(const struct named *named, struct pl_slice text, struct pl_err *err)
 {
     pl_err_clear(err);
@@ -159,7 +159,7 @@ static void lib_format_add_quoted(struct pl_slice text, struct pl_buf *out)
     pl_buf_add_char(out, '"');
 }
 
-/* An element: as %s writes it, texts in quotes. */
+/* An element of a list or map: as %s writes it, with quotes around texts. */
 static bool add_inner(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
 {
     if (value.kind != PL_CEL_STRING)
@@ -197,7 +197,7 @@ static bool lib_format_add_map(struct pl_cel_eval *eval, struct pl_cel value, st
     return true;
 }
 
-/* What %s writes; false: there is no text for it, or it is too long. */
+/* Writes the value as %s does; false: it has no text, or the text is too long. */
 static bool lib_format_add_value(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
 {
     if (out->len > PL_CEL_REQUEST_BYTES)
@@ -305,7 +305,7 @@ static bool add_verb(struct pl_cel_eval *eval, char verb, int precision, struct 
     }
 }
 
-/* ".3" of "%.3f"; 6 without. At most 99. */
+/* The 3 of "%.3f"; 6 if there is none. At most 99. */
 static int precision_at(struct pl_slice text, size_t *i)
 {
     int precision = 0;

@@ -1,4 +1,4 @@
-/* Lists: Kubernetes' functions (sum, min, max, isSorted, ...), sets, and the extended list
+/* Functions of lists: Kubernetes' own (sum, min, max, isSorted, ...), sets, and CEL's extended list
  * functions (version 3). */
 #include "cel/function.h"
 
@@ -7,7 +7,7 @@
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
 
-/* ---- Kubernetes' ---- */
+/* ---- Kubernetes' functions ---- */
 
 static struct pl_cel is_sorted(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
@@ -23,7 +23,7 @@ static struct pl_cel is_sorted(struct pl_cel_eval *eval, const struct pl_cel *ar
     return pl_cel_bool(true);
 }
 
-/* The smallest (sign is -1) or the largest (it is +1). */
+/* The smallest element (sign -1) or the largest (sign +1). */
 static struct pl_cel extreme(struct pl_cel_eval *eval, struct pl_cel of, int sign)
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, of);

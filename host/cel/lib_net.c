@@ -1,5 +1,5 @@
-/* Addresses, networks and URLs. Addresses are what Kubernetes takes: no zones, no IPv4 in IPv6.
- * URLs are absolute, or absolute paths. */
+/* Addresses, networks and URLs. Addresses follow Kubernetes' rules: no zones, no IPv4 addresses in
+ * IPv6 form. URLs are absolute, or absolute paths. */
 #include "cel/function.h"
 
 #include <arpa/inet.h>
@@ -323,7 +323,7 @@ static struct pl_cel is_url(struct pl_cel_eval *eval, const struct pl_cel *args,
     return pl_cel_bool(parse_url(pl_arena_copy(eval->arena, args[0].s), &url));
 }
 
-/* The host without or behind its port. */
+/* The host of a URL with or without its port. */
 static struct pl_cel host_part(const struct pl_cel_url *url, bool wants_port)
 {
     struct pl_slice host = url->host;

@@ -1,5 +1,5 @@
-/* Optional values. `or`, `orValue` and the member accesses are the evaluation's own: they decide
- * what is evaluated at all. */
+/* Optional values. eval.c implements `or`, `orValue` and the access to members, because they do not
+ * evaluate all their parts. */
 #include "cel/function.h"
 
 static struct pl_cel of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)

@@ -1,5 +1,5 @@
-/* Quantities ("500m", "1Gi"): exact to a thousand-millionth, as Kubernetes keeps them; what is
- * smaller is rounded away from zero. Numbers over 10^27 are refused. */
+/* Quantities ("500m", "1Gi"), exact to 10^-9 as in Kubernetes. Smaller fractions are rounded away
+ * from zero. Numbers over 10^27 are refused. */
 #include "cel/function.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@ struct reader {
     struct pl_slice text;
     size_t at;
     __int128 digits;
-    int scale; /* digits behind the point */
+    int scale; /* digits after the point */
     bool is_negative, has_rest, is_wrong;
 };
 
@@ -46,7 +46,7 @@ static void lib_quantity_read_number(struct reader *r)
     r->is_wrong |= digits == 0;
 }
 
-/* e3, E-2: what is left of the text. */
+/* An exponent such as e3 or E-2, which must be the rest of the text. */
 static bool read_exponent(struct reader *r, int *exponent)
 {
     size_t i = r->at + 1;
@@ -65,7 +65,7 @@ static bool read_exponent(struct reader *r, int *exponent)
     return true;
 }
 
-/* What follows the number: a power of ten or of 1024. */
+/* Reads a suffix or an exponent: a power of ten, or of 1024. */
 static bool read_suffix(struct reader *r, int *ten, int *kilo)
 {
     static const char up[] = "kMGTPE", down[] = "mun";

@@ -1,4 +1,4 @@
-/* Semantic versions (semver.org, 2.0.0): strict, or with what people leave out filled in. */
+/* Semantic versions (semver.org, 2.0.0): strict, or with omitted parts filled in. */
 #include "cel/function.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Texts: the standard functions, Kubernetes' regular expressions, and the extended string functions
- * (version 2). Places in a text count characters. */
+/* Functions of texts: the standard ones, Kubernetes' regular expressions, and CEL's extended string
+ * functions (version 2). Positions in a text are counted in characters. */
 #include "cel/function.h"
 
 #include "format/regex.h"
@@ -17,7 +17,7 @@ static bool is_at(struct pl_slice text, size_t i, struct pl_slice part)
            (part.len == 0 || memcmp(text.ptr + i, part.ptr, part.len) == 0);
 }
 
-/* The first byte from `from` on where part begins; text.len + 1: nowhere. */
+/* The first byte at or after `from` where the part begins; text.len + 1: it does not occur. */
 static size_t lib_string_find(struct pl_slice text, size_t from, struct pl_slice part)
 {
     if (part.len == 0)
@@ -60,7 +60,7 @@ static struct pl_regex_search *search_of(struct pl_cel_eval *eval)
     return eval->search;
 }
 
-/* The compiled expression, which the evaluation owns. NULL: as pl_regex_compile. */
+/* The compiled regular expression, which the evaluation owns. NULL: as pl_regex_compile. */
 static const struct pl_regex *regex_of(struct pl_cel_eval *eval, struct pl_slice text,
                                        struct pl_err *err)
 {
@@ -84,7 +84,7 @@ static struct pl_cel matches(struct pl_cel_eval *eval, const struct pl_cel *args
                      : pl_cel_bool(found == 1);
 }
 
-/* Up to `most` matches; *count of them in the list. */
+/* Finds up to `most` matches. The result is a list of them. */
 static struct pl_cel find_matches(struct pl_cel_eval *eval, const struct pl_cel *args, size_t most)
 {
     struct pl_err err;
@@ -129,7 +129,7 @@ static struct pl_cel find_all(struct pl_cel_eval *eval, const struct pl_cel *arg
 
 /* ---- places ---- */
 
-/* The byte where a character begins; false: the text is shorter. */
+/* The byte offset of a character; false: the text is shorter. */
 static bool lib_string_place(struct pl_slice text, int64_t character, size_t *byte)
 {
     size_t i = 0;

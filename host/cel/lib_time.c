@@ -1,5 +1,5 @@
-/* Parts of times and durations. Time zones are UTC and offsets ("+01:00", "-0130"); names of zones
- * would need the system's database and are refused by name. */
+/* Parts of times and durations. Time zones are UTC and offsets ("+01:00", "-0130"). Names of zones
+ * are refused, since they would need the system's database. */
 #include "cel/function.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Loops over lists and maps: all, exists, exists_one, map, filter, sortBy, transform... Each pass
- * costs what the macro's expansion costs in CEL's reference implementation, on top of its
- * expressions. */
+/* Loops over lists and maps: all, exists, exists_one, map, filter, sortBy, transform... A pass
+ * costs as much as the expansion of the macro in CEL's reference implementation, in addition to the
+ * cost of its expressions. */
 #include "cel/eval.h"
 
 #include "cel/function.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PASS_COST 3  /* looks at what is known so far, and adds to it */
-#define ADD_COST  12 /* a list of one is added to the result */
+#define PASS_COST 3  /* the expansion reads its accumulator and updates it */
+#define ADD_COST  12 /* it appends a list with one element to the result */
 
 struct range {
     size_t count;
@@ -54,7 +54,7 @@ static void set_vars(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
         slots[1] = range->map->entries[i].value;
 }
 
-/* all (stop is false) and exists (stop is true). */
+/* all (stop is false) and exists (stop is true): ends at the first value that decides. */
 static struct pl_cel quantified(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
                                 const struct range *range, bool stop)
 {
@@ -88,7 +88,7 @@ static struct pl_cel exactly_one(struct pl_cel_eval *eval, const struct pl_cel_e
     return pl_cel_bool(count == 1);
 }
 
-/* 1: this element takes part, 0: not, -1: *wrong. */
+/* 1: the element passes the filter; 0: it does not; -1: an error in *wrong. */
 static int is_wanted(struct pl_cel_eval *eval, const struct pl_cel_expr *filter,
                      struct pl_cel *wrong)
 {
@@ -101,7 +101,7 @@ static int is_wanted(struct pl_cel_eval *eval, const struct pl_cel_expr *filter,
     return -1;
 }
 
-/* map (its results), filter (the elements that pass). */
+/* map (a list of the results), filter (a list of the elements that pass). */
 static struct pl_cel loop_collect(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
                                   const struct range *range)
 {
@@ -129,7 +129,7 @@ static struct pl_cel loop_collect(struct pl_cel_eval *eval, const struct pl_cel_
 
 /* ---- maps as results ---- */
 
-/* Adds the entry, or the one entry of the map that an expression gives. */
+/* Adds an entry, or the entry of the map with one entry that the body gives. */
 static struct pl_cel loop_put(struct pl_cel_eval *eval, struct pl_cel made, struct pl_cel_map *map,
                               struct pl_cel_entry *entries, struct pl_cel key, struct pl_cel value)
 {

@@ -1,7 +1,7 @@
-/* From text to a tree, by recursive descent. Macros are expanded as they are met. Nesting is
- * limited by PL_CEL_DEPTH while parsing, and the depth of what chains of operators make by
- * TREE_DEPTH, so that everybody who walks the tree may recurse; && and || take any number of
- * arguments. */
+/* From text to a tree, by recursive descent. Macros are expanded during parsing. PL_CEL_DEPTH
+ * limits nesting, and TREE_DEPTH limits the depth of the tree, which chains of operators can make
+ * deep without nesting. So code that walks the tree may recurse. && and || take any number of
+ * arguments, so long conditions are not deep. */
 #include "cel/lex.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ struct parser {
 
 static struct pl_cel_expr *expression(struct parser *p);
 
-/* NULL, after the first one; what follows it would say nothing new. */
+/* Returns NULL. Only the first error is reported, since others would follow from it. */
 static struct pl_cel_expr *parse_fail(struct parser *p, uint32_t at, const char *fmt, ...)
     PL_PRINTF(3, 4);
 
@@ -76,7 +76,8 @@ static struct pl_cel_expr *new_expr(struct parser *p, enum pl_cel_expr_kind kind
     return e;
 }
 
-/* e after one of its parts is known; NULL: it would be too deep. */
+/* Sets the depth of e, which contains `part`. Returns e, or NULL after an error: it would be too
+ * deep. */
 static struct pl_cel_expr *above(struct parser *p, struct pl_cel_expr *e,
                                  const struct pl_cel_expr *part)
 {
@@ -117,7 +118,7 @@ static struct pl_cel_expr *binary(struct parser *p, uint32_t at, const char *nam
     return left != NULL && right != NULL ? new_call(p, at, name, args, 2) : NULL;
 }
 
-/* Items between here and a closing sign that has been taken when it returns. */
+/* Expressions up to a closing bracket, which is consumed. */
 struct items {
     struct pl_cel_expr **ptr;
     bool *is_optional;
@@ -168,8 +169,8 @@ static bool is_simple_name(const struct pl_cel_expr *e)
 struct macro {
     const char *name;
     enum pl_cel_loop what;
-    size_t names;       /* how many variables */
-    size_t least, most; /* arguments; when there is one more than least, a filter comes first */
+    size_t names;       /* number of variables */
+    size_t least, most; /* numbers of arguments; one more than `least`: the first is a filter */
 };
 
 static const struct macro macros[] = {
@@ -237,12 +238,12 @@ static struct pl_cel_expr *parse_has(struct parser *p, uint32_t at, const struct
         return parse_fail(p, e != NULL ? e->at : at, "invalid argument to has() macro");
     struct pl_cel_expr *test = new_expr(p, PL_CEL_SELECT, at);
     *test = *e;
-    test->at = at; /* messages name the macro's place */
+    test->at = at; /* messages name the place of the macro */
     test->select.is_test = true;
     return test;
 }
 
-/* A call by name; of a member function when there is a target. */
+/* A call by name; of a member function if there is a target. */
 static struct pl_cel_expr *named_call(struct parser *p, uint32_t at, struct pl_slice name,
                                       struct pl_cel_expr *target)
 {
@@ -305,7 +306,7 @@ static struct pl_cel_expr *floating(struct parser *p, struct pl_slice text, bool
     return constant(p, at, pl_cel_double(is_negative ? -value : value));
 }
 
-/* A literal at the lexer, NULL without an issue when there is none. */
+/* A literal, if the current token is one. Otherwise NULL, without an error. */
 static struct pl_cel_expr *parse_literal(struct parser *p, bool is_negative, uint32_t at)
 {
     enum pl_cel_token token = p->lex.token;
@@ -488,7 +489,7 @@ static struct pl_cel_expr *unary(struct parser *p)
 
 struct binary_op {
     const char *sign, *name;
-    int level; /* the higher, the closer */
+    int level; /* precedence; higher binds closer */
 };
 
 static const struct binary_op operators[] = {
@@ -505,7 +506,7 @@ static const struct binary_op *operator_at(const struct parser *p)
     return NULL;
 }
 
-/* a && b && c is one call, so that long conditions are not deep. */
+/* Makes one call of a && b && c, so that long conditions are not deep. */
 static struct pl_cel_expr *parse_join(struct parser *p, const struct binary_op *op, uint32_t at,
                                       struct pl_cel_expr *left, struct pl_cel_expr *right)
 {
@@ -516,7 +517,7 @@ static struct pl_cel_expr *parse_join(struct parser *p, const struct binary_op *
     if (!is_chain)
         return binary(p, at, op->name, left, right);
     size_t count = left->call.count;
-    if ((count & (count - 1)) == 0) { /* room for as many again */
+    if ((count & (count - 1)) == 0) { /* doubles the room */
         struct pl_cel_expr **args = pl_arena_alloc(p->arena, 2 * count * sizeof *args);
         memcpy(args, left->call.args, count * sizeof *args);
         left->call.args = args;

@@ -1,4 +1,5 @@
-/* Compiling: parse, check, estimate. A program owns all that it was made of and never changes. */
+/* Compiles: parses, checks, estimates the cost. A program owns everything that it was made of and
+ * never changes. */
 #include "cel/ast.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Matching signatures against types and values, from left to right; A and B take the first type
- * that they meet, widened from dyn and null to what is met later. */
+/* Matches signatures with types and values, from left to right. A and B take the first type that
+ * they are matched with. If that is dyn or null, a later type replaces it. */
 #include "cel/function.h"
 
 #include "base/check.h"
@@ -24,7 +24,7 @@ static enum pl_cel_kind kind_of(char letter)
 
 struct match {
     struct pl_arena *arena;
-    const struct pl_cel_type *bound[2]; /* A, B; NULL: not met yet */
+    const struct pl_cel_type *bound[2]; /* types of A and B; NULL: not matched yet */
 };
 
 static bool is_weak(const struct pl_cel_type *type)
@@ -32,7 +32,8 @@ static bool is_weak(const struct pl_cel_type *type)
     return pl_cel_type_is_dyn(type) || type->kind == PL_CEL_NULL;
 }
 
-/* The wider of what was met and what is met now; false: they are two types. */
+/* Matches A or B with a type, and keeps the wider one of this type and the earlier ones. False:
+ * they are unrelated. */
 static bool signature_bind(struct match *m, int param, const struct pl_cel_type *type)
 {
     const struct pl_cel_type **bound = &m->bound[param];

@@ -1,7 +1,7 @@
-/* Types: which fits where, and how they are written.
+/* Types: which fits to which, and their texts in messages.
  *
- * A type says what the compiler knows, never more: what it does not know is dyn, which fits
- * everywhere and is looked at again at run time. */
+ * A type says only what the compiler knows. Everything else is dyn, which fits to every type and is
+ * checked at run time. */
 #include "cel/type.h"
 
 #include <string.h>

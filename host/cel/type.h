@@ -1,6 +1,6 @@
 /* Types of CEL (Common Expression Language, https://github.com/google/cel-spec): of variables, of
- * expressions, and of the values that come from documents. Types are immutable and live in an arena
- * or in static memory; nobody frees one alone. */
+ * expressions, and of values of documents. Types are immutable and live in an arena or in static
+ * memory; none is freed alone. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum pl_cel_kind {
-    PL_CEL_DYN, /* of types alone: known at run time */
+    PL_CEL_DYN, /* only a type: the kind is known at run time */
     PL_CEL_NULL,
     PL_CEL_BOOL,
     PL_CEL_INT,
@@ -38,8 +38,8 @@ enum pl_cel_kind {
     PL_CEL_GROUP_CHECK,
     PL_CEL_RESOURCE_CHECK,
     PL_CEL_DECISION,
-    PL_CEL_PARAM, /* of signatures alone: any type, the same one wherever its name stands */
-    PL_CEL_ERROR, /* of values alone */
+    PL_CEL_PARAM, /* only in signatures: any type, but the same one for each use of its name */
+    PL_CEL_ERROR, /* only a value */
 };
 
 #define PL_CEL_UNBOUNDED UINT64_MAX
@@ -47,8 +47,8 @@ enum pl_cel_kind {
 struct pl_cel_type;
 
 struct pl_cel_field {
-    struct pl_slice name;   /* as expressions write it: pl_cel_escape */
-    struct pl_slice member; /* as documents write it */
+    struct pl_slice name;   /* in expressions: see pl_cel_escape */
+    struct pl_slice member; /* in documents */
     const struct pl_cel_type *type;
     bool is_required;
 };
@@ -62,7 +62,7 @@ struct pl_cel_type {
     size_t field_count;
     /* How large a value can be, for estimates: characters, bytes, elements or members. */
     uint64_t max_size;
-    /* The fewest bytes that a value takes in a request. */
+    /* The smallest number of bytes of a value in a request. */
     uint64_t min_bytes;
     /* Of lists: how elements are compared and added (x-kubernetes-list-type). */
     bool is_set, is_map_list;
@@ -70,37 +70,37 @@ struct pl_cel_type {
     size_t list_key_count;
 };
 
-/* Types without parts: static, one of each kind; DYN for kinds that have parts. */
+/* A type without parts: static, one for each kind. DYN for kinds with parts. */
 const struct pl_cel_type *pl_cel_type_of(enum pl_cel_kind kind);
 const struct pl_cel_type *pl_cel_type_list(struct pl_arena *arena, const struct pl_cel_type *elem);
 const struct pl_cel_type *pl_cel_type_map(struct pl_arena *arena, const struct pl_cel_type *key,
                                           const struct pl_cel_type *value);
 const struct pl_cel_type *pl_cel_type_optional(struct pl_arena *arena,
                                                const struct pl_cel_type *elem);
-/* NULL counts as dyn in all that follows. */
+/* These functions take NULL as dyn. */
 bool pl_cel_type_is_dyn(const struct pl_cel_type *type);
-/* The type of the elements, or of the values of a map; of what an optional holds. */
+/* The type of a list's elements, of a map's values, or of an optional's value. */
 const struct pl_cel_type *pl_cel_type_elem(const struct pl_cel_type *type);
 /* The type of a map's keys. */
 const struct pl_cel_type *pl_cel_type_key(const struct pl_cel_type *type);
 bool pl_cel_type_equal(const struct pl_cel_type *a, const struct pl_cel_type *b);
-/* May a value of type `from` stand where `to` is wanted? Dyn fits everywhere, null where a value
- * may be absent. */
+/* True when a value of type `from` may be used for `to`. Dyn fits everywhere; null fits where a
+ * value may be absent. */
 bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *to);
 /* The field with this name, which belongs to the type; NULL when the object has none. */
 const struct pl_cel_field *pl_cel_type_field(const struct pl_cel_type *type, struct pl_slice name);
-/* As compilers' messages write it: "map(string, list(int))". */
+/* As messages of compilers write it: "map(string, list(int))". */
 void pl_cel_type_write(struct pl_buf *out, const struct pl_cel_type *type);
 /* The name that `type(value)` prints; "" for kinds that have no name. A literal. */
 const char *pl_cel_kind_name(enum pl_cel_kind kind);
 
-/* A field's name as an expression writes it ("my-name": "my__dash__name"); false when there is no
- * way to write it. The text is the arena's, or the name itself. */
+/* A field's name in expressions ("my-name": "my__dash__name"); false when it cannot be written. The
+ * text lives in the arena, or is the name itself. */
 bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice *escaped);
 
 /* The type of values that this structural schema (apiextensions.k8s.io/v1, as a document)
- * describes; NULL when rules cannot reach such values. is_root: apiVersion, kind and metadata's
- * names are there, too. The schema must outlive the type. The result lives in the arena or in
- * static memory. */
+ * describes; NULL when expressions cannot reach such values. is_root: apiVersion, kind and the
+ * names in metadata are added. The schema must outlive the type. The result lives in the arena or
+ * in static memory. */
 const struct pl_cel_type *pl_cel_type_from_schema(struct pl_arena *arena, struct pl_node schema,
                                                   bool is_root);

@@ -1,8 +1,8 @@
-/* The types of values that a structural schema describes, with how large they can be, so that what
- * a rule costs can be estimated before it is stored. Rules and numbers are kube-apiserver's.
+/* The types of values that a structural schema describes, with their maximal sizes. From these the
+ * cost of a rule can be estimated before it is stored. Rules and numbers are kube-apiserver's.
  *
- * What has no type here cannot be reached by rules at all: values behind
- * x-kubernetes-preserve-unknown-fields, lists and maps of such values. */
+ * Some values have no type, because rules cannot reach them: values with
+ * x-kubernetes-preserve-unknown-fields, and lists and maps of such values. */
 #include "cel/type.h"
 
 #include "base/text.h"
@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-#define MAX_DURATION 32 /* bytes of one, with quotes */
+#define MAX_DURATION 32 /* bytes of a duration, with quotes */
 #define MAX_TIME     32
 #define DATE         12
 
-/* "var", "void" and "while" are words of CEL, too, but Kubernetes does not escape them. */
+/* "var", "void" and "while" are reserved in CEL, too, but Kubernetes does not escape them. */
 static const char *const escaped_words[] = {
     "true", "false",    "null", "in",     "as",  "break", "const",   "continue",  "else",
     "for",  "function", "if",   "import", "let", "loop",  "package", "namespace", "return"};
@@ -32,7 +32,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* What stands for the character(s) at i; NULL: they stand for themselves. */
+/* The escape for the character(s) at i; NULL: they stay as they are. */
 static const char *escape_at(struct pl_slice name, size_t i, size_t *taken)
 {
     *taken = 1;
@@ -89,7 +89,7 @@ static uint64_t max_text(struct pl_node schema)
 {
     uint64_t longest = 0;
     struct pl_node length = pl_node_getz(schema, "maxLength");
-    if (!pl_node_is_missing(length)) /* characters, of at most four bytes */
+    if (!pl_node_is_missing(length)) /* in characters of at most four bytes */
         return bound(schema, "maxLength", 0) > UINT32_MAX ? PL_CEL_UNBOUNDED
                                                           : 4 * bound(schema, "maxLength", 0);
     struct pl_node words = pl_node_getz(schema, "enum");
@@ -200,7 +200,7 @@ static void type_schema_add_field(struct pl_arena *arena, struct pl_cel_type *ob
     fields[object->field_count++] = field;
 }
 
-/* What is at every object's root, whatever its schema says. */
+/* The members of each object's root, whatever its schema says. */
 static void add_root(struct pl_arena *arena, struct pl_cel_type *object,
                      struct pl_cel_field *fields)
 {

@@ -1,7 +1,7 @@
-/* Values: made from documents and from each other, looked into, compared.
+/* Values: made from documents and from each other, and read.
  *
- * A document's list is turned into an array once an evaluation, so that looking at its elements one
- * by one costs what it is long and not its square. */
+ * A document's list is converted to an array once in each evaluation. So a loop over its elements
+ * by index takes linear and not quadratic time. */
 #include "cel/eval.h"
 
 #include "base/alloc.h"
@@ -97,9 +97,9 @@ static struct pl_cel value_number_of(struct pl_arena *arena, const struct pl_tre
     return pl_cel_double(strtod(text.ptr, NULL));
 }
 
-#define ERA_SECONDS (INT64_C(146097) * 86400) /* of 400 years */
+#define ERA_SECONDS (INT64_C(146097) * 86400) /* seconds of 400 years */
 
-/* The time's text with its year moved by whole eras to where nanoseconds have room. */
+/* Moves the year of the time by whole eras into the range of 64-bit nanoseconds. */
 static struct pl_slice moved(struct pl_arena *arena, struct pl_slice text, int64_t *eras)
 {
     int year = 0;
