@@ -16,7 +16,7 @@ static struct pl_api_table *table_of(struct pl_api *api, const char *group, cons
     return pl_api_builtin_table(api->registry, group, plural);
 }
 
-/* The class of Pods that name none; a missing node if there is no default. */
+/* The class of Pods that name none: the global default; a missing node if there is none. */
 static struct pl_node everybodys(const struct pl_api_table *table)
 {
     struct pl_node found = {0};

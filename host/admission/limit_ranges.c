@@ -1,6 +1,5 @@
-/* The plug-in LimitRanger. Its messages are kube-apiserver's, so that scripts and people read the
- * same text here and there. Requests and limits are compared as numbers and shown as they were
- * written.
+/* The plug-in LimitRanger. Its messages are kube-apiserver's. Requests and limits are compared as
+ * numbers and shown as they were written.
  *
  * Only new objects are checked: a later LimitRange does not change existing objects. */
 #include "admission/limit_ranges.h"
@@ -8,7 +7,7 @@
 #include "format/units.h"
 
 #define FAULTS_MAX 32
-#define NAMES_MAX  32 /* resources that one container is given */
+#define NAMES_MAX  32 /* limit of resources that get defaults in one container */
 
 /* The object that is checked. */
 struct limited {
@@ -17,7 +16,7 @@ struct limited {
     const struct pl_tree *requests, *limits;
     struct pl_slice faults[FAULTS_MAX];
     size_t fault_count;
-    struct pl_buf added; /* for the annotation */
+    struct pl_buf added; /* text for the annotation */
 };
 
 static void limit_fault(struct limited *limited, struct pl_slice text)
@@ -134,7 +133,7 @@ static void check_item(struct limited *limited, const struct pl_tree *item)
 static void add_names(struct limited *limited, struct pl_slice *names, size_t count,
                       const char *what, const char *which, struct pl_slice container)
 {
-    for (size_t i = 1; i < count; i++) /* by name */
+    for (size_t i = 1; i < count; i++) /* sorts them by name */
         for (size_t j = i; j > 0 && pl_slice_cmp(names[j], names[j - 1]) < 0; j--) {
             struct pl_slice one = names[j];
             names[j] = names[j - 1];

@@ -1,13 +1,13 @@
-/* PodSecurity, as kube-apiserver's plug-in does it without a configuration: levels come from the
- * labels of the namespace alone, and nobody is exempt. What is audited goes nowhere, as nothing
- * audits here. A Pod that is updated is looked at again only when its images changed. */
+/* The plug-in PodSecurity, as in kube-apiserver without a configuration: the labels of the
+ * namespace alone decide the levels, and there are no exemptions. The level `audit` has no effect,
+ * since there is no audit log. An updated Pod is checked again only if its images have changed. */
 #include "admission/pod_security.h"
 
 #include "valid/security.h"
 
 #include <stdlib.h>
 
-#define PODS_MAX 3000 /* of a namespace, that a new level is held against */
+#define PODS_MAX 3000 /* limit of a namespace's Pods that are checked against a new level */
 
 /* ---- the namespace ---- */
 
@@ -95,7 +95,7 @@ static const struct pl_tree *template_of(const struct pl_api_type *type,
 
 /* ---- a namespace whose labels change ---- */
 
-/* Pods that violate in the same way: the first by name, and how many there are. */
+/* Pods with the same violations: the first of their names, and their number. */
 struct alike {
     struct pl_slice why, name;
     size_t count;

@@ -1,7 +1,7 @@
 /* Values that the server assigns to built-in objects and that no table can hold: selectors of Jobs,
  * tolerations of Pods, and so on (those of Services are in prepare_service.c). Runs after
  * defaulting and before validation, on creation and on change. Values that were assigned before are
- * kept. */
+ * kept. Checked against kube-apiserver 1.37. */
 #include "admission/prepare.h"
 
 #include "admission/classes.h"
@@ -11,8 +11,6 @@
 #include "valid/subresource.h"
 
 #include <stdio.h>
-
-/* Checked against kube-apiserver 1.37. */
 
 /* ---- Jobs: a selector of their own ---- */
 
@@ -45,7 +43,7 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
 
 /* ---- Pods ---- */
 
-/* Tolerates that taint for five minutes, unless the pod says something else. */
+/* Adds a toleration of that taint for five minutes, unless the Pod has one. */
 static void tolerate(struct pl_arena *arena, struct pl_tree *spec, const char *key)
 {
     struct pl_tree *list = pl_tree_default(arena, spec, "tolerations", pl_tree_array(arena));
@@ -82,7 +80,7 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
     return 0;
 }
 
-/* What is in use stays until nobody uses it. */
+/* Adds a finalizer that keeps the object until it is not used any more (apiserver/protect.c). */
 static void protect(struct pl_api_ctx *ctx, struct pl_tree *object, const char *mark)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -169,7 +167,7 @@ static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
                               const struct pl_tree *old)
 {
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
-    if (old != NULL) { /* only the server may remove it */
+    if (old != NULL) { /* a client cannot change it */
         pl_tree_setz(arena, object, "spec", pl_tree_copy(arena, pl_tree_getz(old, "spec")));
         return;
     }

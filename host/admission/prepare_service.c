@@ -1,25 +1,24 @@
-/* What a Service has from the server: its address, the ports of nodes, and the families of
- * addresses. The one network is 10.0.0.0/16 and IPv4 alone. What a client chose is taken when no
- * other Service has it; what the server chooses avoids what clients chose. What was assigned stays
- * with the Service for as long as its type has use for it. */
+/* Values that the server assigns to a Service: its address, the ports of nodes, and the address
+ * families. There is one network, 10.0.0.0/16, with IPv4 only. An address or port that a client
+ * chose is accepted if no other Service has it. The server never chooses one that a client has
+ * chosen. Assigned values stay until the Service gets a type that does not use them. Checked
+ * against kube-apiserver 1.37. */
 #include "admission/prepare_service.h"
 
 #include "format/ip.h"
 
 #include <stdio.h>
 
-/* Checked against kube-apiserver 1.37. */
-
 #define FIRST_IP   10 /* 10.0.0.1 is the API server's own */
 #define LAST_IP    65000
 #define FIRST_PORT 30000
 #define LAST_PORT  32767
 
-/* One Service that is being written. */
+/* A Service that is being written. */
 struct service {
     struct pl_api_ctx *ctx;
     struct pl_tree *spec;
-    const struct pl_tree *was; /* its spec before; NULL: it is new */
+    const struct pl_tree *was; /* its spec before the change; NULL: it is new */
     struct pl_slice name;
     struct pl_api_faults faults;
 };
@@ -48,7 +47,7 @@ static void copy_if_absent(struct pl_arena *arena, struct pl_tree *to, const str
         pl_tree_setz(arena, to, member, pl_tree_copy(arena, value));
 }
 
-/* ---- what others have ---- */
+/* ---- the values of other Services ---- */
 
 typedef bool (*has_fn)(struct pl_node spec, struct pl_slice what);
 
@@ -77,7 +76,7 @@ static bool has_port(struct pl_node spec, struct pl_slice what)
     return false;
 }
 
-/* Does another Service have it? */
+/* True when another Service has it. */
 static bool is_taken(const struct service *s, struct pl_slice what, has_fn has)
 {
     const struct pl_api_table *table = s->ctx->type->table;
@@ -90,7 +89,7 @@ static bool is_taken(const struct service *s, struct pl_slice what, has_fn has)
     return false;
 }
 
-/* The server will not choose it for another one. */
+/* From now on the server does not choose it for another Service. */
 static void remember(const struct service *s, struct pl_slice what)
 {
     pl_map_put(&s->ctx->api->chosen, what, s->ctx->api);
@@ -119,7 +118,7 @@ static void refuse_address(struct service *s, struct pl_slice ip, const char *wh
                  PL_FMT(shown(s, "clusterIPs")), PL_FMT(ip), why);
 }
 
-/* An address that a client chose. What is no address is refused by others. */
+/* Checks an address that a client chose. An invalid address is left to validation. */
 static void take_address(struct service *s, struct pl_slice text)
 {
     struct pl_ip ip;
@@ -155,7 +154,7 @@ static struct pl_tree *list_of(struct pl_arena *arena, const char *text)
     return list;
 }
 
-/* One member follows the other where a client has changed one alone. */
+/* clusterIP and clusterIPs say the same: if a client has changed one of them, the other follows. */
 static void match_addresses(struct service *s)
 {
     struct pl_arena *arena = &s->ctx->arena;
@@ -205,7 +204,7 @@ static void assign_address(struct service *s)
     struct pl_arena *arena = &s->ctx->arena;
     match_addresses(s);
     if (pl_tree_getz(s->spec, "clusterIP") == NULL && pl_tree_getz(s->spec, "clusterIPs") != NULL)
-        return; /* it is refused */
+        return; /* validation refuses it */
     bool stays = s->was != NULL && !has_type(s->was, "ExternalName");
     for (size_t i = 0; stays && i < PL_ARRAY_LEN(kept); i++)
         copy_if_absent(arena, s->spec, s->was, kept[i]);
@@ -244,7 +243,7 @@ static bool had_port(const struct service *s, const struct pl_tree *number)
     return pl_tree_equal(pl_tree_getz(s->was, "healthCheckNodePort"), number);
 }
 
-/* A port that a client chose; field: where it says so. */
+/* Checks a port that a client chose. field: its path. */
 static void take_port(struct service *s, const struct pl_tree *number, struct pl_slice field)
 {
     int64_t is = 0;
@@ -301,9 +300,9 @@ static void assign_check(struct service *s)
         pl_tree_setz(arena, s->spec, "healthCheckNodePort", choose_port(s));
 }
 
-/* ---- what another type has no use for ---- */
+/* ---- values that a new type does not use ---- */
 
-/* A member that the client has only sent back. */
+/* Drops a member that the client has sent back unchanged. */
 static void drop_same(struct service *s, const char *member)
 {
     if (pl_tree_equal(pl_tree_getz(s->spec, member), pl_tree_getz(s->was, member)))

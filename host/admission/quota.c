@@ -1,14 +1,14 @@
-/* ResourceQuota, as kube-apiserver's plug-in does it: usage is added to what the quota's status
- * says, and an object that would exceed a limit is refused. A quota that nobody has counted yet is
- * counted here, so that it holds from its first moment. What is used is written once the object is
- * stored; apiserver/quotas.c counts anew when objects go. */
+/* The plug-in ResourceQuota, as in kube-apiserver. The usage of an object is added to the used
+ * amounts in the quota's status, and an object that would exceed a limit is refused. A quota
+ * without a counted status is counted here, so it holds from the beginning. The new amounts are
+ * written when the object is stored. apiserver/quotas.c counts again after deletions. */
 #include "admission/quota.h"
 
 #include "admission/quota_usage.h"
 
 #include <string.h>
 
-#define QUOTAS_MAX 100 /* of a namespace that are looked at */
+#define QUOTAS_MAX 100 /* limit of a namespace's quotas that are checked */
 
 static struct pl_api_table *quota_table(const struct pl_api *api)
 {
@@ -17,7 +17,7 @@ static struct pl_api_table *quota_table(const struct pl_api *api)
 
 /* ---- counting a namespace ---- */
 
-/* Is an object in all scopes of the quota? */
+/* True when the object is in all scopes of the quota. */
 static bool is_in_scopes(const struct pl_api_type *type, const struct pl_tree *object,
                          const struct pl_tree *quota)
 {
@@ -41,14 +41,14 @@ static bool covers_any(const struct pl_usage *usage, const struct pl_api_type *t
     return false;
 }
 
-/* Adds the objects of one kind in the namespace to what is used. */
+/* Adds the usage of all objects of one kind in the namespace. */
 static void count_kind(struct pl_arena *arena, struct pl_usage *used,
                        const struct pl_api_type *type, const struct pl_tree *quota)
 {
     const struct pl_tree *hard = pl_tree_dig(quota, "spec.hard");
     struct pl_usage *one = pl_arena_alloc(arena, sizeof *one);
     pl_usage_of(arena, one, type, pl_tree_object(arena));
-    struct pl_slice first = one->list[0].name; /* count/... */
+    struct pl_slice first = one->list[0].name; /* "count/..." */
     bool special = !type->is_custom && *pl_api_type_group(type) == '\0';
     if (!special && pl_tree_get(hard, first) == NULL)
         return;
@@ -59,7 +59,7 @@ static void count_kind(struct pl_arena *arena, struct pl_usage *used,
             pl_tree_from_node(arena, pl_doc_root(type->table->entries[i]->doc));
         pl_usage_of(arena, one, type, object);
         if (!covers_any(one, type, hard))
-            return; /* nor does it cover the others */
+            return; /* then it covers no object of the kind */
         if (!is_in_scopes(type, object, quota))
             continue;
         for (size_t k = 0; k < one->count; k++)
@@ -68,7 +68,7 @@ static void count_kind(struct pl_arena *arena, struct pl_usage *used,
     }
 }
 
-/* status.used of the quota, counted anew. */
+/* The quota's status.used, counted from the stored objects. */
 static struct pl_tree *count_all(struct pl_api *api, struct pl_arena *arena,
                                  const struct pl_tree *quota)
 {
@@ -116,14 +116,14 @@ void pl_api_quota_count(struct pl_api *api, struct pl_slice ns)
 
 /* ---- one request ---- */
 
-/* A request and one quota. */
+/* A request, checked against one quota. */
 struct asked {
     struct pl_api_ctx *ctx;
-    const struct pl_tree *object, *old; /* old NULL: it is new */
-    struct pl_usage *usage;             /* what it adds */
+    const struct pl_tree *object, *old; /* old NULL: the object is new */
+    struct pl_usage *usage;             /* usage that the request adds */
     struct pl_tree *quota;
     const struct pl_tree *hard;
-    struct pl_tree *used; /* of the quota before, then after */
+    struct pl_tree *used; /* the quota's used amounts: before the request, then with it */
     struct pl_slice name; /* of the quota */
 };
 
@@ -132,7 +132,7 @@ static int quota_refuse(struct asked *a, struct pl_slice why)
     return pl_api_forbid(a->ctx, pl_tree_text_at(a->object, "metadata.name"), why);
 }
 
-/* "pods=1,requests.cpu=2" of the resources that are exceeded; text: of one of them. */
+/* Appends to a list such as "pods=1,requests.cpu=2". */
 static void add_pair(struct pl_buf *list, struct pl_slice name, struct pl_slice text)
 {
     pl_buf_add_f(list, "%s%.*s=%.*s", list->len > 0 ? "," : "", PL_FMT(name), PL_FMT(text));
@@ -148,13 +148,14 @@ static int refuse_exceeded(struct asked *a, const struct pl_buf lists[3])
                                       PL_FMT(pl_buf_slice(&lists[2]))));
 }
 
-/* Adds the usage to what is used; -1 when that is more than there may be. */
+/* Adds the usage of the request to the used amounts; refuses it with -1 when that exceeds a limit.
+ */
 static int add_usage(struct asked *a)
 {
     struct pl_arena *arena = &a->ctx->arena;
     struct pl_buf lists[3] = {PL_BUF_INIT, PL_BUF_INIT, PL_BUF_INIT};
     struct pl_tree *limits = pl_tree_copy(arena, a->hard), *sums = pl_tree_copy(arena, a->used);
-    pl_tree_sort(limits); /* they are told by name */
+    pl_tree_sort(limits); /* the message lists resources by name */
     PL_TREE_FOR(item, limits)
     {
         const struct pl_amount *more = pl_usage_get(a->usage, item->key);
@@ -180,7 +181,7 @@ static int add_usage(struct asked *a)
     return code;
 }
 
-/* Resources of the quota that look at the object but have no usage in its status. */
+/* Resources of the quota that cover the object but have no amount in the quota's status. */
 static struct pl_slice uncounted(struct asked *a)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -233,7 +234,7 @@ static int check_quota(struct asked *a, struct pl_api_entry *entry)
     return 0;
 }
 
-/* Changes that may use more. */
+/* True for requests that can raise the usage. */
 static bool is_handled(const struct pl_api_ctx *ctx, const struct pl_tree *object,
                        const struct pl_tree *old)
 {
@@ -250,7 +251,7 @@ static bool is_handled(const struct pl_api_ctx *ctx, const struct pl_tree *objec
            pl_api_type_is_builtin(ctx->type, "PersistentVolumeClaim");
 }
 
-/* What the object adds to what it was; less counts as nothing. */
+/* Subtracts the usage of the old object; a negative result becomes 0. */
 static void subtract(struct pl_usage *usage, const struct pl_usage *was)
 {
     for (size_t i = 0; i < usage->count; i++) {

@@ -1,7 +1,7 @@
-/* Usage of one object, as kube-apiserver's evaluators count it: Pods by their requests and limits,
- * Services by their type, claims by their storage and class, everything by count. A Pod that has
- * ended uses nothing but its place (count/pods). Amounts are counted in thousandths and do not
- * overflow: what is too large stays the largest. */
+/* The usage of one object, as kube-apiserver's evaluators count it: Pods by their requests and
+ * limits, Services by their type, claims by their storage and class, all kinds by their number. A
+ * Pod that has ended uses only count/pods. Amounts are in thousandths and do not overflow: they
+ * stop at the largest value. */
 #include "admission/quota_usage.h"
 
 #include "format/units.h"
@@ -87,8 +87,8 @@ static bool is_pod_type(const struct pl_api_type *type)
     return pl_api_type_is_builtin(type, "Pod");
 }
 
-/* Containers together, or the largest init container where that is more; init containers that
- * always restart run beside the others. */
+/* The sum of the containers, or the largest init container if that is more. Init containers that
+ * restart always run beside the others, so they are added to both. */
 static void sum_containers(struct pl_usage *sums, const struct pl_tree *spec, const char *list)
 {
     struct pl_usage beside = {.count = 0};
@@ -129,7 +129,7 @@ static void sum_pod(struct pl_usage *sums, const struct pl_tree *spec, const cha
     sum_containers(sums, spec, list);
     PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(spec, "resources"), list))
     {
-        struct pl_amount amount; /* what the pod as a whole says stands for its containers' */
+        struct pl_amount amount; /* the Pod's own amount replaces that of its containers */
         struct pl_amount *has = usage_find(sums, item->key);
         if (!pl_amount_read(item->value, &amount))
             continue;
@@ -244,7 +244,7 @@ void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl
         use_claim(arena, usage, object);
 }
 
-/* ---- which resources, which objects ---- */
+/* ---- which quotas cover an object ---- */
 
 static bool is_of_pods(struct pl_slice name)
 {
@@ -336,14 +336,14 @@ bool pl_usage_in_scope(const struct pl_api_type *type, const struct pl_tree *obj
     return pl_slice_eqz(scope, "CrossNamespacePodAffinity") && has_cross_affinity(spec);
 }
 
-/* ---- what containers must say ---- */
+/* ---- resources that containers must state ---- */
 
 static int name_order(const void *a, const void *b)
 {
     return pl_slice_cmp(*(const struct pl_slice *)a, *(const struct pl_slice *)b);
 }
 
-/* Names of containers without that resource, sorted: "c,d". */
+/* Names of containers that do not state the resource, sorted: "c,d". */
 static struct pl_slice without(struct pl_arena *arena, const struct pl_tree *spec, const char *path)
 {
     static const char *const lists[] = {"containers", "initContainers"};

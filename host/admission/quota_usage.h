@@ -1,4 +1,4 @@
-/* What one object uses of the resources that quotas name. Pure. */
+/* The amounts that one object uses of the resources that quotas limit. Pure. */
 #pragma once
 
 #include "object/tree.h"
@@ -8,7 +8,7 @@
 
 #define PL_USAGE_MAX 64
 
-/* An amount in thousandths; is_binary: it is shown as 1Gi, not 1073741824. */
+/* An amount in thousandths. is_binary: it is written as 1Gi, not 1073741824. */
 struct pl_amount {
     int64_t milli;
     bool is_binary;
@@ -23,25 +23,25 @@ struct pl_usage {
 };
 
 bool pl_amount_read(const struct pl_tree *value, struct pl_amount *amount);
-/* As kube-apiserver writes it. */
+/* The text as kube-apiserver writes it, in the arena. */
 struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount);
 
-/* Texts are in the arena. */
+/* Computes the usage of an object. Texts live in the arena. */
 void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl_api_type *type,
                  const struct pl_tree *object);
 /* The amount of that resource, which is part of the usage; NULL: the object uses none. */
 const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name);
 void pl_usage_add(struct pl_usage *usage, struct pl_slice name, struct pl_amount amount);
 
-/* Does a quota on that resource look at objects of the kind? */
+/* True when a quota of that resource covers objects of the kind. */
 bool pl_usage_covers(const struct pl_usage *usage, const struct pl_api_type *type,
                      struct pl_slice resource);
-/* Is the object in the scope? operator, values: of a scope selector; "" and NULL for a plain scope.
- */
+/* True when the object is in the scope. operator, values: of a scope selector; "" and NULL for a
+ * plain scope. */
 bool pl_usage_in_scope(const struct pl_api_type *type, const struct pl_tree *object,
                        struct pl_slice scope, struct pl_slice operator,
                        const struct pl_tree * values);
-/* "limits.cpu for: c,d; requests.memory for: c": what containers of a Pod must say where the quota
- * has it; empty: nothing is missing. hard: of the quota. */
+/* Resources of the quota that containers of the Pod must state and do not: "limits.cpu for: c,d;
+ * requests.memory for: c". Empty: none. hard: the quota's. */
 struct pl_slice pl_usage_missing(struct pl_arena *arena, const struct pl_tree *pod,
                                  const struct pl_tree *hard);

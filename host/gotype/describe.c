@@ -212,8 +212,7 @@ struct pl_tree *pl_describe_message(struct pl_describe *to, struct pl_message me
     if (schema != NULL)
         return schema;
     schema = pl_describe_scalar(arena, "object", "");
-    pl_tree_set(arena, to->schemas, name,
-                schema); /* added before its fields, because they may refer to it */
+    pl_tree_set(arena, to->schemas, name, schema); /* first: its fields may refer to it */
     struct pl_tree *properties = pl_tree_object(arena), *required = pl_tree_array(arena);
     if (pl_message_has_kind(message)) {
         pl_tree_setz(arena, properties, "apiVersion", pl_describe_scalar(arena, "string", ""));
