@@ -101,7 +101,7 @@ void pl_bad_unsupported(struct pl_api_faults *f, const struct pl_spot *at,
     pl_buf_deinit(&list);
 }
 
-/* ---- small questions ---- */
+/* ---- simple questions ---- */
 
 bool pl_is_empty(const struct pl_tree *value)
 {

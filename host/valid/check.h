@@ -1,5 +1,5 @@
 /* The building blocks of rules: the position of a value, checks of single values, and tables that
- * say which check applies where. Private to this folder. */
+ * name the check of each path. Private to this folder. */
 #pragma once
 
 #include "schema/status.h"
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A position in an object, as a chain on the stack. It has a name (a member), or a key (of a map,
- * shown in brackets), or an index (of a list). */
+/* A position in an object, as a chain on the stack. Each part is a name (of a member), a key (of a
+ * map, shown in brackets), or an index (of a list). */
 struct pl_spot {
     const struct pl_spot *up; /* NULL: the object itself */
     const char *name;
@@ -41,28 +41,27 @@ void pl_bad_long(struct pl_api_faults *f, const struct pl_spot *at, const char *
 /* A value in the form of messages: JSON. */
 struct pl_slice pl_shown(struct pl_api_faults *f, const struct pl_tree *value);
 
-/* ---- small questions ---- */
+/* ---- simple questions ---- */
 
 /* Absent, null, "", [] or {}. */
 bool pl_is_empty(const struct pl_tree *value);
 bool pl_is_true(const struct pl_tree *value);
 bool pl_is_false(const struct pl_tree *value);
-/* One of "A,B". */
+/* True for one of the texts in a list such as "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
-/* How many reasons there are why the text is no label's value, and which. */
+/* Checks the value of a label. Returns the number of reasons why it is invalid, and the reasons. */
 size_t pl_label_value_faults(struct pl_slice text, const char *why[2]);
 /* Compares two quantities: -1, 0 or 1. Malformed quantities count as 0. */
 int pl_quantity_cmp(const struct pl_tree *a, const struct pl_tree *b);
 int pl_quantity_sign(const struct pl_tree *value);
 
-/* ---- checks: each looks at one value; an absent value passes unless the check says otherwise ----
- */
+/* ---- checks of one value; an absent value passes unless the check says otherwise ---- */
 
 typedef void pl_check(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *value, const char *arg);
 
 pl_check pl_need;      /* refuses empty values; arg: the reason */
-pl_check pl_one_of;    /* arg: "A,B"; empty passes */
+pl_check pl_one_of;    /* arg: the allowed texts, "A,B"; an empty value passes */
 pl_check pl_must_be;   /* the same, but an empty value is refused as unsupported */
 pl_check pl_if_set;    /* the same, but "" does not pass */
 pl_check pl_needs_one; /* the same, but an empty value is refused as required */
@@ -76,7 +75,7 @@ pl_check pl_dns1035;
 pl_check pl_qualified;
 pl_check pl_label_value;
 pl_check pl_port_name;
-pl_check pl_some_port_name; /* empty passes */
+pl_check pl_some_port_name; /* a port's name; an empty one passes */
 pl_check pl_config_key;
 pl_check pl_ip;
 pl_check pl_cidr;
@@ -104,6 +103,6 @@ struct pl_rule {
 void pl_hold(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *object,
              const struct pl_rule *rules);
 
-/* The value may not change. */
+/* Refuses a change of the value. */
 void pl_frozen(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const struct pl_tree *old);

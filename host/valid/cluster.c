@@ -26,7 +26,7 @@ void pl_valid_namespace(struct pl_api_faults *f, const struct pl_tree *object,
     }
 }
 
-/* As Go prints a taint. */
+/* The text of a taint as Go prints it. */
 static struct pl_tree *go_taint(struct pl_api_faults *f, const struct pl_tree *taint)
 {
     static const char *const names[][2] = {

@@ -1,6 +1,6 @@
-/* The variables of admission's expressions, as kube-apiserver 1.37 declares them: objects are dyn,
- * the request and the namespace are typed, so that a misspelt member of theirs is refused when it
- * is written and not when it is evaluated. Static data alone. */
+/* The variables of expressions in admission, as kube-apiserver 1.37 declares them. Objects are dyn.
+ * The request and the namespace have types, so an unknown member of them is refused when the
+ * expression is stored, not when it is evaluated. Static data only. */
 #include "valid/conditions.h"
 
 #define TEXT(z)                                                                                    \
@@ -112,7 +112,7 @@ static const struct pl_cel_field ns_fields[] = {FIELD("metadata", &meta_type, tr
                                                 FIELD("status", &ns_status_type, true)};
 static const struct pl_cel_type ns_type = OBJECT("kubernetes.Namespace", ns_fields);
 
-/* ---- all of them ---- */
+/* ---- all variables ---- */
 
 static const struct pl_cel_type authorizer_type = {
     .kind = PL_CEL_AUTHORIZER, .max_size = 1, .min_bytes = 1};

@@ -1,13 +1,13 @@
-/* What expressions of admission (match conditions, policies) see: their variables and types. */
+/* The variables of expressions in admission (match conditions, policies), with their types. */
 #pragma once
 
 #include "cel/cel.h"
 
-/* In the order of the values that an evaluation is given. */
+/* In the order in which an evaluation gets their values. */
 enum pl_condition_var {
     PL_VAR_OBJECT,
     PL_VAR_OLD_OBJECT,
-    PL_VAR_NAMESPACE, /* namespaceObject; null for webhooks and what has no namespace */
+    PL_VAR_NAMESPACE, /* namespaceObject; null for webhooks and for objects without a namespace */
     PL_VAR_REQUEST,
     PL_VAR_AUTHORIZER,
     PL_VAR_REQUEST_RESOURCE, /* authorizer.requestResource */

@@ -27,7 +27,7 @@ static void check_frozen(struct pl_api_faults *f, const struct pl_tree *object,
     }
 }
 
-/* The bytes of all values; is_base64: decoded. */
+/* The total size of all values; is_base64: of the decoded bytes. */
 static size_t check_keys(struct pl_api_faults *f, const struct pl_tree *object, const char *member,
                          bool is_base64)
 {

@@ -1,5 +1,6 @@
-/* Containers of a pod, its init containers too: names, images, ports, environment, mounts, probes,
- * resources and security. Only the names of volumes are checked here; volume.c checks the rest. */
+/* Containers of a pod, including init containers: names, images, ports, environment, mounts,
+ * probes, resources and security. Of volumes, only the names are checked here; volume.c checks the
+ * rest. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"

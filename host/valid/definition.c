@@ -11,7 +11,8 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-/* The name of a kind: the message shows its own letters. */
+/* Checks a kind's name; its message shows the name unchanged, while its lower-case form is checked.
+ */
 static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value)
 {
     struct pl_api_faults found = {.arena = f->arena};

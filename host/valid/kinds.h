@@ -1,5 +1,5 @@
-/* The rules of single kinds, one function each, and of parts that several kinds share. Private to
- * this folder. `at` is the position of the part; NULL: the object itself. */
+/* The rules of each kind, one function each, and of parts that several kinds share. Private to this
+ * folder. `at` is the position of the part; NULL: the object itself. */
 #pragma once
 
 #include "valid/check.h"

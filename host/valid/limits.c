@@ -139,8 +139,8 @@ static void check_limit_type(struct pl_api_faults *f, const struct pl_spot *at,
 
 struct pair {
     const char *low, *high;           /* members */
-    const char *low_name, *high_name; /* as in the message */
-    const char *at;                   /* the member that the message names */
+    const char *low_name, *high_name; /* names of these members in the message */
+    const char *at;                   /* the member whose path the message has */
 };
 
 static void check_pair(struct pl_api_faults *f, const struct pl_spot *at,

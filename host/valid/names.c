@@ -149,7 +149,8 @@ static bool is_ip(struct pl_slice text)
     return pl_ip_parse(text, &ip, NULL) == 0 && !ip.is_network;
 }
 
-/* "010.0.0.01" is 10.0.0.1 to old parsers, and refused for that. */
+/* True for "010.0.0.01" and the like: some parsers read a leading zero as octal, so these are
+ * refused. */
 static bool has_zeros(struct pl_slice text)
 {
     char copy[64];
@@ -163,7 +164,7 @@ static bool has_zeros(struct pl_slice text)
     return len < text.len && is_ip(pl_slice(copy, len));
 }
 
-/* Is it an IPv4 address in the form of IPv6? pl_ip_parse makes IPv4 of it. */
+/* True for an IPv4 address in IPv6 form, which pl_ip_parse converts to IPv4. */
 static bool is_mapped(struct pl_slice text)
 {
     struct pl_ip ip;
@@ -184,7 +185,8 @@ void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tr
         pl_bad_value(f, at, value, "must not be an IPv4-mapped IPv6 address");
 }
 
-/* A network says no more than its prefix. */
+/* The reason why the address of a network is invalid, or NULL: it may not have bits after its
+ * prefix. */
 static const char *network_fault(struct pl_slice text, struct pl_slice address)
 {
     struct pl_ip ip;

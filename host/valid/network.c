@@ -39,7 +39,7 @@ static void port_number(struct pl_api_faults *f, const struct pl_spot *at,
     pl_range(f, at, value != NULL ? value : pl_tree_int(f->arena, 0), arg);
 }
 
-/* The protocol and the number of a port, as Go prints them. */
+/* The protocol and the number of a port, as Go prints them together. */
 static struct pl_tree *go_port(struct pl_api_faults *f, const struct pl_tree *port)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -155,7 +155,7 @@ static void check_cluster_ips(struct pl_api_faults *f, const struct pl_tree *spe
         pl_bad_value(f, at, ips, "first value must match `clusterIP`");
 }
 
-/* Ports of nodes belong to types that have them. */
+/* Refuses ports of nodes where the Service's type has none. */
 static void check_node_ports(struct pl_api_faults *f, const struct pl_tree *spec)
 {
     const struct pl_spot *list = PL_MEMBER(SPEC, "ports");
@@ -177,7 +177,7 @@ static void check_node_ports(struct pl_api_faults *f, const struct pl_tree *spec
                      "'Local'");
 }
 
-/* Where a load balancer is, of Services and of Ingresses. */
+/* Checks status.loadBalancer of Services and Ingresses. */
 static void check_balancer_status(struct pl_api_faults *f, const struct pl_tree *object)
 {
     const struct pl_spot *list = PL_MEMBER(NULL, "status.loadBalancer.ingress");
@@ -309,7 +309,7 @@ static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at
     check_backend(f, PL_MEMBER(at, "backend"), pl_tree_getz(path, "backend"));
 }
 
-/* *.example.com is accepted, too. */
+/* Accepts *.example.com, too. */
 static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                  const char *arg)
 {

@@ -1,5 +1,5 @@
-/* Pods and pod templates: the whole spec, and the members of a Pod that may change: images,
- * additional tolerations, a shorter deadline, labels, and nothing else. */
+/* Pods and pod templates: the whole spec, and the members of a Pod that may be changed: images,
+ * additional tolerations, a shorter deadline, and labels. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -161,7 +161,7 @@ static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
 {
     pl_valid_volumes(f, at, spec);
     pl_valid_containers(f, at, spec, own);
-    if (spec == NULL) /* the server fills it in otherwise */
+    if (spec == NULL) /* otherwise the server fills it in */
         return;
     pl_hold(f, at, spec, spec_rules);
     check_spread(f, PL_MEMBER(at, "topologySpreadConstraints"),
@@ -185,7 +185,7 @@ void pl_valid_template(struct pl_api_faults *f, const struct pl_spot *at,
     valid_pod_spec(f, PL_MEMBER(at, "spec"), pl_tree_getz(template, "spec"), false);
 }
 
-/* ---- what may change ---- */
+/* ---- changes ---- */
 
 static void copy_images(struct pl_api_faults *f, struct pl_tree *to, const struct pl_tree *from,
                         const char *list)

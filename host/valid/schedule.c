@@ -12,7 +12,7 @@
 
 struct bounds {
     int64_t least, most;
-    const char *names; /* "jan,feb": counted from `least` */
+    const char *names; /* "jan,feb,...": the first one is `least` */
 };
 
 static const struct bounds bounds[FIELDS] = {
@@ -25,7 +25,7 @@ static const struct bounds bounds[FIELDS] = {
 
 struct reader {
     struct pl_arena *arena;
-    struct pl_slice why; /* the fault; empty: none */
+    struct pl_slice why; /* the reason for the refusal; empty: there is none */
 };
 
 static bool schedule_fail(struct reader *r, struct pl_slice why)

@@ -1,5 +1,5 @@
-/* Schemas of CRDs: they must be structural, their extensions consistent, their defaults valid. A
- * schema was checked against its type before, so that its members have the types of
+/* Schemas of CRDs: they must be structural, their extensions consistent, their defaults valid. The
+ * schema itself was checked against its type before, so its members have the types of
  * JSONSchemaProps. The depth is that of the document, which the parser has limited. */
 #include "valid/kinds.h"
 
@@ -223,7 +223,7 @@ static void check_default(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-/* ---- allOf and similar members may only restrict what the schema outside of them declares ---- */
+/* ---- allOf and similar members may only restrict what the schema around them declares ---- */
 
 static void check_nested(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *schema)
@@ -261,7 +261,7 @@ static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at
     for (size_t k = 0; k < PL_ARRAY_LEN(lists); k++) {
         const struct pl_spot *spot = PL_MEMBER(at, lists[k]);
         size_t i = 0;
-        if (either) /* the only place inside them where types may be given */
+        if (either) /* with it, and only then, they may contain types */
             continue;
         PL_EACH(item, pl_tree_getz(schema, lists[k]))
         check_nested(f, PL_INDEX(spot, i++), item->value);
@@ -270,7 +270,7 @@ static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at
         check_nested(f, PL_MEMBER(at, "not"), pl_tree_getz(schema, "not"));
 }
 
-/* ---- the walk ---- */
+/* ---- walking through the schema ---- */
 
 static void check_schema(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *schema, enum level level)

@@ -1,6 +1,6 @@
-/* Levels, versions and labels of the Pod Security Standards, and which checks a level has in which
- * version. The checks are in security_baseline.c and security_restricted.c; the order in which they
- * are told is kube-apiserver's (checked against 1.37). */
+/* Levels, versions and labels of the Pod Security Standards, and the checks of each level in each
+ * version. The checks themselves are in security_baseline.c and security_restricted.c. Their order
+ * in messages is kube-apiserver's (checked against 1.37). */
 #include "valid/security.h"
 
 #include "valid/security_impl.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEWEST 37 /* minor version that the newest checks are of */
+#define NEWEST 37 /* the minor version of the newest checks */
 #define NEVER  PL_SECURITY_LATEST
 
 static const char *const levels[] = {"privileged", "baseline", "restricted"};
@@ -42,7 +42,7 @@ static bool read_level(const struct pl_tree *labels, const char *label,
     return false;
 }
 
-/* "latest" or "v1.x" without leading zeros. */
+/* Parses "latest" or "v1.x" without leading zeros. */
 static bool parse_minor(struct pl_slice text, int *minor)
 {
     *minor = PL_SECURITY_LATEST;
@@ -86,7 +86,7 @@ struct pl_security_policy pl_security_policy_of(const struct pl_tree *labels,
     read_level(labels, LABEL "warn", &p.warn.level, PL_SECURITY_PRIVILEGED, faults);
     bool versioned = read_version(labels, LABEL "warn-version", &p.warn.minor, faults);
     if (pl_tree_getz(labels, LABEL "warn") == NULL && enforces &&
-        p.enforce.level > p.warn.level) { /* what is enforced is warned of */
+        p.enforce.level > p.warn.level) { /* without the label, `enforce` warns */
         p.warn.level = p.enforce.level;
         if (!versioned)
             p.warn.minor = p.enforce.minor;
@@ -107,8 +107,8 @@ struct pl_slice pl_security_text(struct pl_arena *arena, struct pl_security secu
 static const struct {
     pl_security_check *check;
     enum pl_security_level level;
-    int since;    /* minor version */
-    int replaced; /* since when a restricted check stands for it */
+    int since;    /* minor version in which it begins */
+    int replaced; /* minor version from which a check of "restricted" replaces it */
 } checks[] = {
     {pl_secure_app_armor, PL_SECURITY_BASELINE, 0, NEVER},
     {pl_secure_capabilities, PL_SECURITY_BASELINE, 0, 22},
@@ -151,7 +151,7 @@ struct pl_slice pl_security_violations(struct pl_arena *arena, struct pl_securit
             .arena = arena, .pod = pod, .spec = pl_tree_getz(pod, "spec"), .minor = security.minor};
         if (security.level == PL_SECURITY_PRIVILEGED || !is_made(i, security))
             continue;
-        /* masks of /proc are lifted for user namespaces at the baseline alone */
+        /* from 1.35 on, the baseline allows any procMount to Pods with a user namespace */
         if (checks[i].check == pl_secure_proc_mount && checks[i].level == PL_SECURITY_BASELINE &&
             security.minor >= 35 && pl_secured_mapped(&s))
             continue;

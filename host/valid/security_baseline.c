@@ -1,17 +1,18 @@
-/* The checks of the level "baseline": nothing that gives a pod more than a pod usually has. */
+/* The checks of the level "baseline", which forbids known ways of getting more rights on the node.
+ */
 #include "valid/security_impl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* What a check collects over the containers. */
+/* Containers that fail, and their values, collected by a check. */
 struct found {
     struct pl_names containers, values;
-    bool user, role; /* of SELinux */
+    bool user, role; /* SELinux: a user or a role is set */
 };
 
-/* Of the pod or of a container; adds the type of its profile when it is neither of the usual two.
- */
+/* Checks a profile of the Pod or of a container. Adds its type when that is neither RuntimeDefault
+ * nor Localhost. */
 static bool other_type(struct pl_secured *s, const struct pl_tree *owner, const char *member,
                        struct pl_names *values)
 {
@@ -23,7 +24,7 @@ static bool other_type(struct pl_secured *s, const struct pl_tree *owner, const 
     return true;
 }
 
-/* Whether some containers fail; their names and the sorted values are in `found`. */
+/* True when some containers fail; their names and the sorted values are in `found`. */
 static bool any_container(struct pl_secured *s, pl_container_fn *asked, struct found *found)
 {
     pl_secured_each(s, asked, found, &found->containers);
@@ -39,7 +40,7 @@ static bool app_armor(struct pl_secured *s, const struct pl_tree *container, voi
     return other_type(s, container, "appArmorProfile", &found->values);
 }
 
-/* Annotations of a time before there was a member. */
+/* Annotations were used before the member existed. */
 static void app_armor_annotations(struct pl_secured *s, struct pl_names *found)
 {
     static const char head[] = "container.apparmor.security.beta.kubernetes.io/";
@@ -151,7 +152,7 @@ static bool host_ports(struct pl_secured *s, const struct pl_tree *container, vo
     return bad;
 }
 
-/* containers "a" use hostPorts 1, 2 */
+/* "containers \"a\", \"b\" use hostPorts 1, 2" */
 static struct pl_slice uses(struct pl_secured *s, const struct found *found, const char *one,
                             const char *several, struct pl_slice values)
 {
@@ -316,7 +317,7 @@ static bool seccomp_of_old(struct pl_secured *s, const struct pl_tree *container
     return false;
 }
 
-/* Before version 1.19 annotations said it. */
+/* Before version 1.19, annotations set the profile. */
 static void check_annotations(struct pl_secured *s)
 {
     struct pl_names found = {0};
@@ -330,7 +331,7 @@ static void check_annotations(struct pl_secured *s)
                                    PL_FMT(pl_names_plain(s, &found))));
 }
 
-/* Both levels refuse profiles that are neither. */
+/* The check of both levels: a profile must be RuntimeDefault or Localhost. */
 static bool refuse_profiles(struct pl_secured *s)
 {
     struct found found = {0};

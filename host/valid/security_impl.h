@@ -1,20 +1,20 @@
-/* What the checks of the Pod Security Standards share. Private to this folder. */
+/* Shared by the checks of the Pod Security Standards. Private to this folder. */
 #pragma once
 
 #include "valid/check.h"
 #include "valid/security.h"
 
-/* Texts without doubles, in the order in which they came. */
+/* Different texts in the order in which they were added. */
 struct pl_names {
     struct pl_tree *list; /* NULL while there are none */
 };
 
-/* A pod that is being looked at. */
+/* A Pod that is checked. */
 struct pl_secured {
     struct pl_arena *arena;
     const struct pl_tree *pod, *spec;
     int minor;
-    struct pl_slice reason, detail; /* of the check that has just run; reason empty: it passed */
+    struct pl_slice reason, detail; /* result of the last check; reason empty: the Pod passes */
 };
 
 void pl_names_add(struct pl_secured *s, struct pl_names *names, struct pl_slice text);
@@ -31,11 +31,11 @@ struct pl_slice pl_names_containers(struct pl_secured *s, const struct pl_names 
 /* pod and containers "a" */
 struct pl_slice pl_names_setters(struct pl_secured *s, bool pod, const struct pl_names *names);
 
-/* The check failed. */
+/* The Pod fails the check. */
 void pl_secured_fail(struct pl_secured *s, const char *reason, struct pl_slice detail);
 
-/* Asks about all containers (init, plain, ephemeral) and adds the names of those for which the
- * answer is yes. */
+/* Calls the function for all containers (init, normal, ephemeral) and adds the names of those for
+ * which it returns true. */
 typedef bool pl_container_fn(struct pl_secured *s, const struct pl_tree *container, void *arg);
 void pl_secured_each(struct pl_secured *s, pl_container_fn *asked, void *arg,
                      struct pl_names *found);
@@ -45,7 +45,7 @@ bool pl_secured_windows(const struct pl_secured *s);
 /* hostUsers: false. */
 bool pl_secured_mapped(const struct pl_secured *s);
 
-/* ---- checks; a check that passes sets nothing ---- */
+/* ---- checks; a check that the Pod passes sets nothing ---- */
 
 typedef void pl_security_check(struct pl_secured *s);
 

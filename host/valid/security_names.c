@@ -1,10 +1,9 @@
-/* Lists of names in the texts of the Pod Security Standards, and the visit of a pod's containers.
- */
+/* Lists of names in messages of the Pod Security Standards, and the visit of a Pod's containers. */
 #include "valid/security_impl.h"
 
 #include <stdlib.h>
 
-#define NAMES_MAX 200 /* that are told of one check */
+#define NAMES_MAX 200 /* limit of names in one message */
 
 void pl_names_add(struct pl_secured *s, struct pl_names *names, struct pl_slice text)
 {

@@ -1,4 +1,4 @@
-/* The checks that the level "restricted" has besides: what a pod must say to have little. */
+/* The checks that only the level "restricted" has: a Pod must give up rights explicitly. */
 #include "valid/security_impl.h"
 
 #include <string.h>
@@ -131,7 +131,7 @@ void pl_secure_user(struct pl_secured *s)
 
 /* ---- volumes ---- */
 
-/* The kind of a volume that is restricted; NULL: it is not. */
+/* The kind of a forbidden volume; NULL: the volume is allowed. */
 static const char *restricted_kind(const struct pl_tree *volume)
 {
     static const char *const good[] = {"configMap", "csi",       "downwardAPI",

@@ -1,4 +1,4 @@
-/* Claims, volumes, storage classes, drivers and attachments. */
+/* PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and VolumeAttachments. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -177,7 +177,7 @@ static void check_volume_source(struct pl_api_faults *f, const struct pl_tree *s
     pl_hold(f, SPEC, spec, rules);
 }
 
-/* The annotation is of a time before the member, for some kinds of volumes alone. */
+/* The annotation for mount options, which only some kinds of volumes support. */
 static void check_mount_options(struct pl_api_faults *f, const struct pl_tree *object)
 {
     static const char *const may[] = {"gcePersistentDisk",

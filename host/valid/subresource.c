@@ -1,5 +1,5 @@
-/* Changes of a Pod by its subresources: ephemeral containers are added and never changed or taken
- * away; amounts of resources are changed where the class of service stays. */
+/* Changes of a Pod by its subresources. Ephemeral containers can be added, but not changed or
+ * removed. Amounts of resources can be changed if the class of service stays the same. */
 #include "valid/subresource.h"
 
 #include "valid/check.h"

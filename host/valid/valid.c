@@ -1,5 +1,5 @@
-/* Which rules a kind has. A kind that is not listed here has only rules for its metadata;
- * webhook_config.c has those of webhook configurations. */
+/* The table of kinds with their rules. A kind that is not listed here has only the rules for
+ * metadata. webhook_config.c has the rules of webhook configurations. */
 #include "valid/valid.h"
 
 #include "object/tree.h"

@@ -1,4 +1,4 @@
-/* Validation of the values of built-in kinds, with kube-apiserver's words and paths. */
+/* Validation of the values of built-in kinds, with kube-apiserver's messages and paths. */
 #pragma once
 
 #include "schema/status.h"

@@ -121,7 +121,7 @@ static const struct pl_rule source_rules[] = {
     {NULL, NULL, NULL},
 };
 
-/* One file of a projected volume may come from one source. */
+/* A path in a projected volume must not come from two sources. */
 static void only_once(struct pl_api_faults *f, const struct pl_spot *at, struct pl_tree *seen,
                       const struct pl_tree *path)
 {
@@ -160,7 +160,7 @@ static void check_projected(struct pl_api_faults *f, const struct pl_spot *at,
         if (token != NULL && pl_is_empty(pl_tree_getz(spec, "serviceAccountName")))
             pl_bad_forbidden(f, PL_MEMBER(spot, "serviceAccountToken"),
                              "must not be specified when serviceAccountName is not set");
-        if (token != NULL) /* kube-apiserver reports the fault there */
+        if (token != NULL) /* the same fault again, at the path that kube-apiserver reports */
             inner_path(f, PL_MEMBER(at, "path"), pl_tree_getz(token, "path"), NULL);
         check_downward(f, PL_MEMBER(spot, "downwardAPI"), pl_tree_getz(item->value, "downwardAPI"));
     }

@@ -1,7 +1,7 @@
-/* Which warnings a kind has, and those of kinds that run no pods. The texts are kube-apiserver's
- * (checked against 1.37). A warning never refuses anything: what is wrong was refused before, so an
- * odd value is passed over here. Updates of workloads are looked at only when their spec changed,
- * and updates of Pods not at all, as people do not write them by hand. */
+/* The table of kinds with their warnings, and the warnings of kinds that run no Pods. The texts are
+ * kube-apiserver's (checked against 1.37). A warning never refuses an object; validation has done
+ * that, so invalid values are ignored here. Updates of workloads are checked only when their spec
+ * has changed. Updates of Pods are not checked, since people rarely make them. */
 #include "valid/warn.h"
 
 #include "base/base64.h"
@@ -22,7 +22,7 @@ static bool has_annotation(const struct pl_tree *object, const char *key)
     return pl_tree_getz(pl_tree_dig(object, "metadata.annotations"), key) != NULL;
 }
 
-/* used_in: "Pod names and hostnames", for a kind whose Pods bear its name. */
+/* used_in: "Pod names and hostnames", for kinds whose Pods get its name. */
 static void warn_name(struct pl_warned *w, const struct pl_tree *object, const char *used_in)
 {
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
@@ -47,7 +47,7 @@ static void warn_own_pod(struct pl_warned *w, const struct pl_tree *object,
     pl_warn_pod(w, NULL, object);
 }
 
-/* Did nothing change that a controller has to act on? */
+/* True when the spec has not changed. */
 static bool is_as_before(const struct pl_tree *object, const struct pl_tree *old)
 {
     return old != NULL && pl_tree_equal(pl_tree_dig(object, "metadata.generation"),
@@ -351,7 +351,7 @@ static bool has_pem(const struct pl_tree *object, const char *key)
     return found;
 }
 
-/* Whether a key belongs to its certificate is not looked at. */
+/* It does not check whether the key belongs to the certificate. */
 static void warn_secret(struct pl_warned *w, const struct pl_tree *object,
                         const struct pl_tree *old)
 {
@@ -364,7 +364,7 @@ static void warn_secret(struct pl_warned *w, const struct pl_tree *object,
         pl_warn(w, "tls: failed to find any PEM data in key input");
 }
 
-/* Requests should not be above limits. */
+/* Warns when requests are above limits. */
 static void warn_quota(struct pl_warned *w, const struct pl_tree *object, const struct pl_tree *old)
 {
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage"};

@@ -1,5 +1,5 @@
-/* What kube-apiserver warns of about the values of built-in kinds: what is accepted but does
- * nothing, is deprecated, or is probably a mistake. */
+/* kube-apiserver's warnings about values of built-in kinds: values without effect, deprecated ones,
+ * and probable mistakes. */
 #pragma once
 
 #include "object/tree.h"

@@ -1,5 +1,5 @@
-/* Warnings about pods and templates of pods: labels and annotations that are deprecated, what comes
- * twice, ports that overlap, amounts that are no whole bytes. */
+/* Warnings about Pods and pod templates: deprecated labels and annotations, duplicates, overlapping
+ * ports, amounts with fractions of a byte. */
 #include "valid/warn_impl.h"
 
 #include "base/map.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define PORTS_MAX 500 /* that are compared with each other */
+#define PORTS_MAX 500 /* limit of ports that are compared with each other */
 
 /* ---- scheduling ---- */
 
@@ -132,7 +132,7 @@ static void warn_container_annotations(struct pl_warned *w, const struct pl_spot
                         "deprecated since v1.30; use the \"appArmorProfile\" field instead");
 }
 
-/* ---- what comes twice ---- */
+/* ---- duplicates ---- */
 
 static void warn_twice(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *list,
                        const char *member)
@@ -162,7 +162,7 @@ static void warn_empty_names(struct pl_warned *w, const struct pl_spot *at,
     }
 }
 
-/* A variable may be said again where it builds on what it was. */
+/* A variable may be repeated if its new value refers to the old one. */
 static bool is_built_on(struct pl_warned *w, const struct pl_tree *variable, struct pl_slice name)
 {
     struct pl_slice value = pl_tree_text_at(variable, "value");
@@ -310,7 +310,7 @@ static void warn_ports(struct pl_warned *w, const struct pl_spot *at, const stru
     warn_port_names(w, ports);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole Pod ---- */
 
 static void warn_addresses(struct pl_warned *w, const struct pl_spot *at,
                            const struct pl_tree *spec)

@@ -1,5 +1,5 @@
-/* How warnings are told, and warnings about single values: addresses, amounts, labels of nodes.
- * There is a most of texts, as one object may have very many mistakes. */
+/* Adds warnings, and warns about single values: addresses, amounts, labels of nodes. The number of
+ * warnings is limited, since one object may have very many mistakes. */
 #include "valid/warn_impl.h"
 
 #include "format/ip.h"
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WARNINGS_MAX 100 /* of one object */
+#define WARNINGS_MAX 100 /* for one object */
 
-/* ---- telling ---- */
+/* ---- adding warnings ---- */
 
 static void add_text(struct pl_warned *w, struct pl_slice text)
 {
@@ -49,7 +49,7 @@ void pl_warn_at(struct pl_warned *w, const struct pl_spot *at, const char *fmt, 
 
 /* ---- single values ---- */
 
-/* The address or network as it should be written. */
+/* The address or network in canonical form. */
 static struct pl_slice canonical(struct pl_warned *w, const struct pl_ip *ip)
 {
     char text[PL_IP_TEXT];

@@ -1,12 +1,12 @@
-/* Warnings about volumes: kinds of volumes that are no more, and files of one volume whose paths
- * overlap, so that one hides the other. */
+/* Warnings about volumes: deprecated kinds, and files of a volume with overlapping paths, where one
+ * hides the other. */
 #include "valid/warn_impl.h"
 
 #include "object/tree.h"
 
 #include <string.h>
 
-#define FILES_MAX 500 /* of one volume that are compared with each other */
+#define FILES_MAX 500 /* limit of files of one volume that are compared */
 
 static void warn_kind(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *volume)
 {
@@ -31,8 +31,7 @@ static void warn_kind(struct pl_warned *w, const struct pl_spot *at, const struc
 /* ---- paths that overlap ---- */
 
 struct file {
-    struct pl_slice path,
-        source; /* source: what a projected volume takes it from; empty: nothing */
+    struct pl_slice path, source; /* source: in a projected volume; else empty */
 };
 
 struct files {
@@ -50,7 +49,7 @@ static struct pl_slice file_text(struct files *files, const struct file *file)
                       PL_FMT(file->source));
 }
 
-/* Is one the other, or a folder in which it is? */
+/* True when they are equal, or `inner` is in the folder `outer`. */
 static bool is_within(struct pl_slice inner, struct pl_slice outer)
 {
     return inner.len >= outer.len && memcmp(inner.ptr, outer.ptr, outer.len) == 0 &&
@@ -90,7 +89,7 @@ static struct pl_slice kind_and_name(struct files *files, const char *kind, stru
     return pl_arena_f(files->w->places.arena, "%s \"%.*s\"", kind, PL_FMT(name));
 }
 
-/* One source of a projected volume. */
+/* Adds the files of a source of a projected volume. */
 static void take_source(struct files *files, const struct pl_tree *source)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* Validation of webhook configurations: names, rules, addresses of webhooks, match conditions. All
- * faults are collected, in kube-apiserver's words (checked against 1.37; messages of the CEL
- * compiler and the URL parser are our own). It must know no request and call no webhook:
- * apicall/admit can work with every configuration that is accepted here. An update does not check
- * unchanged match conditions again. */
+ * faults are collected, with kube-apiserver's messages (checked against 1.37; those of the CEL
+ * compiler and the URL parser are our own). It knows no request and calls no webhook. apicall/admit
+ * can work with every configuration that is accepted here. An update does not check unchanged match
+ * conditions again. */
 #include "valid/webhook_config.h"
 
 #include "cel/cel.h"
@@ -234,7 +234,7 @@ static void check_condition(struct pl_api_faults *f, const struct pl_spot *at,
         check_expression(f, PL_MEMBER(at, "expression"), text);
 }
 
-/* Two elements with one name: the second one is the fault. */
+/* Two elements with the same name: the fault is reported at the second one. */
 static void check_twice(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *list)
 {

@@ -40,7 +40,7 @@ static bool is_broken(struct pl_api_faults *f, const struct pl_tree *selector)
     return faults.causes != NULL;
 }
 
-/* kind: as in the message about an empty selector. */
+/* kind: for the message about an empty selector. */
 static void check_selector(struct pl_api_faults *f, const struct pl_tree *object, const char *kind)
 {
     const struct pl_tree *selector = pl_tree_dig(object, "spec.selector");
@@ -103,7 +103,7 @@ static int64_t status_count(const struct pl_tree *status, const char *name)
     return is;
 }
 
-/* None is below zero, and no part is above the whole. parts: of the replicas, "a,b". */
+/* No count may be negative, and no count of a part may exceed `replicas`. parts: "a,b". */
 static void check_counts(struct pl_api_faults *f, const struct pl_tree *object,
                          const char *const *counts, const char *const *parts, const char *ready)
 {
@@ -124,7 +124,7 @@ static void check_counts(struct pl_api_faults *f, const struct pl_tree *object,
 
 /* ---- Deployments and the like ---- */
 
-/* A strategy as Go prints the structure: kube-apiserver shows all of it. */
+/* The text of a strategy as Go prints the struct: kube-apiserver shows the whole of it. */
 static struct pl_tree *go_strategy(struct pl_api_faults *f, const struct pl_tree *strategy)
 {
     static const char *const names[][2] = {{"maxUnavailable", "MaxUnavailable"},
@@ -318,7 +318,7 @@ static bool names_volume(const struct pl_tree *volumes, struct pl_slice name)
     return false;
 }
 
-/* Claims as volumes of the template, as kube-apiserver validates them. */
+/* The template with claims added as volumes, as kube-apiserver validates it. */
 static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct pl_tree *spec)
 {
     const struct pl_tree *claims = pl_tree_getz(spec, "volumeClaimTemplates");
