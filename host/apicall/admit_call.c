@@ -111,7 +111,7 @@ static const struct pl_api_reply *admit_call_call(struct pl_api_hook *hook,
 
 /* ---- what it answered ---- */
 
-/* Why the answer can't be read. Returns owned: free with pl_free. */
+/* Why the answer can't be read. The caller frees it with pl_free. */
 static char *why_not(const struct pl_api_reply *reply)
 {
     struct pl_slice said = pl_buf_slice(&reply->body);

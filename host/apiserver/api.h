@@ -29,7 +29,7 @@ struct pl_api_options {
     bool empty;             /* without any object; pl_api_keep_in must follow */
 };
 
-/* timers are borrowed for life. options are copied. Returns owned: free with pl_api_destroy. */
+/* timers are borrowed for life. options are copied. The caller owns the result. */
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options);
 /* Restores the state from the folder (see disk.h), or starts a new folder, and stores every write
  * there from now on. Call it before the first request. Fails with err if the folder can't be used.

@@ -68,7 +68,7 @@ static const struct pl_api_responder_ops responder_ops = {
     apiserver_reply,   apiserver_begin, apiserver_write_piece, apiserver_end,
     apiserver_upgrade, unread,          on_apiserver_drained,  apiserver_cut};
 
-/* The impersonation headers. Returns owned: free with pl_free; NULL: none. */
+/* The impersonation headers. The caller frees them with pl_free; NULL: none. */
 static struct pl_http_header *impersonation(const struct pl_exchange *exchange, size_t *count)
 {
     static const char prefix[] = "impersonate-";

@@ -21,7 +21,7 @@
 
 #define FORMAT       1     /* version of the tables */
 #define EVENTS_MAX   20000 /* kept, so that watches can resume */
-#define EVENTS_SLACK 1000  /* so many more are kept before the next cut */
+#define EVENTS_SLACK 1000  /* events beyond that until the next cut */
 
 enum statement { BEGIN, PUT, REMOVE, RECORD, COMMIT, CUT, VERSION, STATEMENTS };
 

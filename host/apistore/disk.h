@@ -21,7 +21,7 @@ struct pl_api_disk_row {
 
 /* Opens the database. Makes the folder (mode 0700) and the database (0600) if they are missing.
  * NULL and err if that fails, if another process has it open, or if a newer version has written it.
- * Returns owned: free with pl_api_disk_close. */
+ * The caller owns the result and closes it. */
 struct pl_api_disk *pl_api_disk_open(const char *folder, struct pl_err *err);
 /* Accepts NULL. */
 void pl_api_disk_close(struct pl_api_disk *disk);
@@ -53,6 +53,6 @@ void pl_api_disk_compact(struct pl_api_disk *disk, uint64_t version);
  * lives as long as the disk. */
 const char *pl_api_disk_failure(const struct pl_api_disk *disk);
 
-/* A small value that is stored beside the objects. False if there is none of that size. */
+/* A small value that is stored beside the objects. False if there is none of that name and size. */
 bool pl_api_disk_get(struct pl_api_disk *disk, const char *name, void *out, size_t size);
 void pl_api_disk_put(struct pl_api_disk *disk, const char *name, const void *value, size_t size);

@@ -8,7 +8,7 @@ struct pl_api_registry;
 
 /* Holds the built-in kinds. The caller owns the registry. */
 struct pl_api_registry *pl_api_registry_create(void);
-/* Frees the types and their objects; drops their documents of the pool. */
+/* Frees the types and their objects, and drops references to their documents. */
 void pl_api_registry_destroy(struct pl_api_registry *registry);
 
 /* The first type in the order in which they were added; the others follow it. The registry owns

@@ -31,7 +31,7 @@ struct pl_api_storage {
     uint64_t rv, floor;
     struct pl_api_event *ring; /* owned, oldest at `first` */
     size_t first, count, cap, max;
-    size_t bytes, max_bytes; /* of the events' documents as text */
+    size_t bytes, max_bytes; /* total size of the events' documents as text */
     struct pl_map by_uid;    /* uid -> entry */
     struct pl_map by_owner;  /* owner's uid -> struct dependents */
 };
@@ -279,7 +279,7 @@ void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_
             event_at(storage, i)->type = NULL;
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
                                              const struct pl_api_storage_options *options,
@@ -422,7 +422,8 @@ void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct p
 void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor)
 {
     storage->rv = rv;
-    if (floor > storage->floor) /* else events that did not fit into the history have set it */
+    /* The floor may be higher already: events may not have fitted into the history. */
+    if (floor > storage->floor)
         storage->floor = floor;
 }
 
@@ -439,7 +440,7 @@ static int storage_by_key(const void *a, const void *b)
     return strcmp(((const struct past *)a)->key, ((const struct past *)b)->key);
 }
 
-/* Undoes the events above rv, newest first, so that the oldest one has the last word. */
+/* Undoes the events above rv, newest first, so the last step sets the oldest state. */
 static struct past *undo(struct pl_api_storage *storage, const struct pl_api_type *type,
                          uint64_t rv, struct pl_map *seen, size_t *count)
 {

@@ -39,7 +39,7 @@ struct pl_api_event {
     struct pl_api_type *type; /* NULL once the kind is gone */
     struct pl_doc *doc; /* counted: the new state; for a deletion the last state with the new rv */
     struct pl_doc *old; /* counted: the state before; NULL for an addition */
-    size_t bytes;       /* of doc as text, roughly */
+    size_t bytes;       /* approximate size of doc as text */
 };
 
 struct pl_api_storage_ops {
@@ -49,7 +49,7 @@ struct pl_api_storage_ops {
 
 struct pl_api_storage_options {
     size_t history;       /* events kept */
-    size_t history_bytes; /* of their documents as text; the newest event is always kept */
+    size_t history_bytes; /* limit of their text; the newest event is always kept */
     uint64_t first;       /* the version before the first write; the oldest readable version */
 };
 
@@ -60,10 +60,9 @@ struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
 void pl_api_storage_destroy(struct pl_api_storage *storage);
 
 struct pl_api_table *pl_api_table_create(void); /* owned */
-/* Drops the objects without events. */
+/* Drops the objects; no events are recorded. */
 void pl_api_table_destroy(struct pl_api_table *table);
-/* The object of this key; NULL when there is none. It belongs to the table, until the object
- * changes. */
+/* The object of this key; NULL when there is none. Borrowed until the next write. */
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
 /* The first entry whose key is >= key. */
 size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
@@ -81,7 +80,7 @@ uint64_t pl_api_storage_floor(const struct pl_api_storage *storage);
 void pl_api_storage_compact(struct pl_api_storage *storage);
 
 /* Creates or replaces: the object gets the next resourceVersion (set in the tree too). Returns the
- * new state, which belongs to the kind's table. */
+ * new state, which is borrowed until the next write. */
 struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct pl_arena *arena,
                                         struct pl_api_type *type, struct pl_slice key,
                                         struct pl_tree *object);
@@ -102,8 +101,8 @@ void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_
 /* The object with that uid, of any kind; NULL if there is none. Borrowed until the next write. */
 struct pl_api_entry *pl_api_storage_by_uid(const struct pl_api_storage *storage,
                                            struct pl_slice uid);
-/* Entries whose ownerReferences name that uid. Returns owned: free with pl_free; the entries are
- * borrowed. */
+/* Entries whose ownerReferences name that uid. The caller owns the array and frees it with pl_free;
+ * the entries are borrowed. */
 struct pl_api_entry **pl_api_storage_dependents(const struct pl_api_storage *storage,
                                                 struct pl_slice uid, size_t *count);
 

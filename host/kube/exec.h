@@ -27,7 +27,7 @@ struct pl_exec_params {
 struct pl_exec;
 
 /* Begins after the server's 101. NULL and err (ENETWORK "Protocol") if it switched to something
- * else. Returns owned. */
+ * else. The caller owns the result. */
 struct pl_exec *pl_exec_create(const struct pl_exec_params *params,
                                const struct pl_http_response *response, struct pl_err *err);
 /* Accepts NULL. */

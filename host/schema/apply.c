@@ -191,7 +191,7 @@ static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entr
     return code;
 }
 
-/* The writers before the first apply are not known. */
+/* An entry for the fields that were written before the first apply, whose writers are unknown. */
 static void add_before_apply(const struct pl_api_writer *writer, struct pl_tree *entries,
                              const struct pl_tree *live)
 {

@@ -1,7 +1,7 @@
 /* The cells of built-in kinds: one list per kind, in the order of the columns in the packed table.
  * Most cells are a value at a path; others are functions in the cells_*.c files. Objects are as
- * stored, so a value may be absent but never has a wrong type. What keeps it right: the unit test
- * has rows from a real kube-apiserver. */
+ * stored, so a value may be absent but never has a wrong type. The unit test compares the cells
+ * with rows from a real kube-apiserver. */
 #include "schema/cells.h"
 
 #include "format/units.h"
@@ -507,7 +507,7 @@ static const struct cells kinds[] = {
 static const struct cell event_cells[] = {M(last_seen), T(".type"), T(".reason"), M(event_object), T(".involvedObject.fieldPath"), M(event_source), M(message), M(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
 /* clang-format on */
 
-/* NULL: none. Rows of Events have no name column. */
+/* NULL: the kind has no cells. Rows of Events have no name column. */
 static const struct cell *cells_of(const char *kind)
 {
     if (strcmp(kind, "Event") == 0)

@@ -47,7 +47,7 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
         pl_tree_default(arena, names, "listKind",
                         pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     }
-    /* An apply that releases a member leaves an object without it. */
+    /* An apply that releases this member leaves an object without it. */
     struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
     if (pl_tree_text_at(conversion, "strategy").len == 0 &&
         pl_tree_getz(conversion, "webhook") == NULL)

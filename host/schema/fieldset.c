@@ -195,7 +195,7 @@ static struct pl_tree *state(struct pl_arena *arena, const struct pl_tree *value
         {
             struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
             struct pl_tree *below = state(arena, item->value, pl_schema_items(schema), &leaf);
-            if (pl_tree_get(out, key) != NULL) /* one of those that come twice has no parts */
+            if (pl_tree_get(out, key) != NULL) /* a duplicate element has no fields of its own */
                 below = NULL;
             fieldset_put(arena, &out, key, node_of(arena, true, below));
         }
@@ -266,7 +266,7 @@ static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
         if (pl_map_get(&in_a, key) != item->value)
-            continue; /* it comes again */
+            continue; /* a duplicate of an earlier element */
         fieldset_take(
             arena, out, key,
             fieldset_compare(arena, item->value, pl_map_get(&in_b, key), pl_schema_items(schema)));
@@ -274,7 +274,7 @@ static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const
     PL_TREE_FOR(item, b)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
-        struct diff whole = {.is_added = true}; /* what comes twice has no parts */
+        struct diff whole = {.is_added = true}; /* a duplicate element has no fields of its own */
         if (!pl_map_has(&in_a, key))
             fieldset_take(
                 arena, out, key,
@@ -292,7 +292,7 @@ static bool is_nothing(const struct pl_tree *value)
            (value->count == 0 && (value->type == PL_OBJECT || value->type == PL_ARRAY));
 }
 
-/* Both have that type or are absent, and at least one is present. */
+/* True if each of them has that type or is absent, and at least one is present. */
 static bool are(const struct pl_tree *a, const struct pl_tree *b, enum pl_type type)
 {
     return (is_nothing(a) || pl_tree_is(a, type)) && (is_nothing(b) || pl_tree_is(b, type)) &&

@@ -16,7 +16,7 @@ struct pl_tree *pl_api_fields_of(struct pl_arena *arena, const struct pl_tree *o
 struct pl_api_difference {
     struct pl_tree *added, *modified, *removed;
 };
-/* True if the set is not empty. */
+/* Compares two objects: the sets of added, changed and removed fields. True if they differ. */
 bool pl_api_fields_compare(struct pl_arena *arena, const struct pl_tree *before,
                            const struct pl_tree *after, const struct pl_schema *schema,
                            struct pl_api_difference *out);

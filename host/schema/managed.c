@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond so many updating managers the oldest are merged into one. */
+/* If there are more updating managers, the oldest are merged into one entry. */
 #define MAX_UPDATERS 10
 #define ANCIENT_NAME "ancient-changes"
 

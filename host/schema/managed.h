@@ -11,9 +11,8 @@ struct pl_api_writer {
     struct pl_tree *now;                               /* the time as a string */
     const struct pl_schema *schema;
     bool owns_status;     /* false: writes to the main resource do not change status */
-    bool status_has_meta; /* writes to the status may change labels and the like */
-    bool
-        is_silent; /* takes fields from others without an entry of its own: scaling a custom kind */
+    bool status_has_meta; /* writes to the status may change metadata such as labels */
+    bool is_silent;       /* takes fields without an entry of its own (scale) */
 };
 
 /* The initial managedFields entries: those in `sent` if present, none if they were reset ([] or

@@ -183,7 +183,7 @@ static const char *rules_type_name(const struct pl_api_rules *node)
     return "";
 }
 
-/* The object itself has no path; kube-apiserver's messages show that. */
+/* kube-apiserver's messages show this for the path of the object itself. */
 static struct pl_slice path_or_root(struct pl_slice path)
 {
     return path.len > 0 ? path : pl_slice_z("<nil>");

@@ -8,8 +8,7 @@
 struct pl_api_rules;
 
 /* Compiles the rules of an openAPIV3Schema, which must outlive them. NULL if there are no rules. A
- * rule that does not compile is reported when it is evaluated. Returns owned: free with
- * pl_api_rules_destroy. */
+ * rule that does not compile is reported when it is evaluated. The caller owns the result. */
 struct pl_api_rules *pl_api_rules_create(struct pl_node schema);
 void pl_api_rules_destroy(struct pl_api_rules *rules); /* accepts NULL */
 

@@ -1,6 +1,6 @@
 /* Checks a schema's rules when its CRD is written: they must compile, must not be empty, and must
- * not cost too much. Words and limits are kube-apiserver's: the cost of a rule is the highest cost
- * of one evaluation times the number of evaluations for one object. */
+ * not cost too much. Messages and limits are kube-apiserver's: the cost of a rule is the highest
+ * cost of one evaluation times the number of evaluations for one object. */
 #include "schema/rules_impl.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Validation of custom objects against their structural schema. All faults are collected, in
- * kube-apiserver's words. A pattern that is not valid RE2 (format/regex.h) is not checked. The
+/* Validation of custom objects against their structural schema. All faults are collected, with
+ * kube-apiserver's messages. A pattern that is not valid RE2 (format/regex.h) is not checked. The
  * depth is that of the schema, which comes from a CRD and is limited like any document. */
 #include "schema/structural.h"
 

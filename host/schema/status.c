@@ -1,6 +1,6 @@
 /* Failures: the status in the request's context, and its text. The code that fails fills it. The
  * first call sets code, reason and message; causes and details are added. Messages are
- * kube-apiserver's, because clients and people look for them. The number of causes is limited. */
+ * kube-apiserver's, because clients and people search for them. The number of causes is limited. */
 #include "schema/status.h"
 
 #include "value/write.h"
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* More causes would not help anybody. */
+/* Nobody reads more. */
 #define MAX_CAUSES 200
 
 static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list args)
@@ -110,7 +110,7 @@ void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_sl
                      cause_of(faults->arena, reason, field, message));
 }
 
-/* One fault is shown alone, several are shown in brackets. */
+/* One fault is shown as it is, several are shown in brackets. */
 static struct pl_slice faults_text(const struct pl_api_faults *faults)
 {
     struct pl_buf buf = PL_BUF_INIT;

@@ -45,7 +45,7 @@ void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struc
         bool keep = false;
         for (size_t i = 0; i < PL_ARRAY_LEN(known) && !keep; i++)
             keep = pl_slice_eqz(item->key, known[i]);
-        /* There an absent field equals an empty one. */
+        /* In metadata an empty field counts as absent. */
         bool empty = item->value->type == PL_NULL ||
                      (item->value->count == 0 &&
                       (item->value->type == PL_OBJECT || item->value->type == PL_ARRAY));

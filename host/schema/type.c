@@ -247,7 +247,7 @@ bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind)
     return !type->is_custom && strcmp(type->kind, kind) == 0;
 }
 
-/* What a version's name says: v1, v1beta1, v1alpha1. */
+/* The parts of a version's name: v1, v1beta1, v1alpha1. */
 struct priority {
     int stage; /* 2: general, 1: beta, 0: alpha, -1: none of these */
     long major, minor;

@@ -1,6 +1,6 @@
-/* Validation of the metadata of every kind. All faults of an object are collected, in
- * kube-apiserver's words. `old` is NULL for a new object; immutable members are compared with it.
- */
+/* Validation of the metadata of every kind. All faults of an object are collected, with
+ * kube-apiserver's messages. `old` is NULL for a new object; immutable members are compared with
+ * it. */
 #include "schema/validate.h"
 #include "base/text.h"
 
@@ -93,7 +93,7 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
 
 /* ---- metadata ---- */
 
-/* A name in `field`. shown: as messages have it. */
+/* A name in `field`. shown: the text that messages show. */
 struct named {
     struct pl_api_faults *faults;
     const char *field;
@@ -137,14 +137,14 @@ static void validate_check_name(const struct named *n, const struct pl_api_type 
         bad_name(n, SUBDOMAIN);
 }
 
-/* What a name begins with must be one itself, but for the '-' at its end. */
+/* generateName must be valid as the beginning of a name; a '-' at its end is allowed. */
 static void check_prefix_of_name(struct pl_api_faults *faults, const struct pl_api_type *type,
                                  struct pl_slice prefix)
 {
     struct pl_slice name = prefix;
     if (prefix.len == 0)
         return;
-    if (prefix.len > 1 && prefix.ptr[prefix.len - 1] == '-') /* what comes begins with a letter */
+    if (prefix.len > 1 && prefix.ptr[prefix.len - 1] == '-') /* a letter follows it */
         name = pl_arena_f(faults->arena, "%.*sa", (int)prefix.len - 2, prefix.ptr);
     validate_check_name(&(struct named){faults, "metadata.generateName", name, prefix}, type);
 }

@@ -1,4 +1,4 @@
-/* Validation of metadata, with kube-apiserver's words. */
+/* Validation of metadata, with kube-apiserver's messages. */
 #pragma once
 
 #include "schema/status.h"
