@@ -33,7 +33,7 @@ static int hook_failed(struct pl_api_hook *hook, const char *why)
                        PL_FMT(hook->name), why);
 }
 
-/* The part that stays the same when the request runs again. */
+/* The part of the object that is the same each time that the request runs. */
 static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *object, bool is_new)
 {
     struct pl_tree *copy = pl_tree_copy(arena, object);
@@ -109,7 +109,7 @@ static const struct pl_api_reply *admit_call_call(struct pl_api_hook *hook,
     return reply;
 }
 
-/* ---- what it answered ---- */
+/* ---- answers ---- */
 
 /* Why the answer can't be read. The caller frees it with pl_free. */
 static char *why_not(const struct pl_api_reply *reply)
@@ -273,7 +273,7 @@ static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *a
     return 0;
 }
 
-/* The parts of an object that a webhook can change. */
+/* A hash of the parts of an object that a webhook can change. */
 static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_buf text = PL_BUF_INIT;

@@ -146,7 +146,7 @@ static bool match_object(struct pl_api_ctx *ctx, struct pl_node selector,
 
 /* ---- match conditions ---- */
 
-/* One error as it is, several as a list, none twice. */
+/* One error is shown as it is, several as a list without duplicates. */
 static void say_errors(struct pl_buf *why, const struct pl_tree *errors)
 {
     const char *before = errors->count > 1 ? "[" : "";
@@ -180,7 +180,7 @@ static enum pl_api_match match_conditions(struct pl_api_ctx *ctx, struct pl_node
             pl_tree_push(&ctx->arena, errors, pl_tree_str(&ctx->arena, result.s));
         matches = matches && (result.kind != PL_CEL_BOOL || result.b);
     }
-    if (!matches && !evaluation.is_over) /* this counts more than any error */
+    if (!matches && !evaluation.is_over) /* a false condition counts more than an error */
         return PL_API_MATCHES_NOT;
     say_errors(why, errors);
     return errors->count > 0 ? PL_API_MATCH_FAILED : PL_API_MATCHES;

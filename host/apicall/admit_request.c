@@ -1,5 +1,6 @@
-/* What is told of a request: by reviews to webhooks, and by the variable `request` to expressions.
- * Only what follows from the request, so that it is the same each time that the request is run. */
+/* The description of a request: for reviews that webhooks get, and for the variable `request` of
+ * expressions. It depends only on the request, so it is the same each time that the request runs.
+ */
 #include "apicall/admit.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *request = pl_tree_object(arena);
     const struct pl_tree *made = admission->object;
-    struct pl_slice name = ctx->request.name; /* nobody names what goes with its collection */
+    struct pl_slice name = ctx->request.name; /* deletecollection names no object */
     if (name.len == 0 && pl_tree_text_at(made, "metadata.generateName").len == 0)
         name = pl_tree_text_at(made, "metadata.name");
     struct pl_tree *scale = admission->is_scale

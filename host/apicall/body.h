@@ -4,9 +4,9 @@
 #include "apicall/core.h"
 #include "gotype/message.h"
 
-/* The type of the request's objects; none for custom kinds. */
 /* Fills in the defaults of a built-in kind, and leaves out empty fields as Go does. */
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* The type of the request's objects; none for custom kinds. */
 struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx);
 /* A JSON body that was scanned already, as a tree that keeps duplicate members. In the request's
  * arena, as every tree of this file. */

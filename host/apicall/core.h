@@ -50,11 +50,11 @@ struct pl_api {
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
     bool no_shard_selector;           /* lists and watches ignore shardSelector */
-    bool unprotected;                 /* claims and volumes in use go at once, too */
+    bool unprotected;                 /* claims and volumes in use are deleted at once */
     size_t watch_unread, watch_bytes; /* unread bytes of all watches, and their limit */
     unsigned next_ip, next_port;      /* the last ones that Services were given */
     struct pl_map chosen;             /* addresses and ports that clients chose for Services */
-    struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */
+    struct pl_transport transport;    /* the transport to webhooks; ops NULL: none */
     struct pl_api_services services;  /* find NULL: none */
 };
 
@@ -67,7 +67,7 @@ struct pl_api_ctx {
     struct pl_api_user user;  /* who sends the request; without a name: the server itself */
     struct pl_api_type *type; /* of the request's resource */
     size_t version;           /* index of the served version */
-    struct pl_tree *charges;  /* what quotas will have used; NULL: nothing */
+    struct pl_tree *charges;  /* the amounts that quotas will have used; NULL: no quota counts it */
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
     struct pl_api_responder
         outside; /* the responder of the whole request; ops NULL: the server's own write */

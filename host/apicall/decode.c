@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define MAX_SHOWN 30 /* bytes of a malformed body */
+#define MAX_SHOWN 30 /* bytes of a malformed body in the message */
 
 static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
 {
@@ -117,7 +117,7 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(v->group), kind, name);
 }
 
-/* Objects of built-in kinds may leave out what the path says. */
+/* Objects of built-in kinds may leave out values that the path has. */
 static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];

@@ -1,7 +1,7 @@
-/* Evaluates expressions about a request. Each evaluation has the limit of cel, and all of one
- * webhook's or policy's share a budget; when it is gone, an error says so and nothing more is
- * evaluated. The authorizer answers from RBAC, as requests are decided (rbac.c). Nothing here waits
- * or writes. */
+/* Evaluates expressions about a request. Each evaluation has the limit of cel, and all evaluations
+ * of one webhook or policy share a budget. When the budget is used up, that is an error, and
+ * nothing more is evaluated. The authorizer uses RBAC, which decides requests, too (rbac.c).
+ * Nothing here waits or writes. */
 #include "apicall/evaluate.h"
 
 #include "apicall/rbac.h"

@@ -3,8 +3,8 @@
  * apiVersion and kind; the type of a list is made from that of its items.
  *
  * A frame of a watch is its length in four bytes, big-endian, and a WatchEvent without an envelope;
- * its object has an envelope. What keeps it right: client-go reads every form in
- * spec/support/controller-runtime, and the tests decode the output with our own decoder. */
+ * its object has an envelope. client-go reads every form in spec/support/controller-runtime, and
+ * the tests decode the output with our own decoder. */
 #include "apicall/protobuf.h"
 
 #include "gotype/proto.h"

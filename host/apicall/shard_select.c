@@ -183,7 +183,7 @@ static int read_range(struct reader *r, const struct pl_cel_expr *e)
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole selector ---- */
 
 static int read_expression(struct reader *r, const struct pl_cel_expr *e)
 {

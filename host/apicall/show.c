@@ -1,6 +1,5 @@
 /* Writes a stored object as JSON in one of its versions: with that version's apiVersion and member
- * names. The document is only read. What keeps it right: kinds without other names are written
- * unchanged. */
+ * names. The document is only read. Kinds without other names are written unchanged. */
 #include "apicall/core.h"
 
 #include "value/write.h"
