@@ -38,7 +38,7 @@
 #define DEFAULT_WATCH_BYTES   ((size_t)64 << 20)
 #define MAX_BODY              ((size_t)3 << 20)
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 static void on_api_event(void *arg, const struct pl_api_event *event)
 {
@@ -176,7 +176,8 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
     struct pl_slice sub = ctx->request.subresource;
     bool status = pl_slice_eqz(sub, "status") && v->has_status;
     bool scale = pl_slice_eqz(sub, "scale") && v->has_scale;
-    status = status || pl_api_is_pod_part(ctx); /* they are read and written alike */
+    /* Status and parts of Pods are read and written in the same way. */
+    status = status || pl_api_is_pod_part(ctx);
     int (*own)(struct pl_api_ctx * ctx) = own_subresource(ctx, verb);
     if (own != NULL)
         return own(ctx);
@@ -206,7 +207,7 @@ static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
     return !namespaced || ctx->request.ns.len > 0 || read;
 }
 
-/* The newest version that is to be used instead; empty: there is none. */
+/* The newest version to use instead; empty: there is none. */
 static struct pl_slice better_version(struct pl_api_ctx *ctx)
 {
     const struct pl_api_version *best = NULL, *is = pl_api_ctx_version(ctx);
@@ -222,7 +223,7 @@ static struct pl_slice better_version(struct pl_api_ctx *ctx)
                                      ctx->type->kind);
 }
 
-/* Versions that are going out of use. */
+/* Warns about deprecated versions. */
 static void warn_of_version(struct pl_api_ctx *ctx)
 {
     char text[PL_KIND_TEXT];
@@ -267,7 +268,7 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
     return request->subresource.len > 0 ? run_sub(ctx, verb) : run_main(ctx, verb);
 }
 
-/* ---- auditing: the code is known when the answer passes by, the request gone after it ---- */
+/* ---- auditing: the status code is known when the answer is sent ---- */
 
 struct tap {
     struct pl_api_responder inner;
@@ -296,7 +297,8 @@ static bool is_write(const char *verb)
            strcmp(verb, "watch") != 0;
 }
 
-/* A list, in either form, is remembered before it runs: the request is gone with its answer. */
+/* A list (or a watch that begins with one) is noted before it runs, since the request does not
+ * exist any more after its answer. */
 static int run_read(struct pl_api_ctx *ctx, const char *verb)
 {
     const struct pl_api_request *request = &ctx->request;
@@ -304,7 +306,7 @@ static int run_read(struct pl_api_ctx *ctx, const char *verb)
                  (strcmp(verb, "watch") == 0 &&
                   (request->send_initial || request->resource_version.len == 0));
     int none, *code = &none;
-    if (lists && ctx->job == NULL) /* else it was remembered when it was run first */
+    if (lists && ctx->job == NULL) /* otherwise the first run has noted it */
         code = pl_api_debug_list(ctx->api->debug, request);
     int result = run_resource(ctx, verb);
     if (!ctx->is_waiting)
@@ -340,7 +342,7 @@ static int dispatch(struct pl_api_ctx *ctx)
     if (ctx->request.subresource.len > 0)
         resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),
                               PL_FMT(ctx->request.subresource));
-    if (ctx->job == NULL) /* else its first run has counted it */
+    if (ctx->job == NULL) /* otherwise the first run has counted it */
         pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_read(ctx, verb);

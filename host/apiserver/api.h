@@ -16,16 +16,16 @@ struct pl_api_options {
     const char *host;  /* the host on which the server listens, see caller.h; NULL: requests for any
                           host are accepted */
     size_t history;    /* events kept; 0: 100,000 */
-    size_t history_bytes;            /* of their documents as text; 0: 256 MiB */
+    size_t history_bytes;            /* limit of their documents' text; 0: 256 MiB */
     size_t watch_bytes;              /* unread bytes of all watches together; 0: 64 MiB */
     int64_t bookmark_ns;             /* 0: one minute */
     uint64_t rand_seed;              /* 0: from the system */
     uint64_t first_version;          /* 0: 1 */
-    struct pl_transport transport;   /* to webhooks; ops NULL: they can't be called */
+    struct pl_transport transport;   /* the transport to webhooks; ops NULL: none */
     struct pl_api_services services; /* find NULL: none */
     bool bare;                       /* without default roles and bindings */
     bool no_shard_selector; /* ignore it, as without the feature gate ShardedListAndWatch */
-    bool unprotected;       /* claims and volumes in use go at once, too */
+    bool unprotected;       /* claims and volumes in use are deleted at once */
     bool empty;             /* without any object; pl_api_keep_in must follow */
 };
 

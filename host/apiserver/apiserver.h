@@ -48,8 +48,8 @@ struct pl_apiserver_options {
     struct pl_api_services services; /* find NULL: none; called on the loop's thread */
 };
 
-/* NULL and err if the address can't be bound. Serves as soon as the loop runs. The caller owns
- * the server and ends it with pl_apiserver_stop. */
+/* NULL and err if the address can't be bound. Serves as soon as the loop runs. The caller owns the
+ * server and ends it with pl_apiserver_destroy. */
 struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
                                          const struct pl_apiserver_options *options,
                                          struct pl_err *err);

@@ -141,7 +141,8 @@ static void take_metadata(struct change *c, const struct pl_tree *sent, struct p
     }
 }
 
-/* Resources of containers that are told apart by their place, as they may not move. */
+/* Takes resources of containers from the sent object. Containers are matched by their position:
+ * this subresource cannot move them. */
 static void take_resources(struct pl_arena *arena, struct pl_tree *spec, const struct pl_tree *sent,
                            const char *list)
 {
@@ -163,7 +164,8 @@ static void take_resources(struct pl_arena *arena, struct pl_tree *spec, const s
     }
 }
 
-/* Of a Pod's subresource: its part of the spec, and the rest as it was. */
+/* For a Pod's subresource: takes its part of the sent spec, and keeps everything else of the stored
+ * Pod. */
 static void keep_other_parts(struct change *c)
 {
     struct pl_arena *arena = &c->ctx->arena;

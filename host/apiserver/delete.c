@@ -456,7 +456,7 @@ static size_t admit_many(struct pl_api_ctx *ctx, const struct many *many)
     return many->count;
 }
 
-/* The rest of an object, in the request's version. */
+/* The object in the request's version, with the metadata of its last state. */
 static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
 {
     if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version))
@@ -492,7 +492,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
             delete_show(ctx, &many, i);
     }
     if (most < many.count)
-        code = -1; /* those before it are gone, as in a cluster */
+        code = -1; /* the objects before it are deleted, as in a cluster */
     if (code == 0)
         answer_list(ctx, many.docs, many.count);
     delete_forget(&many);

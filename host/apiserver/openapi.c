@@ -1,9 +1,9 @@
 /* /openapi/v2 and /openapi/v3. Clients read schemas, list types and patch strategies there.
  *
- * A document is made for each request and freed with it; nothing is cached. Hashes keep the
+ * A document is made for each request and freed with it; nothing is cached. Hashes keep such
  * requests rare: a hash covers the input of a document (the release, and the CRDs of its version),
- * so clients that have the document get 304 or do not ask. What keeps it right: the hash changes
- * whenever the document could change. */
+ * so clients that have the document get 304 or do not ask. The hash changes whenever the document
+ * could change. */
 #include "apiserver/openapi.h"
 
 #include "apiserver/openapi_document.h"

@@ -1,7 +1,7 @@
 /* The paths of OpenAPI documents: where a kind is served, with which methods, parameters and
  * bodies. kubectl reads here whether a patch accepts fieldValidation; generators read the names of
- * functions. All paths come from one table of operations, in the form of OpenAPI 3 or 2. What keeps
- * it right: the table follows the verbs in api.c. */
+ * functions. All paths come from one table of operations, in the form of OpenAPI 3 or 2. The table
+ * follows the verbs in api.c. */
 #include "apiserver/openapi_document.h"
 
 #include <ctype.h>

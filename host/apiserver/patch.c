@@ -115,8 +115,8 @@ struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
     return result;
 }
 
-/* Go keeps patched parts as maps, which it writes in the order of keys; the rest keeps its order.
- */
+/* Go keeps patched parts as maps, which it writes in the order of keys; all other parts keep their
+ * order. */
 static void sort_merged(struct pl_tree *object, const struct pl_tree *patch)
 {
     if (!pl_tree_is(object, PL_OBJECT) || !pl_tree_is(patch, PL_OBJECT))

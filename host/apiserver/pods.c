@@ -32,8 +32,8 @@ static int answer_success(struct pl_api_ctx *ctx)
     return 0;
 }
 
-/* Stores the object that a subresource has changed, in its writer's name. NULL if the object was
- * removed. */
+/* Stores the object that a subresource has changed, as a write of the request's user. NULL if the
+ * object was removed. */
 static struct pl_api_entry *store(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
                                   const struct pl_tree *old, struct pl_tree *object)
 {
@@ -118,7 +118,7 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
         return -1;
     assign(ctx, pod, binding);
     ctx->request.subresource = pl_slice_z("binding");
-    if (!ctx->request.dry_run) /* nobody owns what a binding says */
+    if (!ctx->request.dry_run) /* managedFields have no entry for it */
         pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type, pl_slice_z(entry->key), pod);
     return answer_success(ctx);
 }

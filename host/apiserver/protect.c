@@ -1,7 +1,7 @@
-/* A claim is held by the Pods on nodes that mount it and have not ended; a volume is held while it
- * is bound. A timer looks a moment after a deletion, so that a client that asks at once still sees
- * the mark of the deletion, as in a cluster. While something is held, an event of a Pod, a claim or
- * a volume starts the timer again; without any, nothing runs. */
+/* A claim is in use while a Pod on a node mounts it and has not ended. A volume is in use while it
+ * is bound. A timer checks both a moment after a deletion, so a client that reads at once still
+ * sees the deletion mark, as in a cluster. While something is in use, an event of a Pod, a claim or
+ * a volume starts the timer again. Otherwise nothing runs. */
 #include "apiserver/protect.h"
 
 #include "apiserver/write.h"
@@ -16,7 +16,7 @@ static const char volume_mark[] = "kubernetes.io/pv-protection";
 struct pl_api_protect {
     struct pl_api *api; /* back-pointer */
     struct pl_timer timer;
-    bool holds; /* something is being deleted and in use */
+    bool holds; /* an object in use is being deleted */
 };
 
 struct pl_api_protect *pl_api_protect_create(struct pl_api *api)
@@ -37,7 +37,7 @@ static struct pl_api_table *protect_table_of(struct pl_api_protect *protect, con
     return pl_api_builtin_table(protect->api->registry, "", plural);
 }
 
-/* ---- who uses it ---- */
+/* ---- users of an object ---- */
 
 static bool mounts(struct pl_node pod, struct pl_slice claim)
 {
@@ -77,7 +77,7 @@ static bool is_volume_used(struct pl_api_protect *protect, struct pl_node volume
     return pl_node_str_eq(pl_node_dig(volume, "status", "phase"), pl_slice_z("Bound"));
 }
 
-/* ---- letting go ---- */
+/* ---- removing the finalizer ---- */
 
 static void protect_release(struct pl_api_protect *protect, struct pl_api_entry *entry,
                             const char *mark)
@@ -99,7 +99,7 @@ static void release_all(struct pl_api_protect *protect, const char *plural, cons
                         bool (*is_used)(struct pl_api_protect *protect, struct pl_node object))
 {
     struct pl_api_table *table = protect_table_of(protect, plural);
-    for (size_t i = table->count; i > 0; i--) { /* an entry that goes moves those behind it */
+    for (size_t i = table->count; i > 0; i--) { /* a removed entry moves those after it */
         struct pl_node object = pl_doc_root(table->entries[i - 1]->doc);
         if (!pl_meta_is_deleting(object) || !pl_meta_has_finalizer(object, pl_slice_z(mark)))
             continue;

@@ -1,5 +1,5 @@
-/* Claims and volumes that are being deleted stay for as long as somebody uses them: their
- * finalizers of protection are taken away here, as kube-controller-manager does. One thread. */
+/* Keeps claims and volumes that are being deleted while they are in use, and removes their
+ * protection finalizers afterwards, as kube-controller-manager does. One thread. */
 #pragma once
 
 #include "apicall/core.h"

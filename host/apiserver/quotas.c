@@ -1,6 +1,6 @@
-/* Which namespaces are to be counted, and a timer that counts them a moment later: a burst of
- * deletions is one count. Without a quota in the server nothing is noted. A count that changes
- * nothing writes nothing, so that it does not cause another one. */
+/* Collects the namespaces whose quotas must be counted, and counts them on a timer a moment later.
+ * So a burst of deletions causes one count. Without a quota in the server nothing is collected. A
+ * count that changes nothing writes nothing, so it does not cause another one. */
 #include "apiserver/quotas.h"
 
 #include "admission/quota.h"

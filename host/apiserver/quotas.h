@@ -1,4 +1,4 @@
-/* Quotas are counted anew when they change and when objects of their namespace go, as
+/* Counts quotas again when they have changed and when objects of their namespace were deleted, as
  * kube-controller-manager does. One thread. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Reviews use the code that decides about requests: RBAC for access and rules, authentication for
- * tokens. They are answered at once and never stored. Refusals and their words are
+ * tokens. They are answered at once and never stored. Refusals and their messages are
  * kube-apiserver's. */
 #include "apiserver/review.h"
 
@@ -32,7 +32,7 @@ static const struct pl_tree *attributes(const struct pl_tree *spec, const char *
     return pl_tree_is(value, PL_OBJECT) ? value : NULL;
 }
 
-/* ---- what is refused ---- */
+/* ---- refused reviews ---- */
 
 static void check_subject(struct pl_api_faults *faults, const struct pl_tree *spec)
 {
@@ -89,7 +89,7 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
     if (ctx->type->flags & PL_API_NAMESPACED)
         check_local(ctx, &faults, spec);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
-                              pl_slice("", 0), pl_slice("", 0)); /* kube-apiserver's words */
+                              pl_slice("", 0), pl_slice("", 0)); /* kube-apiserver's message */
 }
 
 /* ---- the answers: a status, or NULL and the reason ---- */

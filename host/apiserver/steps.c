@@ -10,7 +10,7 @@
 #include "valid/warn.h"
 #include "valid/webhook_config.h"
 
-#define MAX_OWNERS 500 /* among which twins are looked for */
+#define MAX_OWNERS 500 /* in longer lists, duplicates are not searched */
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
 {
@@ -95,7 +95,7 @@ int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
     return -1;
 }
 
-/* An owner that comes twice is one owner. A list of very many is left as it is. */
+/* Drops duplicate owner references, with a warning. A very long list stays as it is. */
 static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners)
 {
     struct pl_buf uids = PL_BUF_INIT;
@@ -207,7 +207,7 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                            PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
-/* What a subresource of a Pod writes has rules of its own for what may change. */
+/* Writes of a Pod's subresource have their own rules about changes. */
 static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                           const struct pl_tree *object, const struct pl_tree *old)
 {
@@ -229,7 +229,7 @@ static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_t
         pl_webhook_conversion_validate(faults, object, old);
 }
 
-/* What a subresource writes is nobody's to be warned of. */
+/* Writes of subresources get no warnings. */
 static void warn_of_values(struct pl_api_ctx *ctx, const struct pl_tree *object,
                            const struct pl_tree *old)
 {

@@ -13,9 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MOST_UNREAD                                                                                \
-    ((size_t)256 << 10) /* of one watch, before it waits; an event more may come                   \
-                         */
+/* Unread bytes of one watch at which it waits; one event more may be sent. */
+#define MOST_UNREAD ((size_t)256 << 10)
 
 static const char *const change_names[] = {
     [PL_API_ADDED] = "ADDED", [PL_API_MODIFIED] = "MODIFIED", [PL_API_DELETED] = "DELETED"};
