@@ -5,9 +5,9 @@
 
 #define STEPS 20000000 /* limit of steps */
 
-/* The side that ends last frees it: the server owes an answer however late. */
+/* The side that ends last frees it: the server always answers, however late. */
 struct asking {
-    struct pl_world_answer *answer; /* NULL: no one waits any more */
+    struct pl_world_answer *answer; /* NULL: nobody waits for it any more */
     bool done;
 };
 

@@ -35,7 +35,7 @@ struct bound {
 
 /* ---- calling back ---- */
 
-/* Time that the world has computed does not count for the specification. */
+/* Time that the world needs does not count as time that the specification computes. */
 static void binding_renew(lua_State *L)
 {
     lua_pushnil(L);
@@ -58,7 +58,7 @@ static const char *binding_message_of(lua_State *L)
     return text != NULL ? text : "an error that is not text";
 }
 
-/* False, and nothing on the stack: it has raised an error. */
+/* False: it has raised an error, and nothing is on the stack. */
 static bool call_back(struct bound *bound, int arguments, int results)
 {
     if (lua_pcall(bound->L, arguments, results, 0) == 0)
@@ -228,7 +228,7 @@ static struct pl_doc *read_json(lua_State *L, int index, struct pl_err *err)
     return pl_scan_text(binding_text_of(L, index), &options, err);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static int open_world(lua_State *L)
 {
@@ -471,7 +471,7 @@ static int set_alarm(lua_State *L)
     return 0;
 }
 
-/* ---- looking into a host ---- */
+/* ---- queries about a host ---- */
 
 static struct pl_replica *check_host(lua_State *L, struct bound *bound)
 {

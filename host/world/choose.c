@@ -72,7 +72,7 @@ static lua_Number choose_number_of(lua_State *L, const char *name)
     return value;
 }
 
-/* Copied, as the table goes. */
+/* A copy, since the table may be collected. */
 static const char *choose_text_of(lua_State *L, struct pl_choose *choose, const char *name)
 {
     lua_getfield(L, -1, name);
@@ -102,7 +102,7 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
     lua_State *L = choose->L;
     if (choose->failed || !lua_checkstack(L, 8))
         return;
-    lua_pushnil(L); /* time that the world has computed does not count for the specification */
+    lua_pushnil(L); /* time that the world needs does not count as computing of the specification */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
     push_point(L, point);

@@ -1,5 +1,5 @@
-/* Only what a process adds is missing: flags, probes, Events about the Lease, and the guard against
- * a machine that slept. */
+/* The election of a host without the parts that belong to a process: flags, probes, Events about
+ * the Lease, and the guard against a machine that slept. */
 #include "world/elected.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
-/* A host's part in the election of a leader, as `perilune run --leader-elect` takes it, with its
- * default times: the Lease, and what leading means for the manager. A lead that is lost makes the
- * host stand by; a process would end, and be started again. One thread. */
+/* A host's part in the election of a leader, as in `perilune run --leader-elect` with its default
+ * times: the Lease, and the consequences for the manager. A host that loses the lead becomes a
+ * standby. (A process would end and be started again.) One thread. */
 #pragma once
 
 #include "control/leadership.h"

@@ -1,5 +1,5 @@
-/* A bit for each line of each file. Most lines are of the file of the line before, which is looked
- * at first. What is beyond the lines that a script can have is not kept. */
+/* One bit for each line of each file. Usually the next line is in the same file as the last one, so
+ * that file is tried first. Lines beyond the largest possible script are ignored. */
 #include "world/lines.h"
 
 #include "base/alloc.h"

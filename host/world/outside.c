@@ -79,7 +79,7 @@ static void outside_give(struct outside_call *call, const struct pl_outside_answ
 
 /* ---- disturbances ---- */
 
-/* A plan's words have no spaces, and its parts no commas. */
+/* Escapes spaces and commas, which separate words and parts of a plan. */
 static void outside_escape(struct pl_buf *out, const char *url)
 {
     for (; *url != '\0'; url++) {
@@ -133,7 +133,7 @@ static void outside_lose(struct outside_call *call, bool is_timeout)
         outside_fail(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
 }
 
-/* It does not reach the server. */
+/* The request does not reach the server. */
 static void outside_refuse(struct outside_call *call, int status)
 {
     const struct pl_outside_answer answer = {.status = status};

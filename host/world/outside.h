@@ -35,7 +35,7 @@ struct pl_outside_options {
 /* The host that sends the requests. Its texts and functions live as long as the servers. */
 struct pl_outside_client {
     const char *host;
-    const struct pl_chooser *chooser; /* NULL: undisturbed */
+    const struct pl_chooser *chooser; /* NULL: no disturbances */
     /* The run that waits for the answer; may be NULL. */
     bool (*who)(void *arg, const char *method, const char *url, struct pl_asker *out);
     void (*crash)(void *arg); /* the host has to end now */

@@ -51,7 +51,7 @@ struct pl_point {
     const char *object;      /* "apps/v1/deployments default/blog", as paths of the API have it;
                                 "http": the URL, in which spaces and commas are escaped */
     const char *subresource; /* "status" */
-    bool writes;             /* the verb changes something, and it is no dry run */
+    bool writes;             /* the verb changes something, and the request is not a dry run */
     bool versioned;          /* it carries a resourceVersion, so that a conflict is possible */
     int status;              /* APPLIED, ANSWERED: the server's status; else 0 */
     int count;               /* PICK: number of candidates; else 0 */

@@ -24,8 +24,8 @@ struct pl_replica_options {
     bool elects;                       /* as --leader-elect */
     int64_t cpu_limit_ns;              /* 0: 10 s */
     int64_t grace_ns;                  /* 0: 25 s */
-    const struct pl_chooser *chooser;  /* borrowed for life; NULL: undisturbed */
-    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
+    const struct pl_chooser *chooser;  /* borrowed for life; NULL: no disturbances */
+    const struct pl_line_watch *lines; /* borrowed for life; NULL: lines are not recorded */
     struct pl_outside_options outside; /* the external servers for perilune.http */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);

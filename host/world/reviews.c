@@ -51,7 +51,7 @@ static void step_later(struct review_call *call)
     pl_loop_defer(call->reviews->o.loop, &call->next, reviews_go_on);
 }
 
-/* Ends it a little later; the first reason counts. */
+/* Ends the call a little later; the first reason counts. */
 static void end_with(struct review_call *call, int code, const char *reason, const char *message)
 {
     if (call->done || call->err.code != 0)
@@ -185,7 +185,7 @@ struct pl_transport pl_reviews_transport(struct pl_reviews *reviews)
     return (struct pl_transport){&ops, reviews};
 }
 
-/* ---- life ---- */
+/* ---- the end of a host or of the world ---- */
 
 void pl_reviews_leave(struct pl_reviews *reviews, const struct pl_hooks *hooks)
 {
@@ -206,7 +206,7 @@ struct pl_reviews *pl_reviews_create(const struct pl_reviews_options *options)
 
 void pl_reviews_destroy(struct pl_reviews *reviews)
 {
-    /* A script that does not end after a cancellation still owes an answer; its memory stays. */
+    /* A script that does not end after a cancellation has not answered yet, so the memory stays. */
     if (reviews != NULL && pl_list_empty(&reviews->calls))
         pl_free(reviews);
 }

@@ -38,7 +38,7 @@ static const char *busy_with(struct pl_world *world)
     return waits && !led ? "the election of a leader" : NULL;
 }
 
-/* Changes whenever somebody has changed something; a leader that renews its Lease has not. */
+/* Differs after every write, except renewals of Leases by a leader. */
 static uint64_t changes_of(const struct pl_world *world)
 {
     return pl_world_version(world) - world->renewals;

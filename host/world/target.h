@@ -8,11 +8,11 @@
 struct pl_target {
     struct pl_slice path, query; /* of the URL that was parsed; borrowed from it */
     const char *verb;            /* "get", "list", "watch", "create", "update", "patch", "delete",
-                                    "deletecollection"; of what is no resource the same by its method */
-    char *resource;    /* "apps/v1/deployments", "v1/pods"; "" for what is no resource. Owned. */
-    char *object;      /* "apps/v1/deployments default/blog"; the path for what is none. Owned. */
+                                    "deletecollection"; for other paths the same by the method */
+    char *resource;              /* "apps/v1/deployments", "v1/pods"; "" for other paths. Owned. */
+    char *object;      /* "apps/v1/deployments default/blog"; otherwise the path. Owned. */
     char *subresource; /* "status" or "". Owned. */
-    bool writes;       /* and it is not a dry run */
+    bool writes;       /* the verb changes something, and it is not a dry run */
 };
 
 /* The URL must outlive it. */

@@ -64,7 +64,7 @@ static void give_piece(struct wire_call *call)
 {
     if (pl_wire_is_watch(call) && !pl_wire_passes(call, PL_POINT_EVENT))
         return;
-    call->asked[PL_POINT_EVENT] = false; /* the next event is a different point */
+    call->asked[PL_POINT_EVENT] = false; /* the next event is another point */
     struct piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct piece, link);
     call->unread -= piece->len;
     call->received += piece->len;
@@ -96,7 +96,8 @@ static void drained(struct wire_call *call)
         then(call->on_close_arg);
 }
 
-/* What the host has said over an upgraded connection. True: the server has been told now. */
+/* Passes on bytes that the host has sent over an upgraded connection. True: the server has got some
+ * now. */
 static bool tell_server(struct wire_call *call)
 {
     if (call->said.len == 0 || call->server_done || call->on_bytes == NULL)
@@ -108,7 +109,7 @@ static bool tell_server(struct wire_call *call)
     return true;
 }
 
-/* Delivers one piece; the others come in the next steps. */
+/* Gives one piece to the host; the others follow in the next steps. */
 static void wire_give(struct wire_call *call)
 {
     if (!call->responded) {

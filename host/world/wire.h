@@ -24,7 +24,7 @@ struct pl_wire_options {
     struct pl_loop *loop; /* stepped; borrowed for life */
     struct pl_api *api;   /* borrowed for life */
     const char *host;     /* its name; borrowed for life */
-    /* Borrowed for life; NULL: undisturbed. */
+    /* Borrowed for life; NULL: no disturbances. */
     const struct pl_chooser *chooser;
     /* The host has to end now; pending requests go no further. */
     void (*crash)(void *arg);
@@ -51,8 +51,8 @@ void pl_wire_cut(struct pl_wire *wire);
 void pl_wire_look(struct pl_wire *wire);
 /* The number of unanswered requests, without watches. */
 size_t pl_wire_open(const struct pl_wire *wire);
-/* True when a watch has events that its host has not got, and that are not held. */
+/* True when a watch has events that its host has not received and that are not held. */
 bool pl_wire_is_behind(const struct pl_wire *wire);
-/* Ends every open watch of the resource with the error that its version is too old, instead of the
- * events that its host has not got. */
+/* Ends every open watch of the resource with the error that its version is too old. Its host does
+ * not receive the events that were pending. */
 void pl_wire_expire_watches(struct pl_wire *wire, const char *resource);

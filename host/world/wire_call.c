@@ -1,5 +1,5 @@
-/* One call: its life, and the server's answer. The answer waits in pieces until a step gives it to
- * the host. The call is freed when both sides have finished. */
+/* One call: its creation and end, and the server's answer. The answer waits in pieces until a step
+ * gives it to the host. The call is freed when both sides have finished. */
 #include "world/wire_impl.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@ void pl_wire_step_later(struct wire_call *call)
         pl_loop_defer(call->wire->o.loop, &call->next, call->wire->go_on);
 }
 
-/* ---- a call's life ---- */
+/* ---- creation and end ---- */
 
 void pl_wire_drop_pieces(struct wire_call *call)
 {
@@ -71,7 +71,7 @@ void pl_wire_finish(struct wire_call *call)
     pl_wire_free_when_over(call);
 }
 
-/* Ends it a little later; the first reason counts. */
+/* Ends the call a little later; the first reason counts. */
 void pl_wire_end_with(struct wire_call *call, int code, const char *reason, const char *message)
 {
     if (call->err.code != 0 || call->host_done)

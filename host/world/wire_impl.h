@@ -26,7 +26,7 @@ struct wire_call {
     struct pl_timer later, deadline, silence;
     bool sent, canceled, host_done, server_done;
     bool lost;                 /* the answer is dropped */
-    bool lost_in_time;         /* and nobody notices before the time is up */
+    bool lost_in_time;         /* and nobody notices it before the deadline */
     bool asked[PL_POINT_PICK]; /* the chooser was asked at that point of this call */
     /* the server's answer */
     bool responded, is_stream, ended;
@@ -60,14 +60,14 @@ static inline bool pl_wire_is_watch(const struct wire_call *call)
 
 struct pl_timers *pl_wire_timers(const struct wire_call *call); /* borrowed */
 void pl_wire_step_later(struct wire_call *call);
-/* Drops the parts of the server's answer that the host has not got. */
+/* Drops the parts of the server's answer that the host has not received. */
 void pl_wire_drop_pieces(struct wire_call *call);
 void pl_wire_free_when_over(struct wire_call *call);
 /* The server need not answer any more. */
 void pl_wire_leave_server(struct wire_call *call);
 /* Calls on_done of the host; may free the call. */
 void pl_wire_finish(struct wire_call *call);
-/* Ends it a little later; the first reason counts. */
+/* Ends the call a little later; the first reason counts. */
 void pl_wire_end_with(struct wire_call *call, int code, const char *reason, const char *message);
 void pl_wire_lose(struct wire_call *call); /* its connection */
 /* Restarts the limit for receiving bytes. */

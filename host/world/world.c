@@ -42,7 +42,7 @@ static struct host *world_find(const struct pl_world *world, const char *name)
     return NULL;
 }
 
-/* Of the first host that has some, since any may be asked; NULL: none. */
+/* The hooks of the first host that has some, since any of them may answer; NULL: no host has. */
 static struct pl_hooks *find_hooks(void *arg)
 {
     const struct pl_world *world = arg;
@@ -98,7 +98,7 @@ static void close_webhooks(struct pl_world *world)
         continue;
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 static void world_collect_documents(struct pl_idle *idle)
 {
@@ -221,7 +221,7 @@ void pl_world_move_to(struct pl_world *world, int64_t at_ns)
         world->now_ns = at_ns;
 }
 
-/* One step, or moves the clock; false: nothing will come until then. */
+/* Does one step or moves the clock. False: nothing more happens until end_ns. */
 static bool move_on(struct pl_world *world, int64_t end_ns)
 {
     int64_t due;
@@ -251,7 +251,7 @@ static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_
         pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
     struct pl_round *count = pl_rounds_of(&world->keys, what);
     count->runs++;
-    if (pl_ran_failed(ran)) /* it was not a round without a change */
+    if (pl_ran_failed(ran)) /* a failed run is not a round without changes */
         count->version = UINT64_MAX;
     world->reconciles++;
     if (world->o.chooser != NULL)

@@ -14,7 +14,7 @@ struct pl_world_options {
     int64_t wall_ns;         /* initial time, since 1970 */
     uint64_t seed;           /* not 0 */
     struct pl_watchdog *dog; /* of scripts; borrowed for life; NULL: each host has its own */
-    const struct pl_chooser *chooser; /* borrowed for life; NULL: undisturbed */
+    const struct pl_chooser *chooser; /* borrowed for life; NULL: no disturbances */
     /* A request to the server was answered, from a host or a user ("user"). May be NULL. */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     /* Called in each step that stored something. False: the current call ends with an error of
@@ -23,7 +23,7 @@ struct pl_world_options {
     /* A run has ended. May be NULL. */
     void (*ran)(void *arg, const char *host, const struct pl_ran *ran);
     void *arg;
-    const struct pl_line_watch *lines; /* of the scripts; borrowed for life; NULL: nobody looks */
+    const struct pl_line_watch *lines; /* of the scripts; borrowed for life; NULL: none */
     struct pl_outside_options outside; /* the external servers for perilune.http */
 };
 

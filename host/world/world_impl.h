@@ -27,9 +27,9 @@ struct pl_world {
     unsigned started;
     struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;
-    uint64_t renewals;     /* writes of Leases: of all that were done so many count for nothing */
-    uint64_t told_version; /* version of the last `stored` call */
-    bool refused;          /* `stored` returned false */
+    uint64_t renewals;         /* writes that only renewed Leases; they count as no change */
+    uint64_t told_version;     /* version of the last `stored` call */
+    bool refused;              /* `stored` returned false */
     unsigned reconciles, most; /* of one settling */
 };
 
