@@ -5,6 +5,7 @@
 #include "apicall/body.h"
 
 #include "apicall/protobuf.h"
+#include "gotype/go_map.h"
 #include "gotype/proto.h"
 #include "gotype/typed.h"
 #include "schema/defaults.h"
@@ -19,6 +20,35 @@ struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx)
         return (struct pl_message){NULL};
     return pl_message_of_kind(pl_slice_z(v->group), pl_slice_z(v->name),
                               pl_slice_z(ctx->type->kind));
+}
+
+static void note_twins(struct pl_api_ctx *ctx, const char *prefix)
+{
+    struct pl_tree *found = pl_tree_array(&ctx->arena);
+    if (pl_slice_eqz(ctx->request.field_validation, "Ignore"))
+        return;
+    pl_typed_drop_twins(&ctx->arena, pl_typed_parse(&ctx->arena, ctx->request.call.body), found);
+    if (ctx->strict == NULL)
+        ctx->strict = pl_tree_array(&ctx->arena);
+    PL_TREE_FOR(item, found)
+    {
+        struct pl_slice text = pl_arena_f(&ctx->arena, "%s%.*s", prefix, PL_FMT(item->value->text));
+        pl_tree_push(&ctx->arena, ctx->strict, pl_tree_str(&ctx->arena, text));
+    }
+}
+
+struct pl_doc *pl_api_body_scan(struct pl_api_ctx *ctx, const char *prefix, struct pl_err *err)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true, .refuse_duplicates = true};
+    struct pl_doc *doc = pl_scan_text(ctx->request.call.body, &options, err);
+    if (doc != NULL)
+        return doc;
+    *err = (struct pl_err){0};
+    options.refuse_duplicates = false;
+    doc = pl_scan_text(ctx->request.call.body, &options, err);
+    if (doc != NULL)
+        note_twins(ctx, prefix);
+    return doc;
 }
 
 struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc)
@@ -85,13 +115,14 @@ static struct pl_slice joined(struct pl_arena *arena, const struct pl_tree *text
 /* The error, or nothing. Warnings are added. */
 static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
-    struct pl_typed t = {.arena = &ctx->arena};
+    struct pl_typed t = {.arena = &ctx->arena, .strict = ctx->strict};
     struct pl_slice mode = ctx->request.field_validation;
     struct pl_message type = pl_api_body_type(ctx);
     if (pl_message_is_none(type))
         return pl_slice("", 0);
     if (pl_typed_read(&t, object, type) != 0)
         return t.error;
+    ctx->strict = NULL; /* they are told here */
     if (t.strict == NULL || pl_slice_eqz(mode, "Ignore"))
         return pl_slice("", 0);
     if (pl_slice_eqz(mode, "Strict"))
@@ -130,26 +161,54 @@ static struct pl_slice other_kind(struct pl_api_ctx *ctx, const struct pl_tree *
                             ctx->type->kind);
 }
 
-int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
+/* A strategic patch, as Go shows a map. */
+static struct pl_slice strategic_shown(struct pl_api_ctx *ctx)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_tree *patch = pl_typed_parse(&ctx->arena, ctx->request.call.body);
+    pl_typed_drop_twins(&ctx->arena, patch, NULL);
+    pl_tree_sort(patch);
+    pl_go_map_write(&text, patch);
+    struct pl_slice shown = pl_arena_copy(&ctx->arena, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+    return shown;
+}
+
+struct pl_slice pl_api_body_shown(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_tree_write(&text, object);
-    struct pl_tree *quoted = pl_tree_str(&ctx->arena, pl_buf_slice(&text));
-    pl_buf_clear(&text);
+    struct pl_slice shown = pl_arena_copy(&ctx->arena, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+    return shown;
+}
+
+int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, struct pl_slice what)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, pl_tree_str(&ctx->arena, shown));
+    pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("patch"), "Invalid value: %s: %.*s",
+                 pl_buf_z(&text), PL_FMT(what));
+    pl_buf_deinit(&text);
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice("", 0), pl_slice("", 0),
+                              pl_slice("", 0));
+}
+
+int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    bool is_strategic = ctx->request.body_form == PL_API_STRATEGIC;
+    struct pl_slice shown = {NULL, 0};
+    if (ctx->type->is_custom)
+        return 0;
+    if (!is_strategic) /* the result; reading it drops what it must not have */
+        shown = pl_api_body_shown(ctx, object);
     struct pl_slice what = other_kind(ctx, object);
     if (what.len == 0)
         what = mistake(ctx, object);
-    int code = 0;
-    if (what.len > 0) {
-        struct pl_api_faults faults = {.arena = &ctx->arena};
-        pl_tree_write(&text, quoted);
-        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("patch"), "Invalid value: %s: %.*s",
-                     pl_buf_z(&text), PL_FMT(what));
-        code = pl_api_fail_faults(&ctx->status, &faults, pl_slice("", 0), pl_slice("", 0),
-                                  pl_slice("", 0));
-    }
-    pl_buf_deinit(&text);
-    return code;
+    if (what.len == 0)
+        return 0;
+    return pl_api_body_fail_patched(ctx, is_strategic ? strategic_shown(ctx) : shown, what);
 }
 
 int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config)

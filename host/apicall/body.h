@@ -8,6 +8,10 @@
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The type of the request's objects; none for custom kinds. */
 struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx);
+/* Scans a JSON body. Members that come twice are noted in the context, with `prefix` before each
+ * text, unless fieldValidation ignores them; the last one counts. For bodies that no type is read
+ * from: patches and objects of custom kinds. NULL and the error if it is malformed. */
+struct pl_doc *pl_api_body_scan(struct pl_api_ctx *ctx, const char *prefix, struct pl_err *err);
 /* A JSON body that was scanned already, as a tree that keeps duplicate members. In the request's
  * arena, as every tree of this file. */
 struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc);
@@ -20,6 +24,10 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind);
 int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The same for the result of a patch and for an applied object, in kube-apiserver's words for
  * these. */
+/* 422 about a patch: what was made of it, and what is wrong with that. */
+int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, struct pl_slice what);
+/* The object as JSON in the arena. */
+struct pl_slice pl_api_body_shown(struct pl_api_ctx *ctx, const struct pl_tree *object);
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object);
 int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config);
 

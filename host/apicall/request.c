@@ -131,6 +131,8 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     struct pl_slice initial = param(request, arena, "sendInitialEvents");
     request->has_send_initial = initial.ptr != NULL;
     request->send_initial = request_is_true(initial);
+    request->ignore_unreadable =
+        request_is_true(param(request, arena, "ignoreStoreReadErrorWithClusterBreakingPotential"));
     struct pl_slice force = param(request, arena, "force");
     request->has_force = force.ptr != NULL;
     request->force = request_is_true(force);

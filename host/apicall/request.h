@@ -52,7 +52,7 @@ struct pl_api_request {
         next;
     struct pl_slice field_manager, field_validation, propagation;
     struct pl_slice dry; /* dryRun as it was sent */
-    bool watch, bookmarks, dry_run, force, has_force;
+    bool watch, bookmarks, dry_run, force, has_force, ignore_unreadable;
     bool has_send_initial, send_initial;
     int64_t limit, timeout_s; /* 0: none */
     bool has_grace;

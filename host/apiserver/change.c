@@ -85,7 +85,7 @@ static int check_place(struct change *c)
         return -1;
     if (c->options->is_patch && pl_api_check_place(ctx, c->object) != 0)
         return -1;
-    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
+    if ((ctx->type->flags & PL_API_NAMESPACED) && ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
         return pl_api_bad_request(
             &ctx->status,
             "the namespace of the object (%.*s) does not match the namespace on the request (%.*s)",

@@ -22,6 +22,7 @@
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN     "orphan"
+#define UNSAFE     "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 /* ---- options ---- */
 
@@ -92,6 +93,7 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
 {
     *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
                                               .dry_run = ctx->request.dry_run,
+                                              .is_unsafe = ctx->request.ignore_unreadable,
                                               .is_graceful = true,
                                               .is_asked = true,
                                               .has_grace = ctx->request.has_grace,
@@ -120,6 +122,8 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
         if (pl_tree_integer(pl_tree_getz(tree, "gracePeriodSeconds"), &options->grace_s))
             options->has_grace = true;
         const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
+        const struct pl_tree *unsafe = pl_tree_getz(tree, UNSAFE);
+        options->is_unsafe = options->is_unsafe || (pl_tree_is(unsafe, PL_BOOL) && unsafe->boolean);
         options->dry_run = options->dry_run || (pl_tree_is(dry, PL_ARRAY) && dry->count > 0);
         if (pl_tree_is(dry, PL_ARRAY) && dry->count > 0)
             dried = pl_tree_text(pl_tree_at(dry, 0));
@@ -165,6 +169,21 @@ static int check_preconditions(struct pl_api_ctx *ctx, const struct pl_api_entry
                        "ResourceVersion in record (%.*s). The object might have been modified",
                        PL_FMT(options->rv), PL_FMT(rv)));
     return 0;
+}
+
+/* Only what can't be read from storage may go unsafely; everything can be read here. */
+static int check_unsafe(struct pl_api_ctx *ctx, const struct pl_api_entry *entry,
+                        const struct pl_api_delete_options *options)
+{
+    if (!options->is_unsafe)
+        return 0;
+    struct pl_slice why = pl_arena_f(
+        &ctx->arena,
+        "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
+        "AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from "
+        "storage",
+        ctx->type->plural, entry->key);
+    return pl_api_fail_conflict(ctx, ctx->request.name, why.ptr);
 }
 
 static int check_immortal(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
@@ -298,7 +317,8 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
                         const struct pl_api_delete_options *options, struct pl_doc **left,
                         bool *gone)
 {
-    if (check_immortal(ctx, entry) != 0 || check_preconditions(ctx, entry, options) != 0)
+    if (check_unsafe(ctx, entry, options) != 0 || check_immortal(ctx, entry) != 0 ||
+        check_preconditions(ctx, entry, options) != 0)
         return -1;
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *object = pl_tree_from_node(arena, pl_doc_root(entry->doc));

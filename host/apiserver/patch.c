@@ -64,9 +64,8 @@ static int patch_check_options(struct pl_api_ctx *ctx)
 static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
 {
     struct pl_err err = {0};
-    struct pl_scan_options options = {.keep_managed_fields = true};
-    struct pl_doc *doc = pl_scan_text(ctx->request.call.body, &options, &err);
     bool array = ctx->request.body_form == PL_API_JSON_PATCH;
+    struct pl_doc *doc = pl_api_body_scan(ctx, array ? "json patch " : "", &err);
     if (doc == NULL) {
         pl_api_bad_request(&ctx->status, ctx->request.body_form == PL_API_STRATEGIC
                                              ? "error decoding patch: unexpected end of JSON input"

@@ -1,6 +1,8 @@
 /* Common steps of creation and change: unknown fields, the writer, size, validation. Each works on
  * the tree in the request's version and fails with the status filled in. */
 #include "apiserver/steps.h"
+
+#include "apicall/body.h"
 #include "schema/rules.h"
 
 #include "schema/structural.h"
@@ -25,7 +27,8 @@ struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object)
 int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
-    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
+    bool is_placed = ctx->type->flags & PL_API_NAMESPACED; /* others lose their namespace */
+    if (is_placed && ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
         return pl_api_bad_request(&ctx->status, "the namespace of the provided object does not "
                                                 "match the namespace sent on the request");
     return 0;
@@ -47,30 +50,42 @@ int pl_api_check_name(struct pl_api_ctx *ctx, struct pl_slice name)
                      PL_FMT(name), PL_FMT(want));
 }
 
-/* Warns about unknown fields or refuses them, as fieldValidation says. */
-static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
+static int fail_strict(struct pl_api_ctx *ctx, const struct pl_tree *texts, struct pl_slice patched)
+{
+    struct pl_buf list = PL_BUF_INIT;
+    PL_TREE_FOR(item, texts)
+    pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(item->value->text));
+    struct pl_slice what =
+        pl_arena_f(&ctx->arena, "strict decoding error: %.*s", PL_FMT(pl_buf_slice(&list)));
+    pl_buf_deinit(&list);
+    if (patched.ptr != NULL)
+        return pl_api_body_fail_patched(ctx, patched, what);
+    return pl_api_bad_request(&ctx->status, "%s in version \"%s\" cannot be handled as a %s: %.*s",
+                              ctx->type->kind, pl_api_ctx_version(ctx)->name, ctx->type->kind,
+                              PL_FMT(what));
+}
+
+/* Warns about members that come twice and unknown fields or refuses them, as fieldValidation says.
+ * patched: the result of a patch, before its unknown fields were dropped. */
+static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown,
+                          struct pl_slice patched)
 {
     struct pl_slice mode = ctx->request.field_validation;
-    if (unknown->count == 0 || pl_slice_eqz(mode, "Ignore"))
+    struct pl_tree *texts = ctx->strict;
+    ctx->strict = NULL;
+    if ((unknown->count == 0 && texts == NULL) || pl_slice_eqz(mode, "Ignore"))
         return 0;
-    struct pl_buf list = PL_BUF_INIT;
+    if (texts == NULL)
+        texts = pl_tree_array(&ctx->arena);
     PL_TREE_FOR(item, unknown)
-    {
-        struct pl_slice text =
-            pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->value->text));
-        pl_api_warn(ctx, text);
-        pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(text));
-    }
-    int code = 0;
-    if (pl_slice_eqz(mode, "Strict")) {
-        ctx->warnings = NULL;
-        code = pl_api_bad_request(
-            &ctx->status,
-            "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
-            ctx->type->kind, pl_api_ctx_version(ctx)->name, ctx->type->kind, pl_buf_z(&list));
-    }
-    pl_buf_deinit(&list);
-    return code;
+    pl_tree_push(&ctx->arena, texts,
+                 pl_tree_str(&ctx->arena, pl_arena_f(&ctx->arena, "unknown field \"%.*s\"",
+                                                     PL_FMT(item->value->text))));
+    if (pl_slice_eqz(mode, "Strict"))
+        return fail_strict(ctx, texts, patched);
+    PL_TREE_FOR(item, texts)
+    pl_api_warn(ctx, item->value->text);
+    return 0;
 }
 
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
@@ -80,7 +95,7 @@ int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
     if (ctx->type->is_custom)
         pl_api_structural_prune(&ctx->arena, config, pl_api_ctx_version(ctx)->schema, unknown);
     if (!ctx->type->is_custom || unknown->count == 0)
-        return report_unknown(ctx, unknown);
+        return report_unknown(ctx, unknown, pl_slice(NULL, 0));
     char text[PL_KIND_TEXT];
     struct pl_buf list = PL_BUF_INIT;
     PL_TREE_FOR(item, unknown)
@@ -126,6 +141,11 @@ static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners)
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_tree *unknown = pl_tree_array(&ctx->arena);
+    struct pl_slice patched = {NULL, 0};
+    enum pl_api_body form = ctx->request.body_form;
+    if ((form == PL_API_MERGE || form == PL_API_JSON_PATCH) && ctx->type->is_custom &&
+        pl_slice_eqz(ctx->request.field_validation, "Strict"))
+        patched = pl_api_body_shown(ctx, object);
     drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"));
     pl_api_prune_metadata(&ctx->arena, object, unknown);
     if (ctx->type->is_custom) {
@@ -133,7 +153,7 @@ int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_api_structural_prune(&ctx->arena, object, schema, unknown);
         pl_api_structural_default(&ctx->arena, object, schema);
     }
-    return report_unknown(ctx, unknown);
+    return report_unknown(ctx, unknown, patched);
 }
 
 struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)

@@ -17,6 +17,9 @@ struct pl_typed {
 
 /* Makes a tree of JSON that was checked already. The tree keeps duplicate members. */
 struct pl_tree *pl_typed_parse(struct pl_arena *arena, struct pl_slice json);
+/* Drops all but the last of members that come twice, and adds `duplicate field "a.b[0].c"` for each
+ * name to `strict`, an array (NULL: nobody wants to know). For trees of pl_typed_parse. */
+void pl_typed_drop_twins(struct pl_arena *arena, struct pl_tree *value, struct pl_tree *strict);
 /* Reads the object in place. Afterwards it has only fields of the type, no duplicates (the last one
  * counts), and no nulls. Returns 0, or -1 with `error` set. */
 int pl_typed_read(struct pl_typed *t, struct pl_tree *object, struct pl_message type);

@@ -3,6 +3,7 @@
  * numbers keep their text. */
 #include "gotype/typed.h"
 
+#include "base/map.h"
 #include "value/scan.h"
 
 #include <string.h>
@@ -123,4 +124,56 @@ struct pl_tree *pl_typed_parse(struct pl_arena *arena, struct pl_slice json)
 {
     struct reader r = {arena, json.ptr, json.ptr + json.len};
     return read_value(&r);
+}
+
+/* ---- members that come twice ---- */
+
+static void drop_twins(struct pl_arena *arena, struct pl_tree *value, struct pl_slice path,
+                       struct pl_tree *strict);
+
+static void drop_twin(struct pl_arena *arena, struct pl_tree *object, struct pl_tree_item *item,
+                      struct pl_slice path, struct pl_tree *strict)
+{
+    pl_tree_unlink(object, item);
+    if (strict == NULL)
+        return;
+    struct pl_slice text = pl_arena_f(arena, "duplicate field \"%.*s\"", PL_FMT(path));
+    if (!pl_tree_has_text(strict, text))
+        pl_tree_push(arena, strict, pl_tree_str(arena, text));
+}
+
+static void drop_twins_of(struct pl_arena *arena, struct pl_tree *object, struct pl_slice path,
+                          struct pl_tree *strict)
+{
+    struct pl_map seen = PL_MAP_INIT;
+    PL_TREE_FOR(item, object)
+    {
+        struct pl_slice inner = pl_arena_f(arena, "%.*s%s%.*s", PL_FMT(path),
+                                           path.len > 0 ? "." : "", PL_FMT(item->key));
+        struct pl_tree_item *before = pl_map_get(&seen, item->key);
+        if (before != NULL)
+            drop_twin(arena, object, before, inner, strict);
+        pl_map_put(&seen, item->key, item);
+        drop_twins(arena, item->value, inner, strict);
+    }
+    pl_map_deinit(&seen);
+}
+
+static void drop_twins(struct pl_arena *arena, struct pl_tree *value, struct pl_slice path,
+                       struct pl_tree *strict)
+{
+    size_t i = 0;
+    if (value->type == PL_OBJECT)
+        drop_twins_of(arena, value, path, strict);
+    else if (value->type == PL_ARRAY)
+        PL_TREE_FOR(item, value)
+        {
+            struct pl_slice inner = pl_arena_f(arena, "%.*s[%zu]", PL_FMT(path), i++);
+            drop_twins(arena, item->value, inner, strict);
+        }
+}
+
+void pl_typed_drop_twins(struct pl_arena *arena, struct pl_tree *value, struct pl_tree *strict)
+{
+    drop_twins(arena, value, pl_slice("", 0), strict);
 }

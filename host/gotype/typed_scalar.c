@@ -101,6 +101,29 @@ static bool take_part(struct pl_slice *text, const char *part)
     return true;
 }
 
+/* Six digits of a second, no fewer. */
+static bool take_micros(struct pl_slice *text)
+{
+    struct pl_slice rest = *text;
+    if (rest.len == 0 || (*rest.ptr != '.' && *rest.ptr != ','))
+        return false;
+    rest = pl_slice(rest.ptr + 1, rest.len - 1);
+    if (!take_part(&rest, "000000"))
+        return false;
+    *text = rest;
+    return true;
+}
+
+/* Behind the seconds: six digits, and a zone. */
+static bool has_micros(struct pl_slice text)
+{
+    const size_t seconds = sizeof("2006-01-02T15:04:05") - 1;
+    if (text.len <= seconds)
+        return false;
+    struct pl_slice rest = pl_slice(text.ptr + seconds, text.len - seconds);
+    return take_micros(&rest) && rest.len > 0 && !isdigit((unsigned char)*rest.ptr);
+}
+
 static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, bool micro)
 {
     static const char *const parts[] = {"2006", "-", "01", "-", "02", "T",
@@ -112,9 +135,14 @@ static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, 
             return pl_arena_f(arena,
                               "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
                               PL_FMT(text), layout, PL_FMT(rest), parts[i]);
+    if (micro && !take_micros(&rest))
+        return pl_arena_f(arena,
+                          "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as "
+                          "\".000000\"",
+                          PL_FMT(text), layout, PL_FMT(rest));
     if (rest.len == 0 || (rest.ptr[0] != 'Z' && rest.ptr[0] != '+' && rest.ptr[0] != '-'))
         return pl_arena_f(arena, "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
-                          PL_FMT(text), layout, PL_FMT(rest), micro ? ".000000" : "Z07:00");
+                          PL_FMT(text), layout, PL_FMT(rest), "Z07:00");
     return pl_arena_f(arena, "parsing time \"%.*s\": day out of range", PL_FMT(text));
 }
 
@@ -123,7 +151,7 @@ static bool fits_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
 {
     int64_t ns;
     char text[40];
-    if (!pl_time_parse(value->text, &ns)) {
+    if (!pl_time_parse(value->text, &ns) || (micro && !has_micros(value->text))) {
         *error = time_error(arena, value->text, micro);
         return false;
     }

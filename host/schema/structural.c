@@ -3,6 +3,8 @@
  * schema_check.c validates. */
 #include "schema/structural.h"
 
+#include <stdlib.h>
+
 static struct pl_slice structural_join(struct pl_arena *arena, struct pl_slice path,
                                        struct pl_slice key)
 {
@@ -118,12 +120,33 @@ static void prune(struct pruning *p, struct pl_tree *value, struct pl_node schem
     }
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    const struct pl_tree *const *left = a, *const *right = b;
+    return pl_slice_cmp((*left)->text, (*right)->text);
+}
+
+/* Fields are told in the order of their paths. */
+static void add_sorted(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *texts)
+{
+    struct pl_tree **sorted = pl_arena_alloc(arena, (texts->count + 1) * sizeof(*sorted));
+    size_t count = 0;
+    PL_TREE_FOR(item, texts)
+    sorted[count++] = item->value;
+    qsort(sorted, count, sizeof(*sorted), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        pl_tree_push(arena, to, sorted[i]);
+}
+
 void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, struct pl_node schema,
                              struct pl_tree *unknown)
 {
-    struct pruning p = {arena, unknown};
-    if (!pl_node_is_missing(schema))
-        prune_object(&p, object, schema, pl_slice("", 0), true);
+    struct pruning p = {arena, unknown != NULL ? pl_tree_array(arena) : NULL};
+    if (pl_node_is_missing(schema))
+        return;
+    prune_object(&p, object, schema, pl_slice("", 0), true);
+    if (unknown != NULL && p.unknown->count > 0)
+        add_sorted(arena, unknown, p.unknown);
 }
 
 /* ---- defaults ---- */

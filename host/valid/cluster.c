@@ -69,13 +69,29 @@ static void check_taints(struct pl_api_faults *f, const struct pl_tree *taints)
     }
 }
 
+/* What a Node's spec was given once stays. */
+static void check_node_change(struct pl_api_faults *f, const struct pl_tree *spec,
+                              const struct pl_tree *old)
+{
+    const struct pl_tree *is = pl_tree_getz(spec, "podCIDRs"), *was = pl_tree_getz(old, "podCIDRs");
+    struct pl_slice id = pl_tree_text_at(spec, "providerID");
+    struct pl_slice had = pl_tree_text_at(old, "providerID");
+    if (was != NULL && was->count > 0 && (is == NULL || !pl_tree_equal(is, was)))
+        pl_bad_forbidden(f, PL_MEMBER(SPEC, "podCIDRs"),
+                         "node updates may not change podCIDR except from \"\" to valid");
+    if (had.len > 0 && !pl_slice_eq(id, had))
+        pl_bad_value(f, PL_MEMBER(SPEC, "providerID"), NULL, "field cannot be %s once set",
+                     id.len > 0 ? "modified" : "cleared");
+}
+
 void pl_valid_node(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
 {
     const struct pl_tree *cidrs = pl_tree_dig(object, "spec.podCIDRs");
     const struct pl_spot *list = PL_MEMBER(SPEC, "podCIDRs");
     const char *const maps[] = {"capacity", "allocatable"};
     size_t i = 0, four = 0, six = 0;
-    PL_UNUSED(old);
+    if (old != NULL)
+        check_node_change(f, pl_tree_getz(object, "spec"), pl_tree_getz(old, "spec"));
     check_taints(f, pl_tree_dig(object, "spec.taints"));
     for (size_t k = 0; k < PL_ARRAY_LEN(maps); k++)
         PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(object, "status"), maps[k]))

@@ -60,15 +60,19 @@ void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
     storage_check_source(f, PL_MEMBER(at, "dataSourceRef"), ref);
 }
 
-static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *spec,
-                               const struct pl_tree *old)
+/* Of a bound claim the size and the class of attributes may change; of another nothing. */
+static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *object,
+                               const struct pl_tree *before)
 {
-    static const char *const may[] = {"resources", "volumeAttributesClassName"};
+    const struct pl_tree *spec = pl_tree_getz(object, "spec"), *old = pl_tree_getz(before, "spec");
     const struct pl_tree *size = pl_tree_dig(spec, "resources.requests.storage");
+    const struct pl_tree *has = pl_tree_dig(before, "status.capacity.storage");
     struct pl_tree *is = pl_tree_copy(f->arena, spec), *was = pl_tree_copy(f->arena, old);
-    for (size_t i = 0; i < PL_ARRAY_LEN(may); i++) {
-        pl_tree_removez(is, may[i]);
-        pl_tree_removez(was, may[i]);
+    if (pl_slice_eqz(pl_tree_text_at(object, "status.phase"), "Bound")) {
+        pl_tree_removez(pl_tree_dig(is, "resources.requests"), "storage");
+        pl_tree_removez(pl_tree_dig(was, "resources.requests"), "storage");
+        pl_tree_removez(is, "volumeAttributesClassName");
+        pl_tree_removez(was, "volumeAttributesClassName");
     }
     if (pl_is_empty(pl_tree_getz(was, "volumeName")))
         pl_tree_removez(is, "volumeName");
@@ -78,7 +82,8 @@ static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *sp
         pl_bad_forbidden(f, SPEC,
                          "spec is immutable after creation except resources.requests and "
                          "volumeAttributesClassName for bound claims\n");
-    if (pl_quantity_cmp(size, pl_tree_dig(old, "resources.requests.storage")) < 0)
+    if (pl_quantity_cmp(size, pl_tree_dig(old, "resources.requests.storage")) < 0 &&
+        pl_quantity_cmp(size, has) <= 0)
         pl_bad_forbidden(f,
                          PL_MEMBER(PL_MEMBER(PL_MEMBER(SPEC, "resources"), "requests"), "storage"),
                          "field can not be less than status.capacity");
@@ -89,7 +94,7 @@ void pl_valid_claim(struct pl_api_faults *f, const struct pl_tree *object,
 {
     pl_valid_claim_spec(f, SPEC, pl_tree_getz(object, "spec"));
     if (old != NULL)
-        check_claim_change(f, pl_tree_getz(object, "spec"), pl_tree_getz(old, "spec"));
+        check_claim_change(f, object, old);
 }
 
 /* ---- volumes ---- */

@@ -1,0 +1,7 @@
+/* JSON as Go prints it in messages: map[a:1 b:[x y]]. */
+#pragma once
+
+#include "object/tree.h"
+
+/* Texts come without quotes, members in the tree's order: Go's is that of their names. */
+void pl_go_map_write(struct pl_buf *out, const struct pl_tree *value);
