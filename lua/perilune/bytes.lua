@@ -6,7 +6,7 @@ local check = require("perilune.check")
 local fail, format = check.fail, string.format
 local M = {}
 
--- By the names that scripts use: who wants a broken one says that it is weak.
+-- Algorithms by the names that scripts use. A broken algorithm has a name that says so.
 local algorithms = { sha256 = "sha256", sha384 = "sha384", sha512 = "sha512", weak_sha1 = "sha1",
   weak_md5 = "md5" }
 
@@ -46,7 +46,7 @@ local function text_of(value)
   return type(value) == "string" and value or host.json_encode(value)
 end
 
--- Of a string, or of any other value's JSON with sorted keys.
+-- The digest of a string, or of the JSON with sorted keys of any other value.
 function M.hash(value, options, ...)
   check.no_more("hash", ...)
   if value == nil then

@@ -1,5 +1,5 @@
--- perilune.channel(name): requests from tasks and webhooks to the controllers that watch it with
--- :WatchesChannel(name).
+-- perilune.channel(name): sends requests from tasks and webhooks to the controllers that watch it
+-- with :WatchesChannel(name).
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -10,7 +10,7 @@ local fail = check.fail
 local M = {}
 
 local watched = {} -- name -> true
-local opened = {} -- while loading: {name=, file=, line=}
+local opened = {} -- channels opened while loading: {name=, file=, line=}
 
 local Channel = { __metatable = "perilune.channel" }
 Channel.__index = function(self, key)
@@ -42,7 +42,7 @@ function M.check_name(what, name)
   return name
 end
 
--- A controller watches it.
+-- Called when a controller watches the channel.
 function M.watch(name)
   watched[name] = true
 end
@@ -66,7 +66,7 @@ function M.channel(name, ...)
   return setmetatable({ name = name }, Channel)
 end
 
--- When all main chunks have run.
+-- Called when all main chunks have run.
 function M.finish()
   for _, channel in ipairs(opened) do
     if not watched[channel.name] then

@@ -1,8 +1,8 @@
--- Checks of what scripts pass in. Nothing is ignored in silence: an unknown name, a wrong type
--- or a value that makes no sense is an error at the script's own line, with the nearest match.
+-- Checks of values that scripts pass in. Nothing is silently ignored: an unknown name, a wrong type
+-- or an impossible value is an error at the script's own line, with the nearest valid name.
 --
--- A checker is a function(what, value) that returns the value in the form the core takes or
--- raises through fail(); `what` is the text that names the value in messages.
+-- A checker is a function(what, value). It returns the value in the form that the core takes, or
+-- raises an error with fail(). `what` names the value in messages.
 
 local host = require("perilune.host")
 
@@ -12,15 +12,15 @@ local M = {}
 local INT_MAX = 2147483647
 local LONGEST = 1000000000 -- seconds; the core counts nanoseconds in 64 bits
 
--- The script's function whose results are being looked at: it has returned, so that no line of
--- the script is running, and a mistake in them is reported where it begins.
+-- The script's function whose results are being checked. It has returned, so no line of the script
+-- is running; a mistake in its results is reported at the line where the function begins.
 local blamed
 
 function M.blame(f)
   blamed = f
 end
 
--- Raises "file:line: message" for the script's line that called into Perilune.
+-- Raises "file:line: message" for the line of the script that called Perilune.
 function M.fail(message, ...)
   local text = select("#", ...) > 0 and format(message, ...) or message
   local file, line = host.where()
@@ -35,7 +35,7 @@ end
 
 local fail = M.fail
 
--- A value as a person would recognise it in a message.
+-- A value for messages, as a person would recognise it.
 function M.describe(value)
   local kind = type(value)
   if kind == "string" then
@@ -50,7 +50,8 @@ end
 
 local describe = M.describe
 
--- What the host has made of a value; nil and a message when it could not.
+-- Returns a result of the host, or raises its message: the host returns nil and a message on
+-- failure.
 function M.must(what, value, message)
   if value == nil then
     fail("%s: %s", what, message)
@@ -80,10 +81,11 @@ function M.string(what, value)
   return value
 end
 
--- Text that may be empty.
+-- A text that may be empty.
 M.text = of_type("string", "a")
 
--- Text of at most so many bytes, one at least: before a pattern looks at it, which takes 1 MiB.
+-- A text of 1 to `most` bytes. The length is checked before a pattern is applied, since texts can
+-- be up to 1 MiB long.
 function M.short(most)
   return function(what, value)
     if #M.string(what, value) > most then
@@ -93,7 +95,7 @@ function M.short(most)
   end
 end
 
--- A finite number of at least `least`; nil: of any size.
+-- A finite number of at least `least`; nil: any finite number.
 function M.number(least)
   return function(what, value)
     if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then
@@ -105,7 +107,7 @@ function M.number(least)
   end
 end
 
--- A whole number of at least `least` that a C int holds.
+-- A whole number of at least `least` that fits into a C int.
 function M.integer(least)
   return function(what, value)
     if type(value) ~= "number" or value % 1 ~= 0 or value < least then
@@ -117,7 +119,8 @@ function M.integer(least)
   end
 end
 
--- A number of seconds or Go-style text; seconds, of any size and sign.
+-- A number of seconds, or text such as "1m30s". Returns seconds, which may be negative or very
+-- large.
 function M.seconds(what, value)
   local seconds, too_long = value, false
   if type(value) == "string" then
@@ -132,7 +135,7 @@ function M.seconds(what, value)
   return seconds
 end
 
--- What the core can wait for, or less than nothing.
+-- A duration that the core can wait for; may be negative.
 function M.duration(what, value)
   local seconds = M.seconds(what, value)
   if seconds > LONGEST then
@@ -141,7 +144,7 @@ function M.duration(what, value)
   return seconds
 end
 
--- Zero or longer.
+-- A duration of zero or more.
 function M.delay(what, value)
   local seconds = M.duration(what, value)
   if seconds < 0 then
@@ -150,7 +153,7 @@ function M.delay(what, value)
   return seconds
 end
 
--- At least the nanosecond that the core counts in: it takes zero for "none".
+-- A duration of at least one nanosecond, the core's unit; for the core, zero means "none".
 function M.positive_duration(what, value)
   local seconds = M.duration(what, value)
   if seconds < 1e-9 then
@@ -190,7 +193,7 @@ function M.array_of(checker)
   end
 end
 
--- The same; a string stands for an array of it alone.
+-- The same, but a single string stands for an array with it.
 function M.one_or_more(checker)
   local many = M.array_of(checker)
   return function(what, value)
@@ -203,7 +206,8 @@ function M.one_or_more(checker)
   end
 end
 
--- make(key, what), made once for each key, as long as there are few.
+-- Keeps results of make(key, what) for each key. Forgets all of them when there are more than
+-- MOST_KEPT keys.
 local MOST_KEPT = 500
 local function kept(make)
   local values, count = {}, 0
@@ -220,8 +224,8 @@ local function kept(make)
   end
 end
 
--- join(a, b) of two texts, kept: texts for messages are needed each time and hardly ever shown.
--- There are few b.
+-- Keeps results of join(a, b) of two texts. Texts for messages are needed in every call but rarely
+-- shown. There are few different b.
 local function kept_text(join)
   local texts_of = kept(function()
     return {}
@@ -275,7 +279,7 @@ function M.path(what, value)
   return value
 end
 
--- "did you mean" with what there is, for an unknown name in a table with known ones.
+-- A hint for an unknown name: the nearest name in a table of known ones, or all of them.
 function M.nearest(word, known)
   local names = {}
   for name in pairs(known) do
@@ -289,7 +293,8 @@ function M.nearest(word, known)
   return "there are: " .. table.concat(names, ", ")
 end
 
--- A table of options against {name = checker}: checked values by name, {} for nil.
+-- Checks a table of options with {name = checker}. Returns a table of the checked values; {} for
+-- nil.
 function M.options(what, options, checkers)
   local out = {}
   if options == nil then
@@ -320,7 +325,7 @@ local function all_names(content, later)
   return out
 end
 
--- A module that is a table is frozen too, with the name it has for scripts.
+-- Loads a module. A table is frozen, with its name as scripts see it.
 local function load_later(name, content, key, later)
   local value = require(later[key])
   if type(value) == "table" then
@@ -330,8 +335,8 @@ local function load_later(name, content, key, later)
   return value
 end
 
--- A table whose unknown names are errors and that scripts cannot change. later: modules that
--- are loaded when they are first wanted, so that they cost nothing where nobody wants them.
+-- A table that scripts cannot change and in which unknown names are errors. later: modules that are
+-- loaded at their first use, so unused ones cost nothing.
 function M.frozen(name, content, later)
   return setmetatable({}, {
     __index = function(_, key)
@@ -352,15 +357,16 @@ function M.frozen(name, content, later)
   })
 end
 
--- Extra arguments are mistakes too: a dot for a colon, or an option that was not put in a table.
+-- Additional arguments are mistakes, too: a dot instead of a colon, or an option outside of the
+-- table.
 function M.no_more(what, ...)
   if select("#", ...) > 0 then
     fail("%s got more arguments than it takes", what)
   end
 end
 
--- Of a call that knows the host's own cluster alone. options: {cluster =} is refused, anything
--- else is not looked at; instead: what to do, or nil.
+-- For a call that knows only the host's own cluster: refuses {cluster =} in its options and ignores
+-- everything else. instead: a hint for the message, or nil.
 function M.no_cluster(what, options, instead)
   if type(options) == "table" and rawget(options, "cluster") ~= nil then
     fail("%s takes no cluster: it knows the host's own alone%s", what,

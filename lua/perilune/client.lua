@@ -1,6 +1,6 @@
--- perilune.client (cached reads), perilune.live (reads from the server), and what `as` makes of
--- them: one table of methods. Arguments are checked here; reading and the write gate are the
--- core's.
+-- perilune.client (cached reads), perilune.live (reads from the server), and clients made by `as`:
+-- all share one table of methods. Arguments are checked here; the core reads, and its write gate
+-- writes.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -31,7 +31,7 @@ local function index_option(what, value)
   return out
 end
 
--- The object, and its metadata as they were checked.
+-- An object and its metadata after the checks.
 local function object_option(what, value)
   check.table(what, value)
   ref.kind_of(what, value)
@@ -103,8 +103,8 @@ local subresource_get_options = { query = query.text }
 -- ---- the methods ----
 
 local methods = {}
--- client -> where its requests go: {live =, headers =, cluster =}; `reads`: the same as the options
--- of a read that has no others, nil for the cache of the own cluster.
+-- client -> the destination of its requests: {live =, headers =, cluster =}. `reads`: the same as
+-- options of a read without other options; nil for the cache of the host's own cluster.
 local senders = setmetatable({}, { __mode = "k" })
 
 local function require_self(self, method)
@@ -120,8 +120,8 @@ local function target(what, object)
   return kind, ref.parse(what, object)
 end
 
--- An object that is about to be created. Some have no name yet; reviews (SubjectAccessReview,
--- TokenReview and their relatives) never have one, nor need they metadata.
+-- An object that is about to be created. Some have no name yet. Reviews (SubjectAccessReview,
+-- TokenReview and similar kinds) never have one, and need no metadata.
 local function new_target(what, object)
   local kind = ref.kind_of(what, object)
   local is_review = kind:sub(-6) == "Review"
@@ -137,7 +137,7 @@ local function new_target(what, object)
   return kind, ref.parse(what, object)
 end
 
--- Adds where a client's requests go to the options of one.
+-- Adds the destination of a client's requests to the options of a request.
 local function send_by(self, options)
   local sender = senders[self]
   options.live, options.headers, options.cluster = sender.live, sender.headers, sender.cluster
@@ -222,7 +222,8 @@ function methods.update_status(self, object, options, ...)
   return (update(self, "update_status", "status", object, options))
 end
 
--- (kind, ref, rest...) or (object, rest...): kind, namespace, name, the object or nil, rest...
+-- Reads the arguments (kind, ref, rest...) or (object, rest...). Returns kind, namespace, name, the
+-- object or nil, rest...
 local function kind_ref_or_object(what, first, second, ...)
   if type(first) == "string" then
     check.kind(what, first)
@@ -256,7 +257,7 @@ local function apply(self, what, subresource, object, options)
   local kind, ns, name = target(what, object)
   local o = check.options(what .. " " .. kind, options, apply_options)
   if o.force == nil then
-    o.force = true -- a controller owns what it applies
+    o.force = true -- a controller takes ownership of the fields that it applies
   end
   return (write(self, o, { verb = "apply", kind = kind, namespace = ns, name = name,
     subresource = subresource, body = object, object = object }))
@@ -326,7 +327,8 @@ end
 
 -- ---- create_or_update ----
 
--- The function changes the object in place; its kind, name and namespace are not its to change.
+-- Calls the function, which changes the object in place. It must not change kind, name or
+-- namespace.
 local function mutate(what, kind, object, change, ns, name)
   local returned = change(object)
   if returned ~= nil and returned ~= object then
@@ -388,7 +390,8 @@ function methods.create_or_update(self, object, change, options, ...)
     if not lost_race or attempt == attempts then
       error(stored, 0)
     end
-    -- The function runs again, on what is there now; never the old bytes.
+    -- After a conflict the function runs again on the current object; old bytes are never sent
+    -- again.
     local sender = senders[self]
     current = host.get(kind, ns, name, { live = true, headers = sender.headers,
       cluster = sender.cluster })
@@ -421,7 +424,7 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
 end
 
--- ---- pods, paths, and others: loaded when they are called for ----
+-- ---- pods, paths, and other methods: loaded at their first use ----
 
 function methods.logs(self, pod_ref, options, ...)
   require_self(self, "logs")

@@ -1,6 +1,6 @@
 -- perilune.cluster(name, {kubeconfig =, context =, secret =}): a cluster besides the host's own,
--- for sources ({cluster = name}) and for clients of its own. How it is reached is read by the core,
--- later: a script that names a cluster which is away loads all the same.
+-- for sources ({cluster = name}) and for clients. The core reads its address and credentials later,
+-- so a script also loads while such a cluster is unreachable.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -9,10 +9,10 @@ local fail = check.fail
 local M = {}
 
 local MOST = 64
-local declared = {} -- as they were named: {name =, secret =}
+local declared = {} -- in the order of the calls: {name =, secret =}
 local by_name = {}
 
-local short = check.short(4096) -- as paths have it
+local short = check.short(4096) -- the limit of paths
 
 local function one_line(what, value)
   short(what, value)
@@ -44,7 +44,7 @@ end
 
 local options_of = { kubeconfig = one_line, context = one_line, secret = secret }
 
--- The name of a cluster, for options.
+-- Checks the name of a cluster in options.
 function M.check(what, value)
   check.string(what, value)
   if not by_name[value] then
@@ -58,12 +58,12 @@ function M.check(what, value)
   return value
 end
 
--- The client of a cluster whose name was checked.
+-- The client of a cluster; the name was checked.
 function M.client(name)
   return by_name[name]
 end
 
--- For commands such as `perilune rbac`.
+-- All declared clusters, for commands such as `perilune rbac`.
 function M.declared()
   return declared
 end

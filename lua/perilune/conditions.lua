@@ -66,8 +66,8 @@ local function conditions_for_change(object)
   return object.status.conditions
 end
 
--- Sets the condition in object.status.conditions. lastTransitionTime moves only with the status,
--- so that setting the same condition again changes nothing.
+-- Sets the condition in object.status.conditions. lastTransitionTime changes only with the status,
+-- so setting the same condition again changes nothing.
 function M.set(object, condition, ...)
   check.no_more("conditions.set", ...)
   check.table("conditions.set: the object", object)

@@ -1,5 +1,5 @@
--- The builder: perilune.controller("name", {...}):For(...):Owns(...):Reconcile(f).
--- It records what the script declares and hands one complete description to the core.
+-- The builder: perilune.controller("name", {...}):For(...):Owns(...):Reconcile(f). It collects the
+-- declarations of the script and passes one complete description to the core.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -13,11 +13,12 @@ local format = string.format
 local fail = check.fail
 local M = {}
 
--- Controllers begun in this load, in order; a fresh state is made for every load.
+-- Controllers that this load declares, in order. Each load has its own Lua state, so these are
+-- empty when it begins.
 local begun, by_name = {}, {}
 local tasks = {}
 local endings = {} -- functions that are called when all main chunks have run
-local indexes = {} -- that the load declared: {kind=, name=, file=, line=}
+local indexes = {} -- declared by this load: {kind=, name=, file=, line=}
 
 local rate_limiter = {
   base = check.positive_duration,
@@ -76,7 +77,7 @@ local function finalizers(what, value)
   return out
 end
 
--- The options of every source; each role adds its own.
+-- Checkers of the options that every source has, and of those that a role adds.
 local function source_options(extra)
   local out = {
     namespaces = namespaces,
@@ -129,7 +130,7 @@ local function require_open(self, method)
   end
 end
 
--- Where sources and rights were declared, for describe.
+-- The places where sources and rights were declared, for describe.
 local places = setmetatable({}, { __mode = "k" })
 
 local function note_place(declared)
@@ -173,7 +174,7 @@ function Controller.Owns(self, kind, options, ...)
   return self
 end
 
--- Results of a script's map function as a flat array: namespace or false, name, ...
+-- Converts the results of a script's map function to a flat array: namespace or false, name, ...
 local function flatten(map, kind, mapped)
   local out = {}
   check.blame(map)
@@ -242,7 +243,7 @@ function Controller.Reads(self, kind, options, ...)
   return self
 end
 
--- "*" stands for every kind.
+-- Checks a kind; "*" stands for every kind.
 function M.writable(what, kind)
   return kind == "*" and kind or check.kind(what, kind)
 end
@@ -283,7 +284,7 @@ function Controller.WithEventFilter(self, ...)
   return self
 end
 
--- Filters come first, then the source's own predicates, as one predicate or nil.
+-- One predicate from the filters and then the source's own predicates; nil if there are none.
 local function combined_predicate(self, source)
   local all = {}
   for _, filter in ipairs(self.filters) do
@@ -345,7 +346,7 @@ for _, name in ipairs({ "For", "Owns", "Watches", "WatchesKinds", "Reads", "Writ
   Controller.methods[name] = true
 end
 
--- Names of controllers and tasks are one space: metrics and logs tell them apart by name.
+-- Controllers and tasks share their names, because metrics and logs distinguish them by name.
 local function check_name(what, name)
   if not host.is_name(name, "dns-label") then
     fail("%s name %q must be a DNS-1123 label: lower-case letters, digits and '-', "
@@ -357,7 +358,7 @@ local function check_name(what, name)
   end
 end
 
--- For tasks: takes the name.
+-- Checks and takes the name of a task.
 function M.begin_task(name)
   check_name("task", name)
   local file, line = host.where()
@@ -403,7 +404,7 @@ local function place(one, self)
   return places[one] or { file = self.file, line = self.line }
 end
 
--- To which groups a source that follows kinds keeps itself; nil: to none.
+-- The groups to which a source that follows kinds is restricted; nil: all groups.
 local function groups_of(self, source)
   for _, family in ipairs(rawget(self, "families") or {}) do
     if family.source == source - 1 then
@@ -412,7 +413,7 @@ local function groups_of(self, source)
   end
 end
 
--- What a controller or task declares as plain data, for commands such as `perilune rbac`.
+-- The declarations of a controller or task as plain data, for commands such as `perilune rbac`.
 local function described(self, is_task)
   local hook = rawget(self, "hook")
   local out = { name = self.name, task = is_task, at = { file = self.file, line = self.line },
@@ -430,7 +431,7 @@ local function described(self, is_task)
   return out
 end
 
--- As JSON, after finish.
+-- All of them as JSON; called after finish.
 function M.describe()
   local out = { controllers = host.array({}) }
   for _, self in ipairs(begun) do
@@ -443,7 +444,7 @@ function M.describe()
   return host.json_encode(out)
 end
 
--- For webhooks, which have name, file, line, sources and writes: they need caches and rights, too.
+-- Adds a webhook, which has name, file, line, sources and writes: it needs caches and rights, too.
 function M.note_hook(self)
   tasks[#tasks + 1] = self
 end

@@ -1,8 +1,8 @@
--- perilune.cron(schedule, options, f): a task at the times of a schedule.
+-- perilune.cron(schedule, options, f): a task that runs at the times of a schedule.
 --
--- The core wakes the task when it asked to be woken, at least once an hour, as the clock may be
--- set; whether a time has come is looked at here. The time of the last look is the process's, so
--- that neither another lane nor another generation runs a time again.
+-- The core wakes the task at the requested time, but at least once an hour, because somebody may
+-- set the clock. This module decides whether a scheduled time has come. The time of the last check
+-- belongs to the process, so neither another lane nor another generation runs a time again.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -14,9 +14,9 @@ local format = string.format
 local fail = check.fail
 local M = {}
 
-local LATE = 60 -- seconds after its time in which a run still begins
+local LATE = 60 -- limit of the seconds between a scheduled time and the beginning of its run
 local LOOK_EVERY = 3600
-local COUNT_MAX = 1000 -- missed times are counted so far
+local COUNT_MAX = 1000 -- missed times are counted up to this number
 
 local cron_options = {
   name = check.string,
@@ -26,7 +26,7 @@ local cron_options = {
   writes = tasks.run_options.writes,
 }
 
--- The times after `from` up to `to`: the last of them, and how many came before it.
+-- The scheduled times after `from` up to `to`: the last of them, and the number of earlier ones.
 function M.times(schedule, from, to)
   local last, before = nil, -1
   local at = schedule:next(from)
@@ -53,7 +53,7 @@ local function outcome(schedule, now)
   return "requeue_after", math.min(math.max(left, 0.001), LOOK_EVERY)
 end
 
--- What a wake-up does: runs f when a time has come, and says when to be woken again.
+-- Called at each wake-up: runs f when a time has come. Returns when to be woken again.
 local function woken(what, name, schedule, began, f)
   return function(context)
     local now = host.now()
@@ -93,7 +93,7 @@ function M.cron(text, options, f, ...)
   end
   local name = o.name or tasks.default_name("cron")
   local what = format("task %q", name)
-  -- The period is for the first look, and for the one after a run that failed.
+  -- The period applies to the first check, and to the one after a failed run.
   tasks.declare(what, name, { form = "every", period = math.max(math.min(first - now, 1), 0.001) },
     o, f, woken(what, name, schedule, now, f))
 end

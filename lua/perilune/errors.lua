@@ -1,4 +1,4 @@
--- The error objects that client calls raise, and the tests for them.
+-- The error objects that calls of clients raise, and the tests for them.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -6,7 +6,7 @@ local check = require("perilune.check")
 local format = string.format
 local M = {}
 
--- The C half makes its errors with this metatable.
+-- The C half creates its errors with this metatable.
 local mt = host.error_mt
 
 function mt.__tostring(e)
@@ -28,10 +28,10 @@ local function is_error(e)
   return type(e) == "table" and getmetatable(e) == "perilune.error"
 end
 
--- Scripts can tell an error object by getmetatable(e) == "perilune.error" and cannot change it.
+-- Scripts recognise an error object by getmetatable(e) == "perilune.error", and cannot change it.
 mt.__metatable = "perilune.error"
 
--- Error objects with these types are what the outside world did; `try` catches them.
+-- Errors of these types come from outside of the script; `try` catches them.
 local catchable = { api = true, network = true, timeout = true }
 
 local function has_reason(code, reason)
@@ -66,7 +66,7 @@ function M.new(fields)
   return setmetatable(fields, mt)
 end
 
--- An error that a reconcile raises to say: retrying does not help.
+-- Makes an error that means: retrying does not help.
 function M.terminal(why)
   if why == nil then
     check.fail("terminal needs a reason: a text or an error")
@@ -87,7 +87,7 @@ local function finish(ok, ...)
   error(e, 0)
 end
 
--- What is raised again keeps the traceback of where it comes from.
+-- Keeps the traceback of the original place in an error that is raised again.
 local function remember(e)
   if not is_error(e) then
     host.remember(e)
@@ -95,12 +95,13 @@ local function remember(e)
   return e
 end
 
--- pcall for what raises most errors again.
+-- pcall for code that raises most errors again.
 function M.protect(f, ...)
   return xpcall(f, remember, ...)
 end
 
--- f's results, or nil and the error object when f raised one of the API, network or timeout.
+-- Returns f's results. If f raises an error of type api, network or timeout, returns nil and the
+-- error.
 function M.try(f, ...)
   if type(f) ~= "function" then
     check.fail("try needs a function, not %s", check.describe(f))

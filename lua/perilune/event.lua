@@ -1,5 +1,5 @@
--- perilune.event(object, "Normal" | "Warning", reason, message): an Event that people see with
--- kubectl describe. It never waits and, its arguments being right, never raises.
+-- perilune.event(object, "Normal" | "Warning", reason, message): creates an Event, which kubectl
+-- describe shows. It never waits. It raises errors only for wrong arguments.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -30,7 +30,7 @@ return function(object, kind, reason, message, ...)
   check.no_cluster("event", (...))
   check.no_more("event", ...)
   local object_kind = ref.kind_of("event: the object", object)
-  local metadata = object.metadata -- once: what is checked is what is sent
+  local metadata = object.metadata -- read once: the checked value is the one that is sent
   if metadata == nil then
     fail("event: the object has no metadata")
   end

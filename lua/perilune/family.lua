@@ -1,7 +1,7 @@
 -- WatchesKinds: a source that follows a selection of kinds. A task of the controller asks the API
--- server again and again which kinds there are, and a function of the script which of them it
--- wants; the core begins and ends to watch them. A kind whose group could not be asked is kept as
--- it is: what is not known must not count as gone.
+-- server for its kinds at intervals, and a function of the script selects some of them. The core
+-- starts and stops watching them. If a group cannot be asked, its kinds stay as they are: an
+-- unknown kind must not count as removed.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -11,10 +11,11 @@ local format, concat = string.format, table.concat
 local fail = check.fail
 local M = {}
 
-local EVERY = 30 -- seconds from one look to the next
+local EVERY = 30 -- seconds between two requests for the kinds
 local KINDS_MAX = 1000
 
--- Those of `source`, which a source of one kind takes, but for its cluster, and what selects kinds.
+-- The options of `source` that a source of one kind has, without the cluster, and the options that
+-- select kinds.
 function M.options(source)
   local out = { every = check.positive_duration }
   for _, options in ipairs({ source, kinds.options_of }) do
@@ -31,7 +32,7 @@ function M.check_cluster(what, options)
     .. ":Watches(kind, map, {cluster = ...})")
 end
 
--- What selects kinds, and the source's own options.
+-- Splits the options: those that select kinds, and the source's own.
 function M.split(options)
   local narrow, source = { every = options.every or EVERY }, {}
   for name, value in pairs(options) do
@@ -63,7 +64,7 @@ local function selected(what, family, all)
   return out
 end
 
--- For a controller that is complete.
+-- Declares the task; called when the controller is complete.
 function M.declare(controller)
   local tasks = require("perilune.task")
   local name = controller.name .. "-kinds"

@@ -1,4 +1,4 @@
--- Finalizers: editing the list in a table, and the whole protocol with the API.
+-- Finalizers: changing the list in a table, and the whole protocol with the API server.
 
 local check = require("perilune.check")
 local home = require("perilune.client").client
@@ -43,7 +43,7 @@ function M.has(object, name, ...)
   return position(object, name) ~= nil
 end
 
--- True when it was not there.
+-- Adds the name. True if it was not there.
 function M.add(object, name, ...)
   check.no_more("finalizer.add", ...)
   arguments("finalizer.add", object, name)
@@ -56,7 +56,7 @@ function M.add(object, name, ...)
   return true
 end
 
--- True when it was there.
+-- Removes the name. True if it was there.
 function M.remove(object, name, ...)
   check.no_more("finalizer.remove", ...)
   arguments("finalizer.remove", object, name)
@@ -68,7 +68,7 @@ function M.remove(object, name, ...)
   return true
 end
 
--- The object as it is now, or nil when it (this uid) is gone.
+-- Reads the object again; nil if the object with this uid does not exist any more.
 local function again(object, cluster)
   local what = "finalizer.handle: the object"
   local ns, name = ref.parse(what, object)
@@ -85,8 +85,8 @@ local function client_of(cluster)
   return cluster and require("perilune.cluster").client(cluster) or home
 end
 
--- One patch that carries the version it was computed from; the stored object, or nil when it is
--- gone or being deleted by now.
+-- Adds the finalizer with one patch that carries the resourceVersion it is based on. Returns the
+-- stored object, or nil if it was deleted or is being deleted.
 local function add_stored(object, name, cluster)
   local client = client_of(cluster)
   for attempt = 1, attempts do
@@ -114,7 +114,8 @@ local function add_stored(object, name, cluster)
   end
 end
 
--- A patch that tests for the name at its place; gone counts as done.
+-- Removes the finalizer with a patch that tests for the name at its place. An object that does not
+-- exist any more counts as success.
 local function remove_stored(object, name, cluster)
   local client = client_of(cluster)
   for attempt = 1, attempts do

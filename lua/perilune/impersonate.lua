@@ -1,6 +1,6 @@
--- client:as{user =, groups =, uid =, extra =}: who the API server shall take the sender for. The
--- host's own right to impersonate is checked there, so nothing is decided here; what is sent must
--- only be what was meant, one header a value.
+-- client:as{user =, groups =, uid =, extra =}: a client that acts as another user. The API server
+-- checks whether the host may impersonate, so nothing is decided here. This module only makes sure
+-- that exactly the given values are sent, each in one header.
 
 local check = require("perilune.check")
 local query = require("perilune.query")
@@ -39,7 +39,7 @@ end
 
 local identity = { user = line, groups = lines, uid = line, extra = extra }
 
--- As headers: "name\0value\0...".
+-- The headers as "name\0value\0...".
 function M.headers(who)
   local o = check.options("client:as", check.table("client:as", who), identity)
   if not o.user then

@@ -1,10 +1,11 @@
--- Whether the indexes that a load declared have a cache that they can be of. Loaded when a load is
--- over; perilune.index itself is in perilune/init.lua.
+-- Checks that each declared index has a cache. Loaded when a load is complete; perilune.index
+-- itself is in perilune/init.lua.
 
 local M = {}
 
--- Whether a source caches the kind of the host's own cluster, and if none does, the name of another
--- cluster of which one does. lists: of controllers and tasks.
+-- True if a source caches the kind of the host's own cluster. Otherwise false, and the name of
+-- another cluster whose objects of this kind a source caches. lists: sources of controllers and
+-- tasks.
 local function is_cached(kind, lists)
   local other
   for _, list in ipairs(lists) do
@@ -21,7 +22,7 @@ local function is_cached(kind, lists)
   return false, other
 end
 
--- Raises for the first of {kind=, name=, file=, line=} that has none.
+-- Raises an error for the first of {kind=, name=, file=, line=} without a cache.
 function M.check(indexes, lists)
   for _, index in ipairs(indexes) do
     local cached, other = is_cached(index.kind, lists)

@@ -19,7 +19,7 @@ local webhook = require("perilune.webhook")
 
 local fail, frozen = check.fail, check.frozen
 
--- f with at most so many arguments, and at least one.
+-- f, which takes one to `most` arguments.
 local function bounded(what, most, f)
   return function(...)
     local count = select("#", ...)
@@ -118,7 +118,7 @@ function perilune.key(object, ...)
   return ref.key(ref.parse("key", object))
 end
 
--- The value along the steps, or nil when one is absent or null.
+-- The value at the end of the path, or nil when a step is absent or null.
 function perilune.dig(object, ...)
   for i = 1, select("#", ...) do
     if type(object) ~= "table" then
@@ -176,7 +176,7 @@ function perilune.quantity(value, ...)
   check.no_more("quantity", ...)
   local number = type(value) ~= "string" and tonumber(value)
   if number then
-    return number -- quantities such as cpu: 2 arrive as numbers
+    return number -- quantities such as cpu: 2 are numbers
   end
   return parse_quantity(value)
 end
@@ -186,7 +186,7 @@ function perilune.duration(value, ...)
   return check.seconds("duration", value)
 end
 
--- Digits behind the point.
+-- Digits after the point.
 local fractions = { seconds = 0, milliseconds = 3, microseconds = 6 }
 local time_unit = check.one_of("seconds", "milliseconds", "microseconds")
 
@@ -205,7 +205,7 @@ perilune.time = frozen("perilune.time", {
   end,
 })
 
--- A selector, or nil and a message, for selectors that users supply.
+-- Parses a selector that a user supplies: the selector, or nil and a message.
 function perilune.selector(value, ...)
   check.no_more("selector", ...)
   return host.selector(value)
@@ -272,9 +272,9 @@ function perilune.enqueue(name, request, options, ...)
   host.enqueue(name, ns, object_name, o.after or 0, o.priority or 0)
 end
 
--- ---- other people's servers ----
+-- ---- external servers ----
 
--- A copy, with names as scripts wrote them: text -> text.
+-- A copy, as text -> text, with names in the case that the script used.
 local function http_headers(what, value)
   local out, seen = {}, {}
   for name, one in pairs(check.table(what, value)) do
@@ -300,7 +300,8 @@ local function has_header(headers, wanted)
   return false
 end
 
--- The host says where a request ends: a header that says the same is left out, another one refused.
+-- The host frames the request. A Content-Length with the right value is dropped. A wrong one is
+-- refused, and so is Transfer-Encoding.
 local function leave_framing(headers, body)
   for name, value in pairs(headers) do
     if name:lower() == "content-length" then

@@ -1,17 +1,17 @@
--- perilune.ip: addresses and networks, of either version of IP.
+-- perilune.ip: addresses and networks, IPv4 and IPv6.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
 
 local M = {}
 
--- {version =, address =, and of a network prefix =, first =, last =}, or nil and a message.
+-- {version =, address =, and for a network prefix =, first =, last =}, or nil and a message.
 function M.parse(text, ...)
   check.no_more("ip.parse", ...)
   return host.ip(check.text("ip.parse: the text", text))
 end
 
--- Whether all of the second lies in the first.
+-- True if the second lies completely in the first.
 function M.contains(network, address, ...)
   check.no_more("ip.contains", ...)
   check.text("ip.contains: the network", network)

@@ -1,4 +1,4 @@
--- perilune.jsonpath(text): what a JSONPath finds in a value, as kubectl and CRDs have it.
+-- perilune.jsonpath(text): finds values by a JSONPath, as kubectl and CRDs define it.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -18,8 +18,7 @@ return function(text, ...)
   check.string("jsonpath: the path", text)
   check.must("jsonpath", host.jsonpath(text))
   local path
-  -- value: nil stands for an object that is not there, and then nothing is found; no value at all
-  -- is a mistake.
+  -- value: nil means an absent object, in which nothing is found. A missing argument is a mistake.
   local function find_with(self, method, ...)
     if self ~= path then
       fail("call it with a colon: jsonpath:%s(value)", method)
@@ -30,11 +29,11 @@ return function(text, ...)
     return find(text, (...))
   end
   path = check.frozen(("the path %q"):format(text), {
-    -- All that it finds, in order; an empty array when that is nothing.
+    -- All values that match, in order; an empty array if there are none.
     all = function(self, ...)
       return find_with(self, "all", ...)
     end,
-    -- The first, or nil.
+    -- The first value that matches, or nil.
     first = function(self, ...)
       return find_with(self, "first", ...)[1]
     end,

@@ -1,7 +1,7 @@
--- perilune.kinds{...}: which kinds the API server serves, each in the version that its group
--- prefers. Asked anew with each call: two requests, or one more a group where the server knows no
--- aggregated discovery. A group that cannot be asked is named, never left out in silence: who
--- deletes what nobody knows any more must not take it for empty.
+-- perilune.kinds{...}: the kinds that the API server serves, each in its group's preferred version.
+-- Each call asks the server: with two requests, or with one more for each group if the server does
+-- not support aggregated discovery. The result names the groups that could not be asked: a caller
+-- that deletes objects of unknown kinds must not take such a group for empty.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -45,7 +45,7 @@ end
 local function add_groups(out, missing, list)
   for _, item in ipairs(list_of(list.items)) do
     local group = list_of(item.metadata).name or ""
-    local version = list_of(item.versions)[1] -- the preferred one comes first
+    local version = list_of(item.versions)[1] -- the preferred version is the first
     if version then
       local before = #out
       for _, resource in ipairs(list_of(version.resources)) do
@@ -87,7 +87,7 @@ local function ask_group(out, missing, group, version)
   end
 end
 
--- Every kind, unsorted, and the group versions that could not be asked. Waits.
+-- All kinds, unsorted, and the group versions that could not be asked. Waits for the server.
 function M.all()
   local out, missing = {}, {}
   local core, groups = fetch("/api"), fetch("/apis")
@@ -109,7 +109,7 @@ function M.all()
   return out, missing
 end
 
--- ---- what is wanted ----
+-- ---- selecting ----
 
 local texts = check.one_or_more(check.text)
 

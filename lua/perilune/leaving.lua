@@ -1,7 +1,6 @@
--- What `perilune uninstall --cleanup` makes of a load: controllers clean up after their For
--- objects, and do nothing else. Each object that has a finalizer of its controller is reconciled as
--- one that is being deleted; it is not. Tasks, webhooks and controllers without finalizers are left
--- out.
+-- Changes a load for `perilune uninstall --cleanup`: controllers clean up after their For objects
+-- and do nothing else. Each object with a finalizer of its controller is reconciled as if it were
+-- being deleted, which it is not. Tasks, webhooks and controllers without finalizers are left out.
 
 local host = require("perilune.host")
 
@@ -22,7 +21,7 @@ local function for_source(sources)
   end
 end
 
--- The names that a controller declares; nil: none.
+-- The finalizers that a controller declares; nil: none.
 function M.finalizers(sources)
   local source = for_source(sources)
   return source and source.finalizers and #source.finalizers > 0 and source.finalizers or nil
@@ -40,7 +39,7 @@ local function has_any(object, names)
   return false
 end
 
--- In place of the script's function: (request, context).
+-- Replaces the script's function: (request, context).
 function M.wrap(sources, reconcile)
   local source, names = for_source(sources), M.finalizers(sources)
   return function(request, context)
@@ -53,7 +52,7 @@ function M.wrap(sources, reconcile)
   end
 end
 
--- In place of a client's get: what it reads of such an object is being deleted.
+-- Replaces a client's get: an object whose cleanup runs appears as being deleted.
 function M.reading(get)
   return function(self, kind, ref, ...)
     local object = get(self, kind, ref, ...)
@@ -66,7 +65,7 @@ function M.reading(get)
   end
 end
 
--- In place of a client's write: the server must not see the time that was put in.
+-- Replaces a client's write: removes the invented deletion time, which the server must not get.
 function M.writing(write)
   return function(self, options, fields)
     local metadata = type(fields.body) == "table" and fields.body.metadata

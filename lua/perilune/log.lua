@@ -1,5 +1,5 @@
--- log:debug/info/warn/error(message, {key = value, ...}). The C half binds controller, key and
--- reconcile id of the run that logs, so one object serves everywhere.
+-- log:debug/info/warn/error(message, {key = value, ...}). The C half adds controller, key and
+-- reconcile id of the current run, so one object can be used everywhere.
 
 local host = require("perilune.host")
 local check = require("perilune.check")

@@ -1,4 +1,4 @@
--- YAML templates: documents are decoded first and placeholders filled in their strings, so a
+-- YAML templates: a file is decoded first, then placeholders in its strings are replaced. So a
 -- value can never break the YAML around it.
 
 local check = require("perilune.check")
@@ -9,7 +9,8 @@ local M = {}
 
 local null = host.null
 
--- A file beside the script, or the text itself when it has a line break: text and its name.
+-- Reads a file beside the script, or takes the text itself if it contains a line break. Returns the
+-- text and its name.
 local function read(what, source)
   check.string(what .. ": the first argument", source)
   if source:find("\n", 1, true) then
@@ -22,7 +23,7 @@ local function read(what, source)
   return text, source
 end
 
--- The line of the first place at or after `from` that names the placeholder.
+-- The line of the first occurrence of the placeholder at or after `from`.
 local function line_of(text, from, placeholder)
   local line = 1
   for one in (text .. "\n"):gmatch("([^\n]*)\n") do
@@ -68,7 +69,7 @@ end
 
 local name_pattern = "%${([%w_%-%.]+)}"
 
--- The text around placeholders: "${" that begins none is a mistake.
+-- The text between placeholders; "${" without a placeholder is a mistake.
 local function literal(context, text)
   local at = text:find("${", 1, true)
   if at then
@@ -84,7 +85,7 @@ local function fill_string(context, text)
   end
   local whole = text:match("^" .. name_pattern .. "$")
   if whole then
-    return host.deepcopy(look_up(context, whole)) -- the document must not share it
+    return host.deepcopy(look_up(context, whole)) -- a copy, so that documents do not share it
   end
   local out, at = {}, 1
   while true do

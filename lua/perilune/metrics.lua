@@ -1,5 +1,5 @@
--- perilune.metrics: counters, gauges and histograms of scripts, on the host's own /metrics page.
--- The host keeps the numbers, so that lanes share them and reloads do not lose them.
+-- perilune.metrics: counters, gauges and histograms of scripts on the host's own /metrics page. The
+-- host keeps the values, so lanes share them and reloads keep them.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -9,7 +9,7 @@ local M = {}
 
 local names_of = check.array_of(check.string)
 
--- The text of a label's value.
+-- The value of a label as text.
 local function text(what, value)
   local kind = type(value)
   if kind == "string" then
@@ -54,7 +54,8 @@ local function from_map(what, names, known, labels)
   return out
 end
 
--- The values in the order of the names. labels: {name = value, ...}, or the values in order.
+-- The labels' values in the order of the names. labels: {name = value, ...}, or the values in
+-- order.
 local function values_of(what, names, known, labels)
   if labels == nil or (type(labels) == "table" and next(labels) == nil) then
     if #names > 0 then

@@ -1,4 +1,4 @@
--- Owner references (the rules of controller-runtime's controllerutil).
+-- Owner references, by the rules of controller-runtime's controllerutil.
 
 local check = require("perilune.check")
 local host = require("perilune.host")
@@ -11,7 +11,7 @@ local function group_of(api_version)
   return api_version:match("^(.+)/") or ""
 end
 
--- A reference to owner, after checking that owner may own object at all.
+-- An owner reference. Checks first that `owner` may own `object`.
 local function reference(what, owner, object, controller)
   ref.kind_of(what .. ": the owner", owner)
   ref.kind_of(what .. ": the object", object)
@@ -52,7 +52,7 @@ local function same_owner(a, b)
   return a.name == b.name and a.kind == b.kind and group_of(a.apiVersion) == group_of(b.apiVersion)
 end
 
--- Replaces the reference to the same owner, or adds one.
+-- Replaces the reference to the same owner, or adds the new one.
 local function put(object, new)
   local list = references(object)
   for i, old in ipairs(list) do

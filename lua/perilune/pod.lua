@@ -1,9 +1,9 @@
--- What clients do with pods alone: their logs, their eviction, and commands in their containers.
--- All are subresources, so they pass where those pass.
+-- Calls for pods only: logs, eviction, and commands in their containers. All are subresources and
+-- take the same way as other subresources.
 --
--- A log is followed by asking for what is new once a second. The API server takes a time of whole
--- seconds to begin at, so lines come again; those that were seen are told by their timestamps. No
--- connection stays open, so a script that is slow, or ends, holds nothing.
+-- Following a log means asking once a second for new lines. The API server only takes a start time
+-- in whole seconds, so some lines come twice; timestamps tell which were seen. No connection stays
+-- open, so a script that is slow or ends blocks nothing.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -13,8 +13,8 @@ local ref = require("perilune.ref")
 
 local M = {}
 
-local PAUSE = 1 -- seconds between two looks
-local MOST = 8388608 -- bytes of one look
+local PAUSE = 1 -- seconds between two requests
+local MOST = 8388608 -- limit of bytes of one request
 
 local log_options = {
   follow = check.func,
@@ -26,7 +26,7 @@ local log_options = {
   limit_bytes = check.integer(1),
 }
 
--- where: {headers=, cluster=, ns=, name=}; the first two of the client, or nil.
+-- where: {headers=, cluster=, ns=, name=}; headers and cluster are the client's, or nil.
 local function read(where, query)
   return (host.write({ verb = "get", kind = "v1/Pod", namespace = where.ns, name = where.name,
     subresource = "log", query = queries.text("logs", query), headers = where.headers,
@@ -40,7 +40,8 @@ end
 
 -- ---- following ----
 
--- Will the container write no more? A pod that is gone, or done, or whose container is.
+-- True if the container will write no more lines: the pod does not exist any more, or it or the
+-- container has ended.
 local function is_over(pod, container)
   local status = pod and pod.status
   if not status or status.phase == "Succeeded" or status.phase == "Failed" then
@@ -54,8 +55,8 @@ local function is_over(pod, container)
   return false
 end
 
--- Calls f for each line of the text that was not seen before. Gives how many those were, and
--- whether f has had enough. seen: {at = the last line's timestamp, count = lines that have it}.
+-- Calls f for each new line of the text. Returns the number of new lines, and whether f wants no
+-- more. seen: {at = timestamp of the last line, count = number of lines with this timestamp}.
 local function tell_new(text, seen, f, with_time)
   local told, at_last = 0, 0
   local last = seen.at
@@ -94,7 +95,7 @@ local function check_follow(o)
   end
 end
 
--- nil when a pod that was there is gone.
+-- Reads the log again; nil if the pod does not exist any more.
 local function read_again(where, query)
   local ok, text = errors.protect(read, where, query)
   if not ok and not errors.tests.is_not_found(text) then
@@ -103,7 +104,7 @@ local function read_again(where, query)
   return ok and text or nil
 end
 
--- Until the container has ended, f returns false, or the task is asked to stop.
+-- Follows until the container has ended, f returns false, or the task is asked to stop.
 local function follow(where, o)
   local begin = since_of(o)
   local query = { container = o.container, tailLines = o.tail, sinceTime = begin,
@@ -115,7 +116,7 @@ local function follow(where, o)
     local is_cut = #text >= MOST
     seen.first = seen.count
     if is_cut then
-      text = text:match("^(.*\n)") or "" -- the last line may not be whole
+      text = text:match("^(.*\n)") or "" -- the last line may be incomplete
     end
     local told, enough = tell_new(text, seen, o.follow, o.timestamps)
     if enough or last_look or host.stopping() then
@@ -167,12 +168,12 @@ local function evict(by, ns, name, o)
     headers = by.headers, cluster = by.cluster })
 end
 
--- true; false when there is no such pod.
+-- Returns true; false if there is no such pod.
 function M.evict(by, pod, options)
   local ns, name = ref.parse("evict: the pod", pod)
   local o = check.options("evict", options, evict_options)
   local ok, e = errors.protect(evict, by, ns, name, o)
-  -- A server without evictions misses something else.
+  -- A server without the eviction API answers with another kind of 404.
   local gone = not ok and errors.tests.is_not_found(e)
     and tostring(e.message):find('"' .. name .. '"', 1, true)
   if not ok and not gone then
@@ -185,7 +186,8 @@ end
 
 local MOST_INPUT = 8388608
 local MOST_ARGUMENTS = 1000
-local MOST_COMMAND = 131072 -- bytes: it travels in the URL; Linux takes no longer word either
+-- Bytes; the command is part of the URL, and Linux limits an argument to this length, too.
+local MOST_COMMAND = 131072
 local MOST_SECONDS = 86400
 
 local function demand(is_so, what, message)
@@ -237,7 +239,7 @@ local exec_options = {
   dry_run = check.boolean,
 }
 
--- {stdout=, stderr=, code=}, with skipped = true where it was not run.
+-- Returns {stdout=, stderr=, code=}, with skipped = true if the command was not run.
 function M.exec(by, pod, options)
   local ns, name = ref.parse("exec: the pod", pod)
   local o = check.options("exec", options, exec_options)

@@ -1,4 +1,4 @@
--- perilune.pointer: JSON pointers (RFC 6901), as JSON patches have them.
+-- perilune.pointer: JSON pointers (RFC 6901), as JSON patches use them.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -15,7 +15,7 @@ function M.parse(text, ...)
   return host.array(words("pointer.parse", text))
 end
 
--- Of names, and indices that begin at 0.
+-- Builds a pointer from names, and from indices that begin at 0.
 function M.build(list, ...)
   check.no_more("pointer.build", ...)
   local out = {}
@@ -38,7 +38,7 @@ local function step(value, word)
   return value[word]
 end
 
--- The value there; nil when there is none.
+-- The value that the pointer refers to; nil when there is none.
 function M.get(value, text, ...)
   check.no_more("pointer.get", ...)
   for _, word in ipairs(words("pointer.get", text)) do

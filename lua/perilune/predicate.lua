@@ -9,10 +9,11 @@ local function describe(fields)
   return setmetatable(fields, mt)
 end
 
--- Functions that make predicates, by themselves: function -> name.
+-- Functions that make predicates: function -> name. They are mistakes where a predicate is
+-- expected.
 local makers = {}
 
--- A predicate from what a script gave: a description, or a function(event).
+-- Converts a script's predicate: a description, or a function(event).
 function M.of(what, value)
   if value ~= nil and makers[value] then
     check.fail("%s: %s must be called, as in perilune.predicate.%s(...)", what, makers[value],
@@ -38,7 +39,7 @@ local function list(what, ...)
   return out
 end
 
--- All of an array of predicates, or nil for none.
+-- One predicate that requires all predicates of an array; nil for none.
 function M.all_of(predicates)
   if #predicates < 2 then
     return predicates[1]

@@ -1,5 +1,5 @@
--- {container = "web", label = {"a", "b"}} -> "container=web&label=a&label=b": the query of a URL,
--- with names in order, so that the same table is the same text.
+-- Builds the query of a URL: {container = "web", label = {"a", "b"}} ->
+-- "container=web&label=a&label=b". Names are sorted, so equal tables give equal texts.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -38,7 +38,7 @@ function M.text(what, value)
   return table.concat(out, "&")
 end
 
--- The URL with this text added to its query.
+-- Appends the text to the query of the URL.
 function M.add(url, text)
   if text == "" then
     return url

@@ -1,6 +1,6 @@
--- Requests to a path of the API server, for what no other call knows: perilune.live:raw. A path is
--- taken as it is meant or not at all, so that what the host looks at (is it a proxy? a Secret?) is
--- what the server understands. Headers that say who asks, or where a request ends, are the host's.
+-- perilune.live:raw: requests to any path of the API server, for which there is no other call. An
+-- ambiguous path is refused, so that the host's checks (is it a proxy? a Secret?) see the path as
+-- the server does. Headers for authentication and framing belong to the host.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -13,7 +13,7 @@ local VERBS = { GET = "get", POST = "create", PUT = "update", PATCH = "patch", D
 
 -- ---- paths ----
 
-local PATH_MAX = 32768 -- bytes, with the query: servers and proxies limit the head of a request
+local PATH_MAX = 32768 -- bytes, with the query; servers and proxies limit the head of a request
 
 local PLAIN = "^[%w%-._~!$&'()*+,;=:@/%%]+$"
 
@@ -51,9 +51,9 @@ local OWN = { authorization = true, ["content-length"] = true, ["transfer-encodi
   connection = true, upgrade = true, host = true, ["keep-alive"] = true, te = true, trailer = true,
   ["user-agent"] = true, ["accept-encoding"] = true, ["proxy-authorization"] = true }
 
-local HEADERS_MAX = 16384 -- bytes, of names and values together
+local HEADERS_MAX = 16384 -- bytes of all names and values
 
--- "name\0value\0...", names in lower case and sorted.
+-- The headers as "name\0value\0...", with names in lower case and sorted.
 function M.headers(what, value)
   local list, by_name, bytes = {}, {}, 0
   for name, one in pairs(check.table(what, value)) do
@@ -90,7 +90,7 @@ end
 local options_of = { query = queries.text, body = check.table, headers = M.headers,
   dry_run = check.boolean }
 
--- by: {headers=, cluster=} of the client. The answer: a table, or a text where it is none.
+-- by: {headers=, cluster=} of the client. Returns the answer: a table, or a text if it is not JSON.
 function M.call(by, method, path, options)
   if type(method) ~= "string" or not VERBS[method:upper()] then
     fail("raw: the method must be GET, POST, PUT, PATCH or DELETE, not %s", check.describe(method))

@@ -1,12 +1,12 @@
--- References to objects, in every form that scripts use: a key, a request, a table with a name,
--- an object. Each member is read once: a table with metamethods may answer otherwise the next time.
+-- References to objects in all forms that scripts use: a key, a request, a table with a name, an
+-- object. Each member is read once, because a metamethod could give another value the next time.
 
 local check = require("perilune.check")
 
 local fail = check.fail
 local M = {}
 
-local KEY_MAX = 1024 -- bytes; the API server takes 253 for a name, and 63 for a namespace
+local KEY_MAX = 1024 -- bytes; the API server allows 253 for a name and 63 for a namespace
 
 local function parse_key(what, key)
   if #key > KEY_MAX then
@@ -21,7 +21,7 @@ local function parse_key(what, key)
   fail('%s: %q is not a key; a key is "namespace/name", or "name" when cluster-scoped', what, key)
 end
 
--- namespace or nil, and name.
+-- Returns namespace or nil, and name.
 function M.parse(what, value)
   if type(value) == "string" then
     return parse_key(what, value)

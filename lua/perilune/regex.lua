@@ -6,7 +6,7 @@ local check = require("perilune.check")
 local fail, format, sub = check.fail, string.format, string.sub
 local concat = table.concat
 
--- The n-th place to begin at, as string.find takes it; nil: behind the end.
+-- The start position `init`, as in string.find; nil: after the end.
 local function place(what, text, init)
   if init == nil then
     return 1
@@ -25,7 +25,7 @@ local function text_of(what, text)
   return text
 end
 
--- What a search gave, or its error.
+-- Returns the results of a search, or raises its error.
 local function checked(what, first, ...)
   if first == false then
     fail("%s: %s", what, (...))
@@ -41,7 +41,7 @@ local function search(what, compiled, text, init)
   end
 end
 
--- The place after the character at `at`.
+-- The position after the character at `at`.
 local function after_char(text, at)
   repeat
     at = at + 1
@@ -52,7 +52,7 @@ end
 
 -- ---- replacing ----
 
--- "%1-%%" as pieces: texts, and numbers of groups.
+-- Parses "%1-%%" into pieces: texts, and numbers of groups.
 local function template(what, text, groups)
   local pieces, at = {}, 1
   while true do
@@ -86,7 +86,7 @@ local function fill(pieces, whole, captures)
   return concat(out)
 end
 
--- (whole, captures) -> the text to put there.
+-- A function (whole, captures) that returns the replacement.
 local function replacer(what, replacement, groups)
   local kind = type(replacement)
   if kind == "string" then
@@ -131,7 +131,7 @@ local function replace(what, compiled, groups, text, replacement, limit)
       out[#out + 1] = sub(text, copied, first - 1)
       out[#out + 1] = put(whole, captures)
       copied, last, count = stop + 1, stop, count + 1
-    end -- nothing is not found again right behind a match
+    end -- an empty match directly after a match does not count
     from = stop >= first and stop + 1 or after_char(text, first)
   end
   out[#out + 1] = sub(text, copied)
@@ -180,7 +180,7 @@ local function make(text, compiled, groups)
   return regex
 end
 
--- Those that were used lately: between `room` and twice as many.
+-- Recently compiled expressions: between `room` and twice as many.
 local room = 100
 local young, old, count = {}, {}, 0
 

@@ -1,5 +1,5 @@
--- What `perilune repl` evaluates its lines in: a task of a generation of its own, with the caches
--- of the running scripts to read. The host loads this module in the place of scripts.
+-- The module in which `perilune repl` evaluates lines: a task of a separate generation, which may
+-- read the caches of the running scripts. The host loads this module instead of scripts.
 
 local host = require("perilune.host")
 local perilune = require("perilune")
@@ -17,7 +17,7 @@ local function print_line(...)
   printed[#printed + 1] = concat(words, "\t")
 end
 
--- Names that are set stay for the next line; everything else is what scripts have.
+-- Global names that a line sets stay for the next line; all others are those of scripts.
 local env = setmetatable({
   perilune = perilune, client = perilune.client, live = perilune.live, print = print_line,
 }, { __index = _G })
@@ -44,7 +44,7 @@ local function run(text)
   return answer(pcall(f))
 end
 
--- Showing a value may run a metamethod that raises: that ends the line, not the session.
+-- Showing a value may call a metamethod that raises an error. That ends the line, not the session.
 local function evaluate(text)
   printed = {}
   local ok, said, failed = pcall(run, text)

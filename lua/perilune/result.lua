@@ -1,4 +1,4 @@
--- What a reconcile returned, as the outcome the core acts on; and perilune.waiting.
+-- Converts the results of a reconcile to the outcome for the core; and perilune.waiting.
 
 local check = require("perilune.check")
 
@@ -10,11 +10,11 @@ local checkers = {
   requeue = check.boolean,
 }
 
-local REASON_MAX = 4096 -- bytes; of them 512 are shown
+local REASON_MAX = 4096 -- bytes; 512 of them are shown
 
 local waiting_mt = { __metatable = "perilune.waiting" }
 
--- What a reconcile or a cleanup returns to say: not done, an event will wake the key.
+-- A result of a reconcile or cleanup that means: not done yet, an event will queue the key again.
 function M.waiting(reason, ...)
   check.no_more("waiting", ...)
   if type(reason) == "string" and #reason > REASON_MAX then
@@ -27,8 +27,8 @@ function M.waiting(reason, ...)
   return setmetatable({ waiting = reason }, waiting_mt)
 end
 
--- Takes the reconcile and all its results. Returns "done", "requeue", "requeue_after" and seconds,
--- or "waiting" and the reason; raises an error that was returned as `nil, e`.
+-- Takes the reconcile function and its results. Returns "done", "requeue", "requeue_after" and
+-- seconds, or "waiting" and the reason. Raises an error that was returned as `nil, e`.
 function M.of(reconcile, first, second, ...)
   check.blame(reconcile)
   if select("#", ...) > 0 then

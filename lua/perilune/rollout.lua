@@ -1,4 +1,4 @@
--- Has a workload rolled out? The rules of `kubectl rollout status`.
+-- Checks whether a workload has rolled out, by the rules of `kubectl rollout status`.
 
 local check = require("perilune.check")
 local ref = require("perilune.ref")
@@ -53,7 +53,7 @@ local function stateful_set(object, spec, status)
   if ready < wanted then
     return false, format("%d of %d pods are ready", ready, wanted)
   end
-  -- The API server sets partition: 0 where nothing was said.
+  -- The API server sets partition: 0 by default.
   if type(strategy.rollingUpdate) == "table" then
     local partition = number(strategy.rollingUpdate.partition)
     if updated < wanted - partition then
@@ -88,7 +88,7 @@ local rules = {
   ["apps/v1/DaemonSet"] = daemon_set,
 }
 
--- boolean, message
+-- Returns a boolean and a message.
 return function(object, ...)
   check.no_more("rolled_out", ...)
   local kind = ref.kind_of("rolled_out", object)

@@ -1,4 +1,4 @@
--- perilune.schedule(text, zone): when a cron expression comes next, and came before.
+-- perilune.schedule(text, zone): the next and the previous time of a cron expression.
 
 local check = require("perilune.check")
 local zones = require("perilune.zone")
@@ -6,9 +6,11 @@ local zones = require("perilune.zone")
 local fail, format, floor = check.fail, string.format, math.floor
 local M = {}
 
-local TEXT_MAX = 1024 -- bytes: every minute of an hour, one by one, are 170
-local DAYS_MAX = 366 * 9 -- as far as February 29 may be
-local SMALL_CHANGE = 3 * 3600 -- of the local time; larger ones are another time altogether
+local TEXT_MAX = 1024 -- bytes; a list of all minutes of an hour has 170
+local DAYS_MAX = 366 * 9 -- the longest time between two February 29ths
+-- Seconds. At a larger change of the local time, schedules at fixed times follow the new local
+-- time, too.
+local SMALL_CHANGE = 3 * 3600
 
 local months = { jan = 1, feb = 2, mar = 3, apr = 4, may = 5, jun = 6, jul = 7, aug = 8, sep = 9,
   oct = 10, nov = 11, dec = 12 }
@@ -40,7 +42,7 @@ local function number_of(field, text)
   return value
 end
 
--- One part of a list, "*", "5", "1-5", each with "/2".
+-- Adds one part of a list to the set: "*", "5", "1-5", each with an optional "/2".
 local function add_part(field, part, set)
   local range, step = part:match("^([^/]+)/(%d%d?)$")
   step = step and tonumber(step)
@@ -123,7 +125,7 @@ end
 
 -- ---- days ----
 
--- Year, month and day of the days since 1970.
+-- Year, month and day of a number of days since 1970.
 local function date_of(days)
   local shifted = days + 719468
   local era = floor(shifted / 146097)
@@ -135,7 +137,7 @@ local function date_of(days)
   return month + (month < 10 and 3 or -9), of_year - floor((153 * month + 2) / 5) + 1
 end
 
--- Where both days are said, one of them is enough.
+-- If both day of month and day of week are given, one of them is enough.
 local function is_on(spec, days)
   local month, day = date_of(days)
   if not spec.months[month] then
@@ -148,16 +150,16 @@ local function is_on(spec, days)
   return by_month or by_week
 end
 
--- ---- the local time that changes ----
+-- ---- changes of the local time ----
 
--- The instants of a local second on a day when the local time changes, as Vixie's cron has it: a
--- schedule at fixed times runs once where its time is there twice, and at the change where it is
--- left out; others follow the local time.
+-- The instants of a local second on a day when the local time changes, as in Vixie's cron. A
+-- schedule at fixed times runs once if its time occurs twice, and at the change if its time is
+-- skipped. Other schedules follow the local time.
 local function instants(spec, zone, at, add)
-  local from, to = at - 86400 - 50400, at + 86400 + 50400 -- a day, and the largest offset
+  local from, to = at - 86400 - 50400, at + 86400 + 50400 -- one day, and the largest offset
   local before, after = zones.offset(zone, from), zones.offset(zone, to)
   local change = zones.change(zone, from, to)
-  while change do -- the one that is nearest
+  while change do -- the nearest change
     local old, new = zones.offset(zone, change - 1), zones.offset(zone, change)
     if at < change + math.max(old, new) then
       before, after = old, new
@@ -185,7 +187,7 @@ local function instants(spec, zone, at, add)
   end
 end
 
--- Calls visit with each local second of the day, up or down.
+-- Calls visit for each local second of the day that the schedule has, upwards or downwards.
 local function each_time(spec, days, down, visit)
   local hours, minutes = spec.hours.list, spec.minutes.list
   for i = 1, #hours do
@@ -199,7 +201,7 @@ local function each_time(spec, days, down, visit)
   end
 end
 
--- The nearest instant of the day on that side of the time; nil: none.
+-- The nearest instant of the day before or after the time; nil: none.
 local function of_day(spec, zone, days, time, down)
   local best
   local function add(at)
@@ -248,7 +250,7 @@ local function time_of(what, value)
   return time
 end
 
--- what: who is to blame for mistakes.
+-- what: the call that messages name.
 function M.make(what, text, zone_name)
   if zone_name ~= nil then
     check.string(what .. ": the zone", zone_name)

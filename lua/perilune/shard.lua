@@ -1,4 +1,4 @@
--- perilune.shard(): which shards are this replica's, and whether an object is in one of them.
+-- perilune.shard(): the shards of this replica, and whether an object belongs to one of them.
 
 local host = require("perilune.host")
 local check = require("perilune.check")

@@ -1,5 +1,5 @@
--- A value as a person wants to read it, for what `perilune repl` and `perilune replay --break`
--- answer: documents as YAML.
+-- Shows a value to a person, for answers of `perilune repl` and `perilune replay --break`:
+-- documents as YAML.
 
 local host = require("perilune.host")
 
@@ -16,7 +16,7 @@ local function show(value)
   if ok then
     return (text:gsub("\n$", ""))
   end
-  local names = {} -- holds functions, as modules do: what is in it
+  local names = {} -- a table with functions, such as a module: lists its names
   for name, member in pairs(value) do
     names[#names + 1] = format("%s: %s", tostring(name), type(member))
   end

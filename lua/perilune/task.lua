@@ -1,5 +1,4 @@
--- perilune.every(period, options, f) and perilune.run(name, options, f): what runs without an
--- object.
+-- perilune.every(period, options, f) and perilune.run(name, options, f): work without an object.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -45,7 +44,7 @@ local every_options = {
   writes = writes,
 }
 
--- Nothing, or nil and an error, which is raised.
+-- Accepts no results. `nil` and an error raise the error.
 local function check_result(f, what, first, second)
   check.blame(f)
   if first == nil and second ~= nil then
@@ -56,7 +55,8 @@ local function check_result(f, what, first, second)
   return "done"
 end
 
--- f: the script's function, which errors name; reconcile: (context) -> what perilune.result gives.
+-- f: the script's function, which errors name. reconcile: (context) -> results as perilune.result
+-- takes them.
 local function declare(what, name, task, options, f, reconcile)
   if host.leaving then
     return
@@ -79,7 +79,7 @@ local function declare(what, name, task, options, f, reconcile)
   end
 end
 
--- f's own, which returns nothing.
+-- Calls f, which must return nothing.
 local function plain(what, f)
   return function(context)
     return check_result(f, what, f(context))
@@ -96,7 +96,7 @@ local function check_call(what, options, f, ...)
   return options
 end
 
--- The n-th of its file: a name that stays when lines move.
+-- A default name: the number of the task in its file, which stays the same when lines move.
 local counts = {}
 local function default_name(beginning)
   local file = host.where() or "script"

@@ -1,4 +1,4 @@
--- perilune.url: URLs taken apart and put together, as RFC 3986 has them.
+-- perilune.url: parses and builds URLs by RFC 3986.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -29,7 +29,7 @@ local function unescaped(text)
   return text and host.url_unescape(text, false)
 end
 
--- The parts, or nil and a message. The path stays as it is: "%2F" is no slash.
+-- The parts, or nil and a message. The path stays escaped: "%2F" is not a slash.
 function M.parse(text, ...)
   check.no_more("url.parse", ...)
   local url, message = host.url(check.text("url.parse: the text", text))
@@ -44,7 +44,7 @@ function M.parse(text, ...)
   return url
 end
 
-local PART_MAX = 65536 -- bytes, which the whole may have, too
+local PART_MAX = 65536 -- bytes; the limit of the whole URL, too
 
 local function part(what, value)
   if #check.text(what, value) > PART_MAX then
@@ -72,7 +72,7 @@ end
 
 local escape_path = escape_others("/!$&'()*+,;=:@")
 
--- A name or an address. Whatever else has a meaning in a URL would make it another host.
+-- A name or an address. Any other character with a meaning in a URL would change the host.
 local function check_host(what, text)
   local wrong = text:match("[%z\1-\32\127%%\"#/<>?@%[\\%]^`{|}]")
   if wrong then
@@ -99,7 +99,7 @@ local function authority(parts)
   return concat(out)
 end
 
--- The reverse of parse. What may not stand in a path is escaped; "%41" stays as it is.
+-- The reverse of parse. Characters that a path cannot contain are escaped; "%41" stays as it is.
 function M.build(parts, ...)
   check.no_more("url.build", ...)
   local o = check.options("url.build", check.table("url.build", parts), part_checks)
@@ -134,7 +134,7 @@ function M.escape(text, ...)
   return host.url_escape(check.text("url.escape: the text", text))
 end
 
--- "%" stands for nothing but the two hexadecimal digits behind it (RFC 3986, 2.1).
+-- "%" must be followed by two hexadecimal digits (RFC 3986, 2.1).
 function M.unescape(text, ...)
   check.no_more("url.unescape", ...)
   return check.must("url.unescape", host.url_unescape(check.text("url.unescape: the text", text),

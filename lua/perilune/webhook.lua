@@ -1,6 +1,6 @@
--- perilune.webhook.validate, mutate and convert: admission and conversion handlers, and what they
--- may return. Registrations are collected while the scripts load, since names depend on what else
--- there is, and are told to the host when all main chunks have run.
+-- perilune.webhook.validate, mutate and convert: admission and conversion handlers, and their
+-- results. Registrations are collected while the scripts load, because names depend on the other
+-- registrations. The host gets them when all main chunks have run.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -11,7 +11,7 @@ local format, concat, type, ipairs = string.format, table.concat, type, ipairs
 local fail, describe = check.fail, check.describe
 local M = {}
 
-local registrations = {} -- in their order
+local registrations = {} -- in the order of their registration
 local handled = {} -- sort -> "group/version/Kind" (convert: "group/Kind") -> registration
 
 -- ---- options ----
@@ -101,7 +101,7 @@ end
 
 -- ---- answers ----
 
-local Invalid = {} -- the mark of what perilune.webhook.invalid has made
+local Invalid = {} -- the mark of results of perilune.webhook.invalid
 
 local function cause(what, value)
   local one = check.options(what, check.table(what, value), { field = check.string,
@@ -111,7 +111,7 @@ local function cause(what, value)
   return one
 end
 
--- Denied: 422 Invalid, with these causes.
+-- A denial: 422 Invalid with these causes.
 function M.invalid(causes, ...)
   check.no_more("perilune.webhook.invalid", ...)
   local list = check.array_of(cause)("perilune.webhook.invalid", causes)
@@ -124,7 +124,7 @@ end
 local allowed_results = "nothing (allowed), a string (denied), perilune.webhook.invalid{...}, and "
   .. "an array of warnings as a second value"
 
--- Also those of two bytes, U+0080 to U+009F, which HTTP headers do not take either.
+-- Replaces control characters by spaces, also U+0080 to U+009F, which HTTP headers do not allow.
 local function one_line(text)
   return (text:gsub("%c", " "):gsub("\194[\128-\159]", " "))
 end
@@ -311,7 +311,7 @@ local function complain(self, message, ...)
   error(format("%s:%d: %s", self.file, self.line, format(message, ...)), 0)
 end
 
--- How many versions of a kind have a handler of that sort.
+-- The number of versions of a kind that have a handler of that sort.
 local function count_versions()
   local counts = {}
   for _, self in ipairs(registrations) do
@@ -361,7 +361,7 @@ end
 
 local MOST_AT_ONCE = { validate = 50, mutate = 50, convert = 200 }
 
--- Names of what was declared: a mutating webhook may be called like a validating one.
+-- Names in use. A mutating webhook may have the name of a validating one.
 local used = {}
 
 local function declare(self, hook)
@@ -392,7 +392,7 @@ local function declare(self, hook)
   end
 end
 
--- Names, and then the host is told.
+-- Assigns names, and passes the registrations to the host.
 function M.finish()
   local versions, named = count_versions(), { validate = {}, mutate = {}, convert = {} }
   for _, self in ipairs(registrations) do

@@ -8,14 +8,14 @@ local M = {}
 
 local DAY = 86400
 
--- ---- what a certificate says ----
+-- ---- parts of a certificate ----
 
 local subject_names = { CN = true, O = true, OU = true, C = true, ST = true, L = true,
   serialNumber = true }
 
 local texts = check.one_or_more(check.string)
 
--- "web" is {CN = "web"}.
+-- A subject; "web" means {CN = "web"}.
 local function subject(what, value)
   if type(value) == "string" then
     value = { CN = value }
@@ -65,7 +65,7 @@ local function add_all(fields, name, values)
   end
 end
 
--- In this order, from the country down to the name.
+-- The order in a subject, from the country down to the name.
 local subject_order = { "C", "ST", "L", "O", "OU", "CN", "serialNumber" }
 
 local function name_fields(o)
@@ -82,7 +82,7 @@ end
 
 local function certificate_fields(o)
   local fields = name_fields(o)
-  local from = floor(o.not_before or host.now() - 300) -- clocks differ
+  local from = floor(o.not_before or host.now() - 300) -- clocks differ between machines
   local long = o.duration or 90 * DAY
   add_all(fields, "not_before", { string.format("%.0f", from) })
   add_all(fields, "not_after", { string.format("%.0f",
@@ -130,7 +130,7 @@ end
 
 local sign_checks = with({ ca_cert = check.string, ca_key = check.string })
 
--- A request's own names, where the options give none.
+-- Adds the names of a request where the options give none.
 local function take_names(o, text)
   if o.subject or o.dns or o.ips or o.uris or o.emails then
     return
@@ -143,7 +143,7 @@ local function take_names(o, text)
   end
 end
 
--- Of a request, or of a private or public key.
+-- Signs a request, or a private or public key.
 function M.sign(text, options, ...)
   check.no_more("x509.sign", ...)
   pem("sign", "the request or key", text)
@@ -221,7 +221,8 @@ function M.parse(text, ...)
   return all[1]
 end
 
--- Seconds until the first certificate of the text ends, below zero when it has; nil and a message.
+-- Seconds until the first certificate of the text expires; negative if it has expired. nil and a
+-- message for an invalid text.
 function M.expires_in(text, ...)
   check.no_more("x509.expires_in", ...)
   local parsed, message = M.parse(check.text("x509.expires_in: the text", text))
@@ -233,7 +234,7 @@ function M.expires_in(text, ...)
   return parsed.not_after - host.now()
 end
 
--- ---- judging ----
+-- ---- verifying ----
 
 local verify_checks = {
   ca = check.string,
@@ -243,7 +244,7 @@ local verify_checks = {
   time = check.number(),
 }
 
--- true, or false and why.
+-- Returns true, or false and the reason.
 function M.verify(text, options, ...)
   check.no_more("x509.verify", ...)
   local o = check.options("x509.verify", options, verify_checks)
@@ -258,7 +259,7 @@ function M.verify(text, options, ...)
   return good, message
 end
 
--- Whether the key is the certificate's.
+-- True if the key belongs to the certificate.
 function M.is_pair(certificate, key, ...)
   check.no_more("x509.is_pair", ...)
   local good, message = host.x509_is_pair(pem("is_pair", "the certificate", certificate),

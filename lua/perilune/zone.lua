@@ -1,5 +1,5 @@
--- Time zones of the system's database: (name) -> offsets from UTC. The files are TZif (RFC 8536),
--- and are read with bounds: what is damaged is an error.
+-- Time zones of the system's database: (name) -> offsets from UTC. The files are TZif (RFC 8536)
+-- and are parsed with limits: a damaged file is an error.
 
 local host = require("perilune.host")
 
@@ -41,7 +41,7 @@ local function size_of(h, width)
   return h.times * (width + 1) + h.types * 6 + h.chars + h.leap * (width + 4) + h.isstd + h.isut
 end
 
--- ---- the rule for what comes after the last transition: "CET-1CEST,M3.5.0,M10.5.0/3" ----
+-- ---- the rule for times after the last transition: "CET-1CEST,M3.5.0,M10.5.0/3" ----
 
 -- Days since 1970 of a date.
 local function days_of(year, month, day)
@@ -114,7 +114,7 @@ local function take_name(text)
   return sub(text, #name + 1)
 end
 
--- nil for no rule; {offset} or {offset, summer, from, to}.
+-- nil without a rule; {offset} or {offset, summer, from, to}.
 local function read_rule(text)
   if text == "" then
     return nil
@@ -168,7 +168,7 @@ local function parse(text)
   return zone
 end
 
--- The rule's changes around a time are added to those of the file, year by year.
+-- Adds the rule's changes around a time to those of the file, year by year.
 local function extend(zone, seconds)
   local rule, times = zone.rule, zone.times
   local last = times[#times] or -math.huge
@@ -196,7 +196,7 @@ local function extend(zone, seconds)
   zone.extended = year
 end
 
--- The place of the last transition at or before the time; 0: none.
+-- The index of the last transition at or before the time; 0: none.
 local function index_of(zone, seconds)
   extend(zone, seconds)
   local low, high = 0, #zone.times
@@ -229,7 +229,7 @@ end
 
 local kept = { UTC = { times = {}, offsets = {}, first = 0 } }
 
--- A zone, or nil and a message. For specs: bytes instead of the file's.
+-- A zone, or nil and a message. bytes: used by specs instead of a file.
 function M.load(name, bytes)
   if kept[name] and not bytes then
     return kept[name]
