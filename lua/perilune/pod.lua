@@ -173,7 +173,7 @@ function M.evict(by, pod, options)
   local ns, name = ref.parse("evict: the pod", pod)
   local o = check.options("evict", options, evict_options)
   local ok, e = errors.protect(evict, by, ns, name, o)
-  -- A server without the eviction API answers with another kind of 404.
+  -- A 404 that does not name the pod means that the server has no eviction API.
   local gone = not ok and errors.tests.is_not_found(e)
     and tostring(e.message):find('"' .. name .. '"', 1, true)
   if not ok and not gone then

@@ -1,5 +1,5 @@
--- Accepted findings: a file with a line each, "CLASS KIND KEY [FIELD]: reason", where `*` is
--- anything. A finding that a line accepts is listed in every report and is no failure.
+-- Accepted findings: a file with one on each line, "CLASS KIND KEY [FIELD]: reason", where `*`
+-- matches anything. An accepted finding is listed in every report and is not a failure.
 
 local format = string.format
 local M = {}
@@ -8,7 +8,7 @@ local function pattern(word)
   return "^" .. word:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$"
 end
 
--- The rules of `text`; nil and "FILE:LINE: what" for a mistake.
+-- Parses the rules. Returns nil and "FILE:LINE: message" for a mistake.
 function M.parse(text, file)
   local rules, n = {}, 0
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
@@ -37,7 +37,7 @@ local function accepts(rule, f)
     and (not words[4] or (f.field or ""):find(words[4])) and true
 end
 
--- The rule that accepts a finding; nil: none.
+-- The rule that accepts the finding; nil: none does.
 function M.of(rules, finding)
   for _, rule in ipairs(rules or {}) do
     if accepts(rule, finding) then

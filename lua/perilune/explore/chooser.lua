@@ -1,7 +1,7 @@
--- The one that everything asks which way it goes: at each point the plan's disturbance, or nil, the
--- undisturbed way. It counts how often each named thing happened since the step began, remembers
--- every point that it was asked at (what a search tries next), and which parts of the plan met
--- nothing. It knows no world: an executor asks and obeys.
+-- Decides at each point of an execution: it returns the plan's disturbance, or nil for the
+-- undisturbed way. It counts how often each named action happened in the current step. It records
+-- every point where it was asked, from which a search takes its next plans, and the parts of the
+-- plan that were never used. It knows no world: an executor asks it and carries out its answer.
 
 local nearest = require("perilune.explore.nearest")
 local plans = require("perilune.explore.plan")
@@ -44,8 +44,8 @@ function chooser:use(d)
   end
 end
 
--- Something is about to be sent: `place` as in a plan, `facts` {line, reads, options = {{what, how}, ...}}.
--- The plan's disturbance for it, or nil.
+-- Asked before an effect. `place` as in a plan, `facts` {line, reads, options = {{what, how},
+-- ...}}. Returns the plan's disturbance, or nil.
 function chooser:effect(place, facts)
   local name = plans.name(place)
   local n = (self.seen[name] or 0) + 1
@@ -62,12 +62,12 @@ function chooser:effect(place, facts)
   return d, point
 end
 
--- Something may go another way in this step: the disturbances of `what` that the plan has for it.
+-- The disturbances of type `what` that the plan has for this step.
 function chooser:of_step(what, step)
   return self.by_step[format("%s %d", what, step or self.step)] or {}
 end
 
--- A choice between things that are ready, by name; the first is the undisturbed one. The index.
+-- Chooses among things that are ready, by name. Returns an index; 1 is the undisturbed choice.
 function chooser:pick(names)
   local key = "order"
   local n = (self.seen[key] or 0) + 1
@@ -88,7 +88,7 @@ function chooser:pick(names)
   return 1
 end
 
--- An event of a kind reached its cache.
+-- An event of a kind has reached its cache.
 function chooser:event(kind)
   local counts = self.kinds[kind] or {}
   self.kinds[kind] = counts
@@ -96,12 +96,13 @@ function chooser:event(kind)
   return counts[self.step]
 end
 
--- Every part of the plan that is to happen has happened.
+-- True when every part of the plan has happened.
 function chooser:is_over()
   return self.applied == #self.plan
 end
 
--- What no longer applies: an array of messages, with the nearest place that there was.
+-- The parts of the plan that do not apply any more: an array of messages, each with the nearest
+-- existing place.
 function chooser:unmet()
   local out, names = {}, {}
   for _, point in ipairs(self.points) do

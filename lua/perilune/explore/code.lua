@@ -1,5 +1,5 @@
--- Which lines of a script have code: for the lines that no execution reached. The file is compiled
--- and never run; lines that only close something count for nothing, as they have no meaning alone.
+-- The lines of a script that contain code, to find those that no execution reached. The file is
+-- compiled and never run. Lines that only close a block do not count.
 
 local M = {}
 
@@ -10,7 +10,7 @@ local function closes(text)
   return word == "" or CLOSES[word] or word == "end)" or false
 end
 
--- Adds the lines of a function, or of one inside of another.
+-- Adds the lines of a function and of the functions in it.
 local function add(util, f, lines)
   local info = util.funcinfo(f)
   for pc = 1, info.bytecodes - 1 do
@@ -28,7 +28,7 @@ local function add(util, f, lines)
   end
 end
 
--- The lines of `text` that have code: line -> true; nil: it does not compile.
+-- The lines of `text` that contain code: line -> true; nil: it does not compile.
 function M.of(text)
   local ok, util = pcall(require, "jit.util")
   local chunk = ok and loadstring(text)
@@ -46,7 +46,7 @@ function M.of(text)
   return lines
 end
 
--- file -> line -> true, for the files that are keys of `files` and can be read.
+-- file -> line -> true, for each key of `files` that can be read.
 function M.of_files(files)
   local out = {}
   for path in pairs(files) do

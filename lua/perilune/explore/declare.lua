@@ -1,13 +1,13 @@
--- `test.explore(name, options, f)`: an ordinary test in plain `perilune test`, and a scenario that is
--- explored with `--explore`. The scenarios of all spec files are kept here, in the order in which
--- they were declared.
+-- `test.explore(name, options, f)`: an ordinary test in plain `perilune test`, and a scenario to
+-- explore with `--explore`. This module keeps the scenarios of all spec files in the order of their
+-- declarations.
 
 local check = require("perilune.check")
 local files = require("perilune.test_files")
 
 local M = { scenarios = {} }
 
--- The options that are not test.world's.
+-- Options that test.world does not have.
 local own = { "ignore", "replicas" }
 
 function M.world_options(options)
@@ -21,7 +21,7 @@ function M.world_options(options)
   return out
 end
 
--- The specification that is being loaded.
+-- The spec file that is being loaded.
 local function spec_file()
   for level = 3, 100 do
     local info = debug.getinfo(level, "S")
@@ -53,7 +53,7 @@ function M.declare(name, options, f)
   end
 end
 
--- The scenario of that name in another specification, whose tests are not run.
+-- The scenario of that name in another spec file, whose tests are not run.
 local function scenario_of(file, name)
   local chunk, message = loadfile(file)
   if not chunk then
@@ -69,7 +69,8 @@ local function scenario_of(file, name)
   return found or check.fail('test.keep: %s has no test.explore that is called "%s"', file, name)
 end
 
--- A finding that is kept (--write-spec): a test that fails as long as the plan leads to one.
+-- Declares a test for a kept finding (--write-spec). It fails as long as the plan leads to a
+-- finding.
 function M.keep(it, file, name, plan)
   it(("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
     local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(file, name), plan,

@@ -1,9 +1,9 @@
--- Executes a plan: opens a world, runs the scenario in it, and at each point that could go another
--- way does what the plan says. The scenario sees an ordinary world; its steps and settled points are
--- noticed on the way. What a settled point is worth (whether it is judged) is decided here: not
--- before all disturbances have ended and the caches have caught up.
+-- Executes a plan: opens a world, runs the scenario in it, and carries out the plan's disturbance
+-- at each point. The scenario sees an ordinary world; this module observes its steps and settled
+-- points. It also decides which settled points are judged: only those after all disturbances have
+-- ended and all caches are current.
 --
--- `o`: open(how, at) -> a world (perilune.test) whose points are answered by at(point); f, the
+-- `o`: open(how, at) -> a world (perilune.test) that calls at(point) at its points; f, the
 -- scenario; kind_of(world, resource) -> "apps/v1/Deployment".
 
 local choosers = require("perilune.explore.chooser")
@@ -13,12 +13,12 @@ local states = require("perilune.explore.state")
 local format = string.format
 local M = {}
 
-local RESTARTS = 20 -- of one execution
-local HELD_RECONCILES = 300 -- while a cache is held back
-local FLIPS = 200 -- steps in which a cycle of states shows
-local STEPS = 10000 -- until as many effects as a plan says must have happened
-local ELECTION = 20 -- seconds in which a leader is found that the Lease does not name
-local RELIST = 120 -- seconds until a watch that has expired is listed anew
+local RESTARTS = 20 -- limit for one execution
+local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
+local FLIPS = 200 -- number of steps in which a cycle of states is searched
+local STEPS = 10000 -- limit of steps until the number of effects in a plan has happened
+local ELECTION = 20 -- seconds in which a leader is elected that the Lease does not name yet
+local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
 local INCONCLUSIVE = "the caches could not catch up"
 
@@ -55,7 +55,8 @@ function exec:hold_of_step()
   end
 end
 
--- Watches that were held and not seen through are cut and listed anew; the rest catches up.
+-- Ends the holding of caches. Watches that were to stay unobserved expire and are listed again; the
+-- others deliver their events.
 function exec:catch_up(o)
   local unseen = self.unseen
   self.unseen = {}
@@ -68,10 +69,10 @@ function exec:catch_up(o)
   end
   self.held = {}
   self.world:explore_limit(HELD_RECONCILES)
-  for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists anew
+  for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
     if not next(self.relist) then break end
     local ok = pcall(self.world.advance, self.world, 1)
-    if not ok then -- runs go on without end, while no time passes in which it could catch up
+    if not ok then -- runs without end at one instant: the cache cannot become current
       self.inconclusive = true
       error(INCONCLUSIVE, 0)
     end
@@ -103,7 +104,8 @@ function exec:start_again()
   self.world:explore_start()
 end
 
--- A user whose request no webhook has answered, as the host is down, tries again once it is back.
+-- The host is down, so no webhook has answered a user's request. Starts it, and the user tries
+-- again.
 function exec:start_for_user()
   if self.world:explore_runs() or self.restarts >= RESTARTS then
     return false
@@ -112,7 +114,7 @@ function exec:start_for_user()
   return true
 end
 
--- Scripts are loaded anew in the middle of a run: up to there it goes step by step.
+-- Reloads the scripts in the middle of a run. Steps one by one up to that place.
 function exec:reload_of_step()
   local wanted
   for _, d in ipairs(self.plan) do
@@ -129,7 +131,7 @@ function exec:reload_of_step()
   end
 end
 
--- What goes on without end while a cache is held back is no finding: it may end when that catches up.
+-- While a cache is held back, endless work is not a finding: it may end when the cache is current.
 function exec:settle_once(o)
   if #self.held == 0 then
     self.world:settle(o)
@@ -143,7 +145,8 @@ function exec:settle_once(o)
   end
 end
 
--- Until the world has settled, through crashes; raises what a world raises that never does.
+-- Runs until the world has settled, with restarts after crashes. Raises the world's error if it
+-- never settles.
 function exec:run_on(o)
   for _ = 1, RESTARTS do
     if self.world:explore_runs() then
@@ -152,7 +155,7 @@ function exec:run_on(o)
     if self.world:explore_runs() then
       self:settle_once(o)
     end
-    if self.pending and self.world:explore_runs() then -- nothing came after it
+    if self.pending and self.world:explore_runs() then -- nothing happened after it
       self.reload_now = self.pending.what == "reload"
       if not self.reload_now then
         self.world:explore_crash(self.pending_host)
@@ -179,7 +182,7 @@ local function writes_since(trace, from)
   return out
 end
 
--- As far as it goes while no time passes: runs that sleep go on later.
+-- Settles without letting time pass: runs that sleep continue later.
 function exec:settle_now()
   local ok, e = pcall(self.world.settle, self.world, { limit = self.world.elects and ELECTION or 0 })
   if not ok and not tostring(type(e) == "table" and e.message or e):find("has not settled within", 1, true) then
@@ -187,7 +190,7 @@ function exec:settle_now()
   end
 end
 
--- A restart at a settled point: nothing is to be written then.
+-- Restarts the host at a settled point. Nothing may be written then.
 function exec:restart_here(o)
   for _, d in ipairs(self.choose:of_step("restart")) do
     if not self.choose.used[d] then
@@ -220,14 +223,14 @@ function exec:state()
   return states.flat(self.world:explore_objects(), self.world:explore_externals())
 end
 
--- The world has settled, unless a step came early: what is there, and what was there when it had
--- settled before a restart of this step.
+-- Records the settled state, and the state before a restart in this step. merged: the next step
+-- came early, so the world has not settled.
 function exec:record(merged)
   local over = not merged and #self.unseen == 0 and not self.pending
   local before = self.before
   self.before = nil
   local ok, why = self.world:explore_settled()
-  if over and not ok then -- it may have failed just now: once more
+  if over and not ok then -- it may have failed a moment ago: tries once more
     self:run_on()
     ok, why = self.world:explore_settled()
   end
@@ -247,7 +250,7 @@ function exec:is_early(o)
   end
 end
 
--- Only so far that `d.n` effects have happened.
+-- Runs until `d.n` effects have happened.
 function exec:part_of_settle(d)
   local from = self.effects
   self.choose:use(d)
@@ -329,7 +332,7 @@ local function user_world(self)
   end })
 end
 
--- What a user's call gives is passed on.
+-- Passes on the results of a user's call.
 function exec:noticed(name, ...)
   if changes[name] then
     self.world:explore_wrote(...)
@@ -337,8 +340,8 @@ function exec:noticed(name, ...)
   return ...
 end
 
--- A step that makes what is still on its way out would be lost, whoever is right: what nobody has
--- seen is shown first.
+-- A create or apply of an object that is still being deleted would be lost, which is nobody's
+-- fault. So events that were to stay unobserved are delivered first.
 function exec:before_step(name)
   if #self.unseen == 0 or not (name == "create" or name == "apply") then
     return
@@ -359,8 +362,8 @@ function exec:finish()
   end
 end
 
--- The first field that still changes when the world goes on: "data.a" of the key's own object, else
--- with kind and key; "" when nothing does.
+-- The first field that still changes when the world continues: "data.a" for the key's own object,
+-- otherwise with kind and key; "" when nothing changes.
 function exec:flips(key)
   local before = states.canon(self:state(), states.no_taint(), {})
   for _ = 1, FLIPS do
@@ -402,7 +405,7 @@ function exec:scenario()
   end
 end
 
--- The trace as text, and the states at which it settled, with every value.
+-- The trace as text, and all values of the states at settled points.
 local function digest_of(trace, settles)
   local lines = {}
   for i, e in ipairs(trace) do
@@ -425,7 +428,7 @@ local function digest_of(trace, settles)
   return table.concat(lines, "\n")
 end
 
--- Few executions are compared: the digest is made when it is asked for.
+-- Few executions are compared, so the digest is computed at its first use.
 local lazy_digest = { __index = function(execution, name)
   if name ~= "digest" then return nil end
   local digest = digest_of(execution.trace, execution.settles)
@@ -443,7 +446,7 @@ function exec:result()
     lines = self.lines, versions = self.versions }, lazy_digest)
 end
 
--- execute(plan, how) for a search.
+-- Returns execute(plan, how) for a search.
 function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan), trace = {}, wrote = {},

@@ -1,5 +1,6 @@
--- `--jobs N`: scenarios in N processes at a time. Each is this program again with a filter for one
--- scenario; what they print comes in the order of the scenarios, and the worst exit code counts.
+-- `--jobs N`: runs scenarios in N processes at a time. Each process is this program with a filter
+-- for one scenario. The output comes in the order of the scenarios, and the highest exit code is
+-- returned.
 
 local lfs = require("lfs")
 
@@ -11,7 +12,7 @@ local function quoted(word)
   return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
 end
 
--- A Lua pattern that fits the name and nothing else.
+-- A Lua pattern that matches exactly this name.
 local function pattern_of(name)
   return "^" .. name:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0") .. "$"
 end
@@ -38,7 +39,7 @@ function M.command(binary, scenario, input)
   return table.concat(words, " ") .. "; echo " .. quoted(EXIT) .. "$?"
 end
 
--- Passes on what the process prints, from its scenario on; its exit code.
+-- Passes on the output of a process, beginning with its scenario. Returns its exit code.
 local function follow(pipe, scenario, json)
   local code, on = 1, json
   for line in pipe:lines() do
@@ -55,7 +56,7 @@ local function follow(pipe, scenario, json)
   return code
 end
 
--- Explores all, `jobs` at a time; the worst exit code.
+-- Explores all scenarios, `jobs` at a time. Returns the highest exit code.
 function M.run(scenarios, input, jobs)
   local binary = lfs.symlinkattributes("/proc/self/exe", "target")
   local pipes, code = {}, 0

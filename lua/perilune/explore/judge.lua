@@ -1,10 +1,10 @@
--- Judges of one execution: what is wrong at the points where the world has settled, compared with
--- the undisturbed run. A finding is what is still so after the disturbances have ended; errors in
--- the log, conflicts, and more or fewer writes on the way are none.
+-- Judges an execution: compares its settled points with those of the undisturbed run. A finding is
+-- a difference that is left after all disturbances have ended. Errors in the log, conflicts, and
+-- more or fewer writes are no findings.
 --
 -- An execution is {settles = {{step, state, merged}}, errors, invariants, unsettled, restarts,
--- versions}; `state` as perilune.explore.state makes it. A finding is {class, kind, key, field, is,
--- want, step, message, line}.
+-- versions}; perilune.explore.state makes `state`. A finding is {class, kind, key, field, is, want,
+-- step, message, line}.
 
 local states = require("perilune.explore.state")
 
@@ -30,7 +30,7 @@ local function class_of(d, canon)
   if d.extra and d.field == "" and (d.item.external or d.item.deleting or owner_gone(d.item, canon)) then
     return "leak"
   elseif d.extra and d.field:find("^metadata%.finalizers%[") then
-    return "leak" -- a finalizer for nothing
+    return "leak" -- a finalizer that nobody removes
   elseif d.item and d.item.external and d.extra then
     return "leak"
   elseif d.field:find("^metadata%.deletionTimestamp") and d.want == "absent" then
@@ -48,8 +48,8 @@ local function add(findings, seen, finding)
   end
 end
 
--- One that is there in both, under the same place, before and after: it is the same object still,
--- unless the undisturbed run replaced it as well.
+-- An object that both runs have at the same place, before and after: it must still be the same
+-- object, unless the undisturbed run replaced it, too.
 local function replaced(reference, execution, i, findings, seen)
   local was, is = execution.settles[i - 1], execution.settles[i]
   local want_was, want_is = reference.settles[i - 1], reference.settles[i]
@@ -65,7 +65,7 @@ local function replaced(reference, execution, i, findings, seen)
   end
 end
 
--- The same for what was there when the world had settled before a restart of that step.
+-- The same for objects that were there before a restart in that step.
 local function replaced_by_restart(want, settle, findings, seen)
   for place, item in pairs(settle.before_canon and settle.before_canon.items or {}) do
     local after = settle.canon.items[place]
@@ -97,7 +97,7 @@ local function compare_states(reference, execution, findings, seen)
   end
 end
 
--- How many values each random place had in the life of one object.
+-- The number of values that each random place had during the life of an object.
 local function writings(versions, taint)
   local count, last = {}, {}
   for _, version in ipairs(versions or {}) do
@@ -140,7 +140,7 @@ local function restarts(execution, findings, seen)
   end
 end
 
--- Everything that is wrong in `execution`; canonical states are made with `taint` and `rules`.
+-- All findings of `execution`. Canonical states are made with `taint` and `rules`.
 function M.judge(reference, execution, taint, rules)
   local findings, seen = {}, {}
   for _, run in ipairs({ reference, execution }) do

@@ -1,5 +1,5 @@
--- `--write-spec FILE`: findings as a spec to keep. It runs the plan again in plain `perilune test`
--- and fails as long as the finding is there.
+-- `--write-spec FILE`: writes findings as a spec. Plain `perilune test` then runs the plans again,
+-- and fails as long as the findings are there.
 
 local report = require("perilune.explore.report")
 
@@ -17,7 +17,7 @@ local function quoted(text)
   return format("%q", text):gsub("\\\n", "\\n")
 end
 
--- writer(group, context): adds the finding to the file, which begins with the first.
+-- writer(group, context): appends a finding to the file, which is created with the first one.
 function M.writer(path, scenario)
   return function(group)
     local had = io.open(path, "rb")

@@ -1,15 +1,17 @@
--- Whether the error that ended a run is a mistake of the script (an index of nil, a wrong type, a
--- limit), or one that the script raised itself so that it is tried again: error("not yet"). The
--- second is no finding; what it leads to is judged like everything else.
+-- Decides whether the error that ended a run is a mistake of the script (an index of nil, a wrong
+-- type, a limit), or was raised by the script so that the run is tried again: error("not yet"). The
+-- second is not a finding; its consequences are judged like everything else.
 
 local M = {}
 
--- What LuaJIT and the limits say. They come with a position, or from inside of a library.
+-- Beginnings of messages of LuaJIT and of the limits. They come after a position, or from inside a
+-- library.
 local WORDS = { "attempt to ", "bad argument #", "stack overflow", "invalid key to 'next'",
   "table index is ", "invalid order function", "'for' ", "limit exceeded", "wrong number of arguments",
   "string length overflow", "unable to dump", "invalid value %(.-%) at index" }
 
--- The source of the innermost line, and where that is: "main.lua:17:\n    source\nstack ...".
+-- The innermost line, with its source if the traceback has it: "main.lua:17:\n    source\nstack
+-- ...".
 local function innermost(traceback)
   local place, source = traceback:match("^([^\n]-:%d+):\n%s*([^\n]*)")
   return place, source or ""
@@ -34,7 +36,7 @@ local function says(text)
   return false
 end
 
--- message: as a run ended; traceback: with the source of its innermost line, as hosts log it.
+-- message: the run's error; traceback: as hosts log it, with the source of the innermost line.
 function M.is(message, traceback)
   local place, source = innermost(traceback or "")
   local at = message:match("^(%S+:%d+): ")
@@ -45,7 +47,8 @@ function M.is(message, traceback)
     return true
   end
   local frame = first_frame(traceback or "")
-  return at ~= nil and (frame == nil or frame == at) -- else error(text, 2) of a function of its own
+  -- Otherwise error(text, 2) in a function of the script.
+  return at ~= nil and (frame == nil or frame == at)
 end
 
 return M

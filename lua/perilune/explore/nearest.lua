@@ -1,5 +1,5 @@
--- The text that is nearest to another, by the words that both have: for plans that name what is not
--- there any more.
+-- Finds the text that is nearest to another, by common words: for plans that name a place which
+-- does not exist any more.
 
 local M = {}
 
@@ -11,7 +11,7 @@ local function words_of(text)
   return words
 end
 
--- The nearest of `texts`; nil where none has a word in common.
+-- The nearest of `texts`; nil if none has a common word.
 function M.of(text, texts)
   local words, best, best_score = words_of(text), nil, 0
   for _, candidate in ipairs(texts) do

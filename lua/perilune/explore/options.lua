@@ -1,6 +1,6 @@
--- What may go another way: the disturbances that are fair for one request, and those of an
--- execution that is known: at its effects, at its steps, in its caches. Only what a conforming API
--- server, a network or a kill can do; the order is the one in which they are tried.
+-- The possible disturbances: those that are fair for one request, and those of a known execution:
+-- at its effects, in its steps, in its caches. A fair disturbance is one that a conforming API
+-- server, a network or a kill can cause. They are listed in the order in which they are tried.
 
 local M = {}
 
@@ -18,9 +18,9 @@ local function append(list, more)
   end
 end
 
--- The disturbances of a request, each {what, how}: of `request` count verb ("create", "update",
--- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion), generated
--- (the server picks the name), first (of its run).
+-- The disturbances of a request, each {what, how}. `request` has: verb ("create", "update",
+-- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion),
+-- generated (the server chooses the name), first (of its run).
 function M.of_request(request)
   local out = {}
   local reads = request.reads or request.verb == "get" or request.verb == "list"
@@ -60,7 +60,7 @@ function M.of_request(request)
   return out
 end
 
--- In which order single disturbances are tried; what stands for its class in pairs.
+-- The order in which single disturbances are tried.
 local rank = { ["crash after"] = 1, ["refuse 500"] = 2, ["lose timeout"] = 3, ["stale"] = 4,
   ["early"] = 5, ["restart"] = 1, ["unobserved"] = 6, ["touch"] = 6, ["lag"] = 7 }
 local REST = 8
@@ -73,7 +73,7 @@ function M.rank(d)
   return rank[word(d)] or REST
 end
 
--- Whether it stands for its class where two or three are combined.
+-- True if it represents its class in pairs and triples.
 function M.is_representative(d)
   return rank[word(d)] ~= nil
 end
@@ -108,7 +108,7 @@ local function stale_positions(kind, counts, step, add)
       end
     end
   end
-  if last_n then -- as before the first event
+  if last_n then -- before the first event
     add({ what = "stale", kind = kind, from_step = 1, from_n = 0, step = step })
   end
 end
@@ -156,8 +156,8 @@ local function of_steps(execution, from_step, add)
   end
 end
 
--- Every disturbance that `execution` was open to, from its point `from` on. An array, in the order
--- in which they are tried.
+-- All possible disturbances of `execution` from its point `from` on: an array, in the order in
+-- which they are tried.
 function M.of_execution(execution, o)
   local out, from = {}, o.from or 1
   local from_step = execution.points[from] and execution.points[from].step or execution.steps + 1

@@ -1,17 +1,17 @@
--- Plans: what goes another way than undisturbed, as text that reads like a sentence and as tables.
--- A place is named by what happens there, not by a number, so that a plan survives an edit of the
--- script. `@2.3` is the third such thing since step 2 began; `@2` the first. The text is the
--- interface: what is printed is read back as the same plan.
+-- Plans: the disturbances of an execution, as text that reads like a sentence and as tables. A
+-- place is named by the action that happens there, not by a number, so a plan survives an edit of
+-- the script. `@2.3` is the third such action since step 2 began; `@2` is the first. The text is
+-- the interface: a printed plan can be read again as the same plan.
 --
---   crash after website default/blog create Service @1
---   refuse 500 website default/blog patch Deployment default/other @2.3
---   stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
+-- crash after website default/blog create Service @1
+-- refuse 500 website default/blog patch Deployment default/other @2.3
+-- stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
 
 local format = string.format
 local M = {}
 
--- What a disturbance at an effect says before its place: first the word, then which. Each is one
--- that a conforming API server, a network or a kill can do.
+-- The words of a disturbance at an effect, before its place: a first word, then a variant. A
+-- conforming API server, a network or a kill can cause each of them.
 M.variants = {
   crash = { "before", "unanswered", "after" },
   refuse = { "500", "503", "429", "403", "conflict", "exists", "connection" },
@@ -20,7 +20,7 @@ M.variants = {
   touch = {},
 }
 
--- Those that name a kind and a step.
+-- Disturbances that name a kind and a step.
 local of_kind = { lag = true, unobserved = true }
 
 local function set_of(list)
@@ -40,7 +40,7 @@ local function at(step, n)
   return n and n > 1 and format("@%d.%d", step, n) or format("@%d", step)
 end
 
--- The text of a place: who does what to which object, without when.
+-- The text of a place: controller, key, verb and object, without the step.
 function M.name(place)
   local words = { place.controller, place.key, place.verb, place.kind }
   if place.object and place.object ~= place.key then
@@ -71,7 +71,7 @@ function M.print_one(d)
   return format("%s %s", d.what, at(d.step)) -- restart
 end
 
--- The text of a whole plan; "" for the undisturbed one.
+-- The text of a whole plan; "" for the undisturbed run.
 function M.print(plan)
   local texts = {}
   for i, d in ipairs(plan) do
@@ -184,7 +184,7 @@ local function read_one(text)
     .. "lag, unobserved, early, order, or is not complete"
 end
 
--- A plan from its text; nil and a message that names the part that is wrong.
+-- Parses a plan. Returns nil and a message that names the invalid part.
 function M.parse(text)
   local plan = {}
   for part in (text .. ","):gmatch("([^,]*),") do
@@ -200,13 +200,13 @@ function M.parse(text)
   return plan
 end
 
--- The key under which a chooser looks a disturbance at an effect up.
+-- The key by which a chooser finds a disturbance at an effect.
 function M.key(place, step, n)
   return format("%s @%d.%d", M.name(place), step, n)
 end
 
--- What a disturbance touches, for the question whether two are disjoint: an object, a kind, or
--- everything.
+-- The scope of a disturbance: an object, a kind, or everything. It tells whether two disturbances
+-- are disjoint.
 function M.scope(d)
   if d.place then
     return { object = d.place.kind .. " " .. (d.place.object or ""), key = d.place.key,
@@ -217,7 +217,7 @@ function M.scope(d)
   return { all = true }
 end
 
--- Whether no object is touched by both, so that together they show nothing new.
+-- True if nothing is in both scopes: the two together show nothing new.
 function M.disjoint(a, b)
   local x, y = M.scope(a), M.scope(b)
   if x.all or y.all or x.kind or y.kind then

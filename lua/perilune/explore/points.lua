@@ -1,6 +1,6 @@
--- The points of an execution: what is asked of the chooser, and what is answered to the world, at each
--- request, answer, event and end of a run. Nothing here settles or restarts anything: a crash is said,
--- and the world does it. Adds its methods to an executor's class.
+-- The points of an execution: asks the chooser and answers the world at each request, answer, event
+-- and end of a run. Nothing here settles or restarts anything: a crash is an answer, and the world
+-- carries it out. The methods are added to the executor's class.
 
 local host = require("perilune.host")
 local mistake = require("perilune.explore.mistake")
@@ -44,7 +44,7 @@ local statuses = { ["500"] = 500, ["503"] = 503, ["429"] = 429, ["403"] = 403, c
 local reasons = { ["500"] = "InternalError", ["503"] = "ServiceUnavailable", ["429"] = "TooManyRequests",
   ["403"] = "Forbidden", conflict = "Conflict" }
 
--- Somebody else's write, as a user's: no step.
+-- A write of another client, which is not a step.
 function exec:make_first(point)
   self.world:explore_create(point.object, point.body)
 end
@@ -53,7 +53,7 @@ function exec:touch(place, kind)
   self.world:explore_touch(kind, place.object, states.TOUCHED)
 end
 
--- What to answer at a request that the plan disturbs.
+-- The answer at a request that the plan disturbs.
 function exec:disturb(d, point, place, kind)
   self:fault(d)
   if d.what == "crash" and d.how == "before" then
@@ -74,7 +74,7 @@ function exec:disturb(d, point, place, kind)
   end
 end
 
--- The n-th run of that key since the step, or since the process, began.
+-- The number of the key's run since the step or the process began.
 function exec:run_of(point)
   local who = point.controller .. " " .. point.key
   local runs = self.runs[who]
@@ -112,7 +112,7 @@ function exec:request(point)
   return d and self:disturb(d, point, place, kind)
 end
 
--- What was stored, where random values are looked for.
+-- A stored text, in which random values are searched.
 function exec:version(text)
   local ok, object = pcall(host.json_decode, text)
   if ok and type(object) == "table" and object.kind and type(object.metadata) == "table"
@@ -121,7 +121,7 @@ function exec:version(text)
   end
 end
 
--- The server has answered: what became of the request.
+-- The server has answered: records the outcome of the request.
 function exec:applied(point)
   local entry = self.open[point.call_id]
   if entry then
@@ -134,7 +134,7 @@ function exec:applied(point)
   end
 end
 
--- A crash after an answer comes when the host would go on to something that others can see.
+-- A crash after an answer happens when the host is about to do something that others can see.
 function exec:due_crash(point)
   local d = self.pending
   if d and not (point.call_id == self.pending_at and (point.kind == "request"
@@ -157,7 +157,7 @@ function exec:event(point)
   end
 end
 
--- What the host asks for itself: lists and watches of its caches.
+-- Requests of the host itself: lists and watches of its caches.
 function exec:own_request(point)
   local resource = split(point.object)
   if point.verb == "list" and self.stale and not self.stale.listed then
@@ -172,7 +172,8 @@ function exec:own_request(point)
   end
 end
 
--- A run has ended: mistakes of the script are findings, what the API or the script says is none.
+-- A run has ended. Mistakes of the script are findings; errors from the API server, or raised by
+-- the script, are not.
 function exec:ran(point)
   if point.script and mistake.is(point.message, point.line) then
     local text = point.message

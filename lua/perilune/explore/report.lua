@@ -1,5 +1,5 @@
--- Reports: a finding as a few lines that say what is wrong, what happened with the script's lines,
--- and how to see it again; the summary of what was and was not covered; both as lines of JSON.
+-- Reports. A finding is a few lines: the difference, the events with the script's lines, and the
+-- command that reproduces it. A summary tells what was covered. Both can also be lines of JSON.
 
 local host = require("perilune.host")
 local plans = require("perilune.explore.plan")
@@ -81,7 +81,7 @@ local function same_effect(a, b)
     and (a.api or a.kind) == (b.api or b.kind) and a.controller == b.controller and a.key == b.key
 end
 
--- Where in the trace the first fault is; nil without one.
+-- The index in the trace of the first fault; nil if there is none.
 local function fault_at(trace)
   for i, e in ipairs(trace) do
     if e.what == "fault" then
@@ -90,7 +90,7 @@ local function fault_at(trace)
   end
 end
 
--- What the undisturbed run did next for that key, and this one never did.
+-- The next effect of the undisturbed run for that key, if this run never had it.
 local function never(reference, trace, at)
   local before = trace[at - 1]
   if not (reference and before and before.what == "effect") then
@@ -178,7 +178,7 @@ local function quoted(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- The command that shows it again.
+-- The command that reproduces it.
 function M.again(o, plan)
   if plan == "" then
     return format("%s --explore", o.command)
@@ -277,7 +277,7 @@ local function finding_json(f, group, o)
     allowed = f.allowed })
 end
 
--- One line a finding, those that the same plan leads to included.
+-- One line for each finding, including those that the same plan leads to.
 function M.json_findings(group, o)
   local lines = { finding_json(group.finding, group, o) }
   for _, f in ipairs(group.also) do
@@ -286,7 +286,7 @@ function M.json_findings(group, o)
   return concat(lines, "\n")
 end
 
--- The summary as a line.
+-- The summary as a line of JSON.
 function M.json_summary(result, o)
   return host.json_encode({ summary = true, scenario = o.scenario, executions = result.count,
     singles = result.singles, pairs = result.pairs, random = result.random, findings = #result.groups,
@@ -295,7 +295,7 @@ function M.json_summary(result, o)
     unreached = host.array(M.unreached(result.code, result.lines)), seed = o.seed })
 end
 
--- Where two runs of the same plan differ: for exit code 3.
+-- The place where two runs of the same plan differ, for exit code 3.
 function M.differing(d)
   local second = (d.second .. "\n"):gmatch("([^\n]*)\n")
   local was, is
@@ -319,7 +319,7 @@ function M.trace_line(e)
   return format("%s %s %s", e.what, e.step or "", e.text or "")
 end
 
--- What a disturbance is called in a trace.
+-- The text of a disturbance in a trace.
 function M.plan_text(plan)
   return plans.print(plan)
 end

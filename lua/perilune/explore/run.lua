@@ -1,6 +1,6 @@
--- `perilune test --explore`: explores the scenarios that the specs declared, prints what was found,
--- and says with the exit code how it ended: 0 nothing found, 1 findings (or a scenario that cannot
--- be explored), 3 the same plan and seed did not give the same trace twice.
+-- `perilune test --explore`: explores the scenarios that the specs declare and prints the findings.
+-- Exit codes: 0 no findings; 1 findings, or a scenario that cannot be explored; 3 the same plan and
+-- seed gave different traces.
 
 local allow = require("perilune.explore.allow")
 local codes = require("perilune.explore.code")
@@ -13,7 +13,7 @@ local search = require("perilune.explore.search")
 local format = string.format
 local M = {}
 
-local BUDGET = 30 -- seconds a scenario
+local BUDGET = 30 -- seconds for a scenario
 
 local function say(text)
   io.stdout:write(text, "\n")
@@ -113,7 +113,7 @@ local function replay(plan, o, context)
 end
 
 local function explore(o, context)
-  local waiting = not context.json and {} -- until it is known how many plans lead to each
+  local waiting = not context.json and {} -- kept until it is known how many plans lead to each
   local function show(group)
     context.reference = group.reference
     show_group(group, context)
@@ -147,7 +147,7 @@ local function read(path)
   return text
 end
 
--- The rules of --allow, the plan of --plan; nil after a message.
+-- Parses the rules of --allow and the plan of --plan; nil after a message.
 local function prepare(flags)
   local plan, allowed, message
   if flags.plan then
@@ -185,7 +185,7 @@ local function one(scenario, input, worlds, prepared)
   return explore(o, context), true
 end
 
--- Those whose name fits --filter.
+-- The scenarios whose name matches --filter.
 local function chosen(scenarios, filter)
   local out = {}
   for _, scenario in ipairs(scenarios) do
@@ -196,7 +196,7 @@ local function chosen(scenarios, filter)
   return out
 end
 
--- Explores each scenario; the worst exit code.
+-- Explores each scenario. Returns the highest exit code.
 function M.run(scenarios, input, worlds)
   local prepared = prepare(input.flags)
   if not prepared then
@@ -220,12 +220,12 @@ function M.run(scenarios, input, worlds)
     met = met or applies
   end
   if not met then
-    return math.max(code, 1) -- the plan no longer applies
+    return math.max(code, 1) -- the plan does not apply any more
   end
   return code
 end
 
--- For specs that keep a finding: the headlines of what a plan leads to.
+-- For specs that keep a finding: the headlines of the findings that a plan leads to.
 function M.findings_of(scenario, text, worlds)
   local plan, message = plans.parse(text)
   if not plan then

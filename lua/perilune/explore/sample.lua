@@ -1,5 +1,6 @@
--- The scenario of `perilune test PATH --explore -f FILE`: what any operator must survive, with only
--- manifests and a sample. It is applied, a field of its spec is changed, it is deleted and made anew.
+-- The scenario of `perilune test PATH --explore -f FILE`, which needs only manifests and a sample.
+-- Every operator must survive it: the sample is applied, a field of its spec is changed, it is
+-- deleted and created again.
 
 local files = require("perilune.test_files")
 local lfs = require("lfs")
@@ -15,7 +16,7 @@ local function sorted(map)
   return keys
 end
 
--- Another value of the same kind; nil where none is near.
+-- Another value of the same type; nil if there is none near.
 local function another(value)
   if type(value) == "number" then
     return value + 1
@@ -26,7 +27,7 @@ local function another(value)
   end
 end
 
--- Patches that change one field each, numbers first: {patch, text}.
+-- Patches that each change one field, numbers first: {patch, text}.
 function M.changes(spec)
   local numbers, rest = {}, {}
   local function visit(value, path)
@@ -53,7 +54,7 @@ function M.changes(spec)
   return numbers
 end
 
--- The first change of each object that the server takes, found out in a world without controllers.
+-- For each object the first change that the server accepts, tried in a world without controllers.
 local function fitting(world, objects)
   local out = {}
   for i, object in ipairs(objects) do
@@ -67,7 +68,7 @@ local function fitting(world, objects)
   return out
 end
 
--- manifests/ or crds/ beside the scripts.
+-- The folder manifests/ or crds/ beside the scripts.
 local function manifests_beside(paths)
   local out = {}
   for _, path in ipairs(paths) do
@@ -81,7 +82,7 @@ local function manifests_beside(paths)
   return out
 end
 
--- The scenario of the command's input: its paths are scripts, its -f samples.
+-- The scenario of the command's input: paths are scripts, -f files are samples.
 function M.of(input)
   local objects = {}
   for _, file in ipairs(input.flags.filename) do
@@ -97,7 +98,7 @@ function M.of(input)
   return scenario
 end
 
--- f(world) for the objects of a file; open() gives a world without controllers.
+-- Returns f(world) for the objects of a file. open() gives a world without controllers.
 function M.scenario(objects, open)
   local probe = open()
   local changes = fitting(probe, objects)

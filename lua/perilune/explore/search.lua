@@ -1,10 +1,11 @@
--- The search: all single disturbances of the undisturbed run, then all pairs, then random plans, as
--- far as the budget goes. What was left out, and why, is counted. What is found is shrunk, run a
--- second time (the same plan and seed must give the same trace), and grouped: one report a bug.
+-- The search: all single disturbances of the undisturbed run, then all pairs, then random plans,
+-- until the budget is used up. It counts what was left out, with the reasons. A finding is reduced
+-- to the disturbances that it needs and run a second time: the same plan and seed must give the
+-- same trace. Findings with the same cause form a group, which is reported once.
 --
 -- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), budget
 -- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress,
--- code(lines): of the files that ran, all lines that have code.
+-- code(lines): all lines with code of the files that ran.
 
 local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
@@ -69,7 +70,7 @@ function search:judge(execution)
   return sort_findings(judges.judge(self.reference, execution, self.taint, self.rules))
 end
 
--- The plan without each part that the finding does not need.
+-- Removes each part of the plan that the finding does not need.
 function search:shrink(plan, key)
   local i = 1
   while #plan > 1 and i <= #plan do
@@ -136,7 +137,7 @@ function search:attach(group, findings)
   end
 end
 
--- Findings of an execution become a group, or count for one that is known.
+-- Adds the findings of an execution: as a new group, or to a known one.
 function search:take(plan, execution, findings)
   if #findings == 0 then
     return
@@ -174,12 +175,12 @@ local function settle_states(execution)
   return out
 end
 
--- The first report: what is wrong without any disturbance; nil and a message when nothing can be
--- explored, as two undisturbed runs differ.
+-- Runs undisturbed. Returns the report of findings without any disturbance; nil and a message if
+-- two undisturbed runs differ, since then nothing can be explored.
 function search:begin()
   local o = self.o
   self.reference = self:run({})
-  -- The first report, and there is nothing to compare with.
+  -- It has findings already, so there is nothing to compare with.
   if self.reference.unsettled or next(self.reference.invariants or {}) then
     local states_of = settle_states(self.reference)
     self.taint = states.learn(states_of, states_of, states_of)
@@ -230,7 +231,8 @@ local function same_part(a, b)
   return plans.print_one(a) == plans.print_one(b)
 end
 
--- Those that may follow d: open after it in the execution that it led to.
+-- Disturbances that may follow d: those that are possible after it, in the execution that it led
+-- to.
 function search:partners(d, execution)
   local out = {}
   local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
@@ -281,7 +283,7 @@ function search:all_pairs(pairs_of)
   end
 end
 
--- A generator of its own: the same on every machine.
+-- An own generator of random numbers, which gives the same numbers on every machine.
 local function generator(seed)
   local state = seed % 2147483647
   if state == 0 then
@@ -293,7 +295,7 @@ local function generator(seed)
   end
 end
 
--- Three at a time, of half of the classes each time.
+-- Plans of three disturbances, each from a random half of the classes.
 function search:at_random(all)
   local draw = generator(self.o.seed + 7919)
   local classes = {}
@@ -341,7 +343,8 @@ local function new(o)
     random = 0, left_out = {}, stale = { positions = 0, kinds = {} }, began = o.clock() }, search)
 end
 
--- What was found and what was covered: {groups, differing, singles, pairs, random, left_out, ...}.
+-- Returns the findings and the coverage: {groups, differing, singles, pairs, random, left_out,
+-- ...}.
 function M.explore(o)
   local self = new(o)
   if self:begin() then
@@ -362,7 +365,8 @@ function M.explore(o)
   return self
 end
 
--- One plan, judged: the same result with at most one group; `unmet` has what no longer applies.
+-- Runs and judges one plan. Returns the same result with at most one group; `unmet` has the parts
+-- that do not apply any more.
 function M.replay(o, plan)
   local self = new(o)
   if self:begin() then

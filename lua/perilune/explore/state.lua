@@ -1,17 +1,17 @@
--- A state of the cluster as something that two runs can have in common: each object is a flat table
--- of paths and scalars, without what differs by nature (uids, versions, times, managedFields,
--- generations), and under a name that stays the same where its own is random.
+-- Comparable states of a cluster. Each object is a flat table of paths and scalars, without values
+-- that always differ (uids, versions, times, managedFields, generations). An object with a random
+-- name gets a name that is the same in all runs.
 --
--- What is random, and what follows the clock, is not guessed: `learn` compares undisturbed runs with
--- another seed and another time. A random value becomes a symbol, the first place that holds the
--- same value, so that two places that must agree are still compared.
+-- Random values, and values that follow the clock, are found by `learn`: it compares undisturbed
+-- runs with another seed and another time. A random value becomes a symbol, the first place with
+-- the same value. So two places that must have equal values are still compared.
 
 local host = require("perilune.host")
 
 local concat, format, sort = table.concat, string.format, table.sort
 local M = {}
 
--- The annotation that a harmless write of somebody else has.
+-- The annotation that a harmless write of another client adds.
 M.TOUCHED = "explore.perilune.dev/touched"
 
 local dropped = {
@@ -25,14 +25,14 @@ local dropped = {
   ["metadata.annotations." .. M.TOUCHED] = true,
 }
 
--- Kinds whose objects no two runs have alike, and which nobody reconciles to.
+-- Kinds whose objects differ in every run and which nobody reconciles to a desired state.
 local left_out = { Event = true, Lease = true }
 
 local function is_time(text)
   return text:find("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d[%d.]*[Z+-]") ~= nil
 end
 
--- The word that tells items of a list apart, as Kubernetes' own lists have it.
+-- The member that identifies items of a list, as in Kubernetes' own lists.
 local function item_word(item)
   if type(item) ~= "table" then
     return nil
@@ -65,7 +65,7 @@ local function flatten_list(list, path, context, flat)
   end
 end
 
--- What the server gives out of what is left, so that it depends on all that was there before.
+-- Values that the server takes from a range (addresses, ports). They depend on all earlier ones.
 local function is_allocated(kind, path)
   return kind == "Service" and (path == "spec.clusterIP" or path:find("^spec%.clusterIPs%[")
     or path == "spec.healthCheckNodePort" or path:find("^spec%.ports%[.*%]%.nodePort$")) and true
@@ -130,8 +130,8 @@ local function uids_of(objects)
   return uids
 end
 
--- The state of `objects` (decoded documents) and `externals` (name -> table): an array of
--- {kind, key, id, uid, flat, owners, deleting}, sorted by id. Nothing of it belongs to the arguments.
+-- The state of `objects` (decoded documents) and `externals` (name -> table): an array of {kind,
+-- key, id, uid, flat, owners, deleting}, sorted by id. It shares nothing with the arguments.
 function M.flat(objects, externals)
   local state, uids = {}, uids_of(objects)
   for _, object in ipairs(objects) do
@@ -157,11 +157,11 @@ function M.flat(objects, externals)
   return state
 end
 
--- ---- what is random ----
+-- ---- random values ----
 
 local separators = "[-./:_@ =,]"
 
--- What two values begin and end with alike, up to a separator.
+-- The common beginning and end of two values, up to a separator.
 local function frame(a, b)
   local pre = 0
   while pre < #a and pre < #b and a:byte(pre + 1) == b:byte(pre + 1) do
@@ -180,7 +180,7 @@ local function frame(a, b)
   return a:sub(1, pre), suf > 0 and a:sub(-suf) or ""
 end
 
--- What is inside the frame; nil for a value that is of another form.
+-- The part inside of the frame; nil for a value of another form.
 local function inside(value, found)
   value = tostring(value)
   if #value < #found.pre + #found.suf or value:sub(1, #found.pre) ~= found.pre
@@ -190,7 +190,7 @@ local function inside(value, found)
   return value:sub(#found.pre + 1, #value - #found.suf)
 end
 
--- An object's name where it is random: by the pattern that fits.
+-- The pattern of an object's random name; nil: its name is not random.
 local function pattern_of(item, taint)
   for _, pattern in ipairs(taint.names) do
     if pattern.kind == item.kind then
@@ -221,8 +221,8 @@ local function add_pattern(taint, kind, a, b)
     id = format("%s %s*%s", kind, pre, suf) }
 end
 
--- Objects that only one of the runs has, in the order of their names: pairs of a kind whose names
--- begin alike are the same object under random names.
+-- Compares objects that only one of the runs has, in the order of their names. Two of the same kind
+-- whose names begin alike are the same object with random names.
 local function learn_names(a, b, taint)
   local in_a, in_b = by_id(a), by_id(b)
   for _, item in ipairs(a) do
@@ -250,12 +250,12 @@ local function sorted_paths(flat)
   return paths
 end
 
--- Paths below a random name are compared under the pattern's own.
+-- Replaces random names in a path by their patterns.
 local function replaced_name(value, names)
   return type(value) == "string" and names[value] or value
 end
 
--- Gives each item its `place`: its id, or its pattern with a number where the name is random.
+-- Sets the `place` of each item: its id, or its pattern with a number if its name is random.
 local function name_places(state, taint)
   local names, many = {}, {}
   for _, item in ipairs(state) do
@@ -312,8 +312,8 @@ end
 
 function M.no_taint() return { names = {}, random = {}, masked = {} } end
 
--- What differs between undisturbed runs: `first` is the run, `seeded` one with another seed, `later`
--- one at another time; each an array of flat states. What follows the clock is masked.
+-- Learns from undisturbed runs: `first` is the run, `seeded` one with another seed, `later` one at
+-- another time. Each is an array of flat states. Values that follow the clock are masked.
 function M.learn(first, seeded, later)
   local taint = M.no_taint()
   for i, state in ipairs(first) do
@@ -337,7 +337,7 @@ end
 
 -- ---- canonical states ----
 
--- Rules of `ignore`, parsed: "status.lastSeen", or "v1/Pod default/pool-* metadata.annotations".
+-- Parses rules of `ignore`: "status.lastSeen", or "v1/Pod default/pool-* metadata.annotations".
 function M.ignore_rules(texts)
   local rules = {}
   for i, text in ipairs(texts or {}) do
@@ -406,8 +406,8 @@ local function symbols_of(state, taint)
   return symbols
 end
 
--- What can be compared of a flat state: {items = place -> {kind, key, id, uid, values}, counts}.
--- Secrets of the taint and `rules` are applied.
+-- The comparable part of a flat state: {items = place -> {kind, key, id, uid, values}, counts}.
+-- Applies the secrets of the taint and the `rules`.
 function M.canon(state, taint, rules)
   local names = name_places(state, taint)
   local symbols = symbols_of(state, taint)
@@ -470,8 +470,8 @@ local function fields(want, is, place, out)
   end
 end
 
--- How canonical states differ: an array of {place, kind, key, field, is, want}; field "" is the
--- object itself, which is `missing` or `extra`.
+-- The differences of canonical states: an array of {place, kind, key, field, is, want}; field ""
+-- means that the object itself is `missing` or `extra`.
 function M.differences(want, is)
   local out = {}
   for _, place in ipairs(sorted_keys(want.items, is.items)) do

@@ -1,6 +1,6 @@
--- What the explorer asks of a world beyond what specs do: its objects without a request that counts,
--- watches that are held back or cut, writes of somebody else that are no step. And the worlds of
--- `perilune test --explore`, whose points an executor answers.
+-- Functions of a world that only the explorer needs: its objects without a counted request, watches
+-- that are held back or cut, writes of other clients that are no steps. And the worlds of `perilune
+-- test --explore`, whose points an executor answers.
 
 local host = require("perilune.host")
 local native = require("perilune.world")
@@ -9,18 +9,19 @@ local declare = require("perilune.explore.declare")
 local format = string.format
 local M = {}
 
-local LATER = 86400 * 40 + 3661 -- seconds that another reference run is later
+local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 
 -- ---- kinds ----
 
-local kinds = {} -- "apps/v1" -> plural -> kind; of a process, as manifests of its scenarios agree
+-- "apps/v1" -> plural -> kind; kept for the process, since all scenarios have the same manifests.
+local kinds = {}
 
 local function path_of(group_version)
   return group_version:find("/", 1, true) and "/apis/" .. group_version or "/api/" .. group_version
 end
 
--- Each world asks once, also for what is known already: a request more or less shifts the random
--- numbers of the server, and so the names that it makes up.
+-- Each world asks once, even if the answer is known already: another number of requests would
+-- change the server's random numbers, and so the names that it generates.
 local function load(world, group_version)
   local asked = rawget(world, "asked_kinds") or {}
   world.asked_kinds = asked
@@ -57,7 +58,7 @@ end
 
 local Extended = {}
 
--- Every kind that was written, by whom ever, or that is watched: what can differ.
+-- Adds a kind that anybody has written, or that is watched: its objects can differ.
 local function remember(world, resource)
   if resource ~= "" and not world.resources[resource] then
     world.resources[resource] = true
@@ -99,7 +100,7 @@ function Extended:explore_version()
   return native.version(self.handle)
 end
 
--- Every host runs.
+-- True if every host runs.
 function Extended:explore_runs()
   for _, name in ipairs(self.hosts) do
     if not native.runs_host(self.handle, name) then
@@ -109,7 +110,7 @@ function Extended:explore_runs()
   return true
 end
 
--- Starts those that do not run: the first as a user would, others with the same scripts.
+-- Starts the hosts that do not run: the first one as a user would, others with the same scripts.
 function Extended:explore_start()
   for i, name in ipairs(self.hosts) do
     if not native.runs_host(self.handle, name) then
@@ -122,7 +123,7 @@ function Extended:explore_start()
   end
 end
 
--- One host is killed, or every one.
+-- Kills one host, or all.
 function Extended:explore_crash(only)
   for _, name in ipairs(self.hosts) do
     if (only == nil or only == name) and native.runs_host(self.handle, name) then
@@ -131,12 +132,12 @@ function Extended:explore_crash(only)
   end
 end
 
--- Nothing goes on by itself, and no key fails; false and why.
+-- True if no work continues by itself and no key fails; otherwise false and the reason.
 function Extended:explore_settled()
   return native.settled(self.handle)
 end
 
--- settle gives up after so many reconciles; 0: as ever.
+-- Sets the number of reconciles after which settle gives up; 0: the default.
 function Extended:explore_limit(n)
   native.limit(self.handle, n)
 end
@@ -145,12 +146,12 @@ function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
 end
 
--- Its watches end with 410, so that it is listed anew.
+-- Ends its watches with 410, so it is listed again.
 function Extended:explore_expire(resource)
   native.expire(self.handle, resource)
 end
 
--- path -> line -> true: what ran of the scripts.
+-- path -> line -> true: the lines of the scripts that ran.
 function Extended:explore_lines()
   local out = {}
   for path, numbers in pairs(native.lines(self.handle)) do
@@ -162,7 +163,7 @@ function Extended:explore_lines()
   return out
 end
 
--- The resource of a kind's short name, of those that were seen; nil: none.
+-- The resource that has the kind's short name, of those that were seen; nil: none.
 function Extended:explore_resource(kind)
   for _, resource in ipairs(self.resources) do
     if M.kind_of(self, resource):match("[^/]+$") == kind then
@@ -171,7 +172,7 @@ function Extended:explore_resource(kind)
   end
 end
 
--- A user has written these.
+-- A user has written these objects.
 function Extended:explore_wrote(...)
   for i = 1, select("#", ...) do
     local object = select(i, ...)
@@ -186,7 +187,7 @@ function Extended:explore_wrote(...)
   end
 end
 
--- Somebody else makes what is about to be made.
+-- Another client creates the object that is about to be created.
 function Extended:explore_create(object, body)
   local resource, namespace = object:match("^(%S+)%s+(%S+)$")
   resource = resource or object
@@ -195,7 +196,7 @@ function Extended:explore_create(object, body)
   native.request(self.handle, "POST", path, "application/json", body)
 end
 
--- Somebody else writes an annotation.
+-- Another client writes an annotation.
 function Extended:explore_touch(kind, key, annotation)
   local namespace, name = (key or ""):match("^(.-)/(.*)$")
   self.touches = self.touches + 1
@@ -203,7 +204,7 @@ function Extended:explore_touch(kind, key, annotation)
     { metadata = { annotations = { [annotation] = format("%d", self.touches) } } })
 end
 
--- It ends now, not with the test.
+-- Closes the world now, not at the end of the test.
 function Extended:close()
   local open = package.loaded["perilune.test_state"].worlds
   for i = #open, 1, -1 do
@@ -231,7 +232,7 @@ function M.plain(scenario)
   return extend(package.loaded["perilune.test_state"].open("test.explore", options, { folder = scenario.folder }))
 end
 
--- "main", and other replicas, of which one leads at a time.
+-- "main", and other replicas. One of them leads at a time.
 local function hosts_of(scenario, options)
   local hosts = { "main" }
   for i = 2, scenario.options.replicas or 1 do
@@ -247,7 +248,7 @@ local function hosts_of(scenario, options)
   return hosts
 end
 
--- A world of `scenario`; at(point) is asked from the moment on that it is there.
+-- A world of `scenario`. Calls at(point) from its beginning on.
 function M.open(scenario, how, at)
   local state = package.loaded["perilune.test_state"]
   local options = declare.world_options(scenario.options)
@@ -275,7 +276,7 @@ function M.open(scenario, how, at)
   return world
 end
 
--- Seconds that pass for whoever waits; busted's own module has them.
+-- Seconds for measuring the budget; busted's own module has them.
 local has_system, system = pcall(require, "system")
 M.clock = has_system and system.monotime or os.clock
 
