@@ -1,6 +1,6 @@
--- What specs require: worlds in which controllers run on an embedded API server and a clock of
--- their own. The C half (perilune.world) steps a world; this half is its server's user: it turns
--- objects and references into requests, and answers into objects and errors.
+-- The module that specs require: worlds in which controllers run on an embedded API server and a
+-- separate clock. The C half (perilune.world) steps a world. This half acts as a user of its
+-- server: it converts objects and references to requests, and answers to objects and errors.
 
 local host = require("perilune.host")
 local world = require("perilune.world")
@@ -34,8 +34,9 @@ local function raise_status(status, about)
     causes = details.causes }), 0)
 end
 
--- The decoded answer. about: {verb=, kind=, key=} for errors. A world that is
--- explored has when_unanswered: true when the host was down and is back, so that it is asked again.
+-- Sends a request and decodes the answer. about: {verb=, kind=, key=} for errors. An explored world
+-- has when_unanswered: it returns true when the host was down and is back, and then the request is
+-- sent again.
 local function ask(self, method, target, o, about)
   world.renew()
   local body = o.body ~= nil and host.json_encode(o.body) or nil
@@ -83,7 +84,7 @@ local function text_at(base, kind)
   return base:gsub("^/apis?/", "") .. "/" .. kind
 end
 
--- The kind whose objects lie under a path of the server; nil: it is not known.
+-- The kind whose objects lie under a path of the server; nil: it is unknown.
 function World:kind_at(base, plural)
   for _, known in ipairs({ self.kinds[base] or false, false }) do
     for kind, resource in pairs(known or {}) do
@@ -135,7 +136,7 @@ local function add_listed(out, known, base)
   end
 end
 
--- Every kind that can be listed, in the version that its group prefers.
+-- All kinds that can be listed, each in its group's preferred version.
 function World:all_kinds()
   local out = {}
   add_listed(out, load_kinds(self, "/api/v1"), "/api/v1")
@@ -170,7 +171,7 @@ local function query_of(parameters)
   return #parts > 0 and "?" .. table.concat(parts, "&") or ""
 end
 
--- ---- what a user does ----
+-- ---- requests of a user ----
 
 local function about(verb, kind, ns, name)
   return { verb = verb, kind = kind, key = name and ref.key(ns, name) }
@@ -197,7 +198,7 @@ local function apply_one(self, object)
     about("apply", kind, ns, name))
 end
 
--- As kubectl apply --server-side: a file, an object or YAML text; what is stored.
+-- Like kubectl apply --server-side, for a file, an object or YAML text. Returns the stored object.
 function World:apply(value)
   return each_object(self, "apply", value, apply_one)
 end
@@ -223,7 +224,8 @@ end
 local PATCHES = { merge = "application/merge-patch+json", json = "application/json-patch+json",
   strategic = "application/strategic-merge-patch+json" }
 
--- (object, ...) or (kind, reference, ...): kind, namespace, name, and what follows.
+-- Reads the arguments (object, ...) or (kind, reference, ...). Returns kind, namespace, name, and
+-- the rest.
 local function target_of(what, value, ...)
   if type(value) == "table" then
     local kind, ns, name = named(what, value)
@@ -267,7 +269,7 @@ function World:delete(...)
     preconditions = preconditions } }, about("delete", kind, ns, name))
 end
 
--- nil: there is none.
+-- Returns nil if there is no such object.
 function World:get(...)
   local kind, ns, name = target_of("get", ...)
   local ok, found = pcall(ask, self, "GET", path_to(self, kind, ns, name), {},
@@ -312,7 +314,7 @@ end
 
 local settle_options = { limit = check.duration, whole = check.boolean }
 
--- Until nothing is under way and nothing is due within the limit.
+-- Runs until no work is under way and nothing is due within the limit.
 function World:settle(o)
   o = check.options("settle", o, settle_options)
   return must(self, world.settle(self.handle, o.limit or DEFAULT_LIMIT))
@@ -327,7 +329,7 @@ function World:now()
   return world.now(self.handle)
 end
 
--- One thing; false: nothing is to come at all.
+-- Does one step; false: nothing will ever happen.
 function World:step()
   world.renew()
   return world.step(self.handle)
@@ -383,7 +385,7 @@ function Replica:start()
   return start_host(self.world, self.name, {})
 end
 
--- A second host with the same scripts, on the same server.
+-- Starts another host with the same scripts on the same server.
 function World:replica(name)
   start_host(self, check.text("replica", name), {})
   return setmetatable({ world = self, name = name }, Replica)
@@ -419,7 +421,7 @@ local function close(self)
   end
 end
 
--- Closes those that were opened since there were so many.
+-- Closes all worlds but the first `count`.
 function M.close_worlds(count)
   for i = #M.worlds, count + 1, -1 do
     close(M.worlds[i])
@@ -436,7 +438,8 @@ local function begin(self, o)
   end
 end
 
--- more: for whoever explores: the folder of the spec, a chooser, and whether lines are seen.
+-- more: for the explorer: the folder of the spec, a chooser, and whether executed lines are
+-- recorded.
 function M.open(what, o, more)
   more = more or {}
   o = check.options(what, o, world_options)

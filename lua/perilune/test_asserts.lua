@@ -10,7 +10,7 @@ local function settled(self)
   return ok, why
 end
 
--- Every object of every kind that can be listed.
+-- All objects of all kinds that can be listed.
 local function all_objects(self)
   local out = {}
   for _, kind in ipairs(self:all_kinds()) do

@@ -1,6 +1,5 @@
--- How a world is disturbed by a specification: answers that fail or get lost, watches that lag,
--- other people's servers, what must always hold, and actors that stand for the controllers of a
--- cluster.
+-- Disturbances of a world by a spec: answers that fail or get lost, delayed watches, external
+-- servers, invariants, and actors that stand in for the controllers of a cluster.
 
 local host = require("perilune.host")
 local world = require("perilune.world")
@@ -38,7 +37,7 @@ local function matches(rule, point)
     and (rule.key == nil or rule.key == key)
 end
 
--- The first rule that fits counts down; what it says, or nil.
+-- Finds the first rule that matches, and counts it down. Returns its disturbance, or nil.
 local function apply_rules(self, point)
   for i, rule in ipairs(self.rules) do
     if matches(rule, point) then
@@ -56,7 +55,7 @@ local function apply_rules(self, point)
   return nil
 end
 
--- The chooser of a world: a specification's rules, then `choose`, that of an explorer.
+-- The chooser of a world: the rules of the spec, then `choose`, that of an explorer.
 function M.chooser(self, choose)
   return function(point)
     if point.kind == "request" and #self.rules > 0 then
@@ -73,9 +72,9 @@ function M.chooser(self, choose)
   end
 end
 
--- ---- other people's servers ----
+-- ---- external servers ----
 
--- "https://api.example.com/*": * is anything.
+-- A pattern for a URL such as "https://api.example.com/*"; * matches anything.
 local function glob(pattern)
   return "^" .. pattern:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$"
 end
@@ -170,7 +169,7 @@ local function is_done(actor, object)
       == replicas_of(object)
 end
 
--- Later, if it is still the object that it was then.
+-- Acts later, if the object still exists with the same uid.
 local function act_later(self, actor, object)
   local uid, key = object.metadata.uid, object.metadata.namespace .. "/" .. object.metadata.name
   local id = actor.kind .. uid
@@ -198,7 +197,7 @@ local function run_actors(self)
   end
 end
 
--- ---- what must always hold ----
+-- ---- invariants ----
 
 local function check_always(self)
   for _, rule in ipairs(self.always_rules) do
@@ -226,7 +225,7 @@ local function follow_stores(self)
   end or nil)
 end
 
--- Before the world is opened.
+-- Called before the world is opened.
 function M.prepare(self)
   self.rules, self.lags = {}, {}
 end
@@ -240,7 +239,7 @@ function M.begin(self)
 end
 
 function M.install(World)
-  -- Answers so the next requests that match.
+  -- The next matching requests get this answer.
   function World:fail(o)
     o = check.options("fail", o, fail_options)
     local status = o.status or o.reason and (STATUS[o.reason] or 0) or 500
@@ -275,7 +274,7 @@ function M.install(World)
     return self
   end
 
-  -- f(request) answers perilune.http.request to URLs that match; the latest rule counts.
+  -- f(request) answers perilune.http.request for URLs that match; the last matching rule counts.
   function World:http(pattern, f)
     check.text("http", pattern)
     check.func("http: the answer", f)
@@ -283,14 +282,14 @@ function M.install(World)
     return self
   end
 
-  -- A table that stands for something outside of the cluster.
+  -- A table that represents something outside of the cluster.
   function World:external(name)
     check.text("external", name)
     self.externals[name] = self.externals[name] or {}
     return self.externals[name]
   end
 
-  -- f(world) after every write; what it says, or raises, is a failure.
+  -- f(world) runs after every write. A result or an error of it is a failure.
   function World:always(name, f)
     check.text("always", name)
     check.func("always: the rule", f)

@@ -24,7 +24,8 @@ function M.checker(what, value)
   return value
 end
 
--- Of the innermost file that is none of Perilune's own nor of busted's.
+-- The folder of the innermost file on the call stack that belongs neither to Perilune nor to
+-- busted.
 function M.spec_folder()
   for level = 2, 100 do
     local info = debug.getinfo(level, "S")
@@ -95,7 +96,7 @@ local function is_text(value)
   return value:find("\n", 1, true) or value:find(": ", 1, true)
 end
 
--- The objects of a file, of YAML text, or the object itself.
+-- The objects of a file or of YAML text; an object is returned as it is.
 function M.objects(what, value, folder)
   if type(value) == "table" then
     return value.kind == nil and #value > 0 and value or { value }
@@ -134,7 +135,7 @@ end
 
 local RANKS = { CustomResourceDefinition = 0, Namespace = 1 }
 
--- CRDs first, then namespaces, then the rest in the order of the files.
+-- All objects: CRDs first, then namespaces, then the others in the order of the files.
 function M.manifests(value, folder)
   local found = {}
   for _, one in ipairs(list_of(value) or {}) do

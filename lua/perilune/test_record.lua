@@ -1,5 +1,5 @@
--- What happened in a world since it began, or since world:forget(): what hosts asked the server
--- for, their runs, their log. The C half keeps it until it is taken, which each question does.
+-- Events in a world since its beginning, or since world:forget(): requests of hosts, their runs,
+-- their log. The C half keeps them until they are taken, which each query does.
 
 local host = require("perilune.host")
 local world = require("perilune.world")
@@ -8,7 +8,8 @@ local ref = require("perilune.ref")
 
 local M = {}
 
--- Kinds that hosts write for themselves: left out of writes unless they are asked for.
+-- Kinds that hosts write for themselves. Writes of these are left out, unless a query names the
+-- kind.
 local OWN = { ["v1/Event"] = true, ["events.k8s.io/v1/Event"] = true,
   ["coordination.k8s.io/v1/Lease"] = true }
 
@@ -78,7 +79,7 @@ function M.begin(self)
   world.logged()
 end
 
--- ---- questions ----
+-- ---- queries ----
 
 local function filter(list, passes)
   local out = {}
@@ -119,7 +120,7 @@ function M.install(World)
     return self
   end
 
-  -- What hosts have written: {verb=, kind=, key=, subresource=, body=, status=}.
+  -- Writes of hosts: {verb=, kind=, key=, subresource=, body=, status=}.
   function World:writes(o)
     o = check.options("writes", o, write_options)
     M.collect(self)
@@ -156,7 +157,7 @@ function M.install(World)
     end)
   end
 
-  -- The sum of the series that have these labels, or nil.
+  -- The sum of all series with these labels, or nil.
   function World:metrics(name, labels)
     check.text("metrics", name)
     local sum
@@ -188,7 +189,7 @@ function M.install(World)
     return out
   end
 
-  -- What happened to a key, as `perilune why` tells it: lines.
+  -- The history of a key, as lines of `perilune why`.
   function World:why(kind, reference)
     check.kind("why", kind)
     local ns, name = ref.parse("why", reference)

@@ -1,6 +1,6 @@
--- ConfigMaps with scripts and what they read, byte for byte, and the items of the volume that joins
--- them: at most 200 KiB each as they stand in the document, so that kubectl can keep them in its
--- annotation.
+-- Puts scripts and the files that they read, byte for byte, into ConfigMaps, and makes the items of
+-- the volume that joins them. Each ConfigMap has at most 200 KiB as text of the document, so that
+-- kubectl can keep it in its annotation.
 
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
@@ -14,7 +14,7 @@ local ALL = 1024 * 1024
 
 -- ---- which files ----
 
--- The folder in the container of each root: the only one is the mount itself.
+-- The folder in the container for each root. A single root is the mount itself.
 local function roots_of(tool, paths)
   local out, by_folder, names = {}, {}, {}
   for _, path in ipairs(paths) do
@@ -69,7 +69,7 @@ local function add_templates(self, input)
       add(self, crds.join(root.folder, one.name))
     end
   end
-  if templates.unclear then -- some name is computed: every document beside the scripts
+  if templates.unclear then -- a name is computed: adds every document beside the scripts
     for _, root in ipairs(self.roots) do
       for _, file in ipairs(crds.files(self.tool, root.folder, crds.is_manifest)) do
         add(self, file)
@@ -78,7 +78,7 @@ local function add_templates(self, input)
   end
 end
 
--- The files, sorted by where they are mounted, and the arguments that name the scripts there.
+-- The files, sorted by their place in the mount, and the arguments that name the scripts there.
 local function collect(tool, input, mount)
   local self = { tool = tool, files = {}, seen = {} }
   local by_folder
@@ -114,7 +114,7 @@ local function is_plain(text)
     and not text:find("^[ \t\n]*$")
 end
 
--- A literal block of exactly this text, its lines four spaces in.
+-- A literal block with exactly this text, indented by four spaces.
 local function block(text)
   local tail = text:match("\n*$")
   local chomp = #tail == 0 and "-" or #tail == 1 and "" or "+"
@@ -125,7 +125,7 @@ local function block(text)
   return "|2" .. chomp .. "\n" .. concat(lines, "\n")
 end
 
--- As JSON is written, but for what YAML takes for a line's end or does not take at all.
+-- A JSON string in which characters are escaped that YAML takes for line breaks or refuses.
 local function quoted(text)
   return (host.json_encode(text):gsub("\194[\128-\159]", function(c) return format("\\u%04x", c:byte(2)) end)
     :gsub("\226\128\168", "\\u2028"):gsub("\226\128\169", "\\u2029"):gsub("\239\187\191", "\\ufeff")

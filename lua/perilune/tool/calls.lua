@@ -1,4 +1,4 @@
--- What the API's calls take and give, for flow.lua.
+-- Arguments and results of the API's functions, for flow.lua.
 
 local fit = require("perilune.tool.fit")
 local views = require("perilune.tool.views")
@@ -11,7 +11,7 @@ local function text(self, node)
   return value and value.k == "const" and type(value.value) == "string" and value.value or nil
 end
 
--- A kind that is written out: it is judged; its view.
+-- Judges a literal kind. Returns its view.
 local function kind_view(self, node)
   local kind = text(self, node)
   if kind and kind:find("/", 1, true) then
@@ -125,7 +125,7 @@ end
 
 local client = {}
 
--- The object that a call takes: its value, and the literal where it is one that nothing has touched.
+-- The object argument of a call: its value, and the literal if nothing has changed it.
 local function object_of(self, node, o)
   if not node then
     return nil
@@ -256,7 +256,7 @@ function client.subresource(self, node)
   eval_all(self, node.args, 2)
 end
 
--- Names that the function sets on its argument: the start need not have them.
+-- Names that the function sets on its argument. The initial object need not have them.
 local function names_set(node)
   local out = {}
   local function look(block)
@@ -277,7 +277,7 @@ local function names_set(node)
         look(clause.body)
       end
       if statement.tag == "Expression" then
-        out["*"] = true -- it may be given to somebody
+        out["*"] = true -- it may be passed to another function
       end
     end
   end
@@ -401,7 +401,7 @@ function functions.deepcopy(self, node)
   return value and value.k == "view" and { k = "view", view = value.view } or nil
 end
 
--- Predicates that are kept in a local are looked at where a source uses them.
+-- Predicates in local variables are checked where a source uses them.
 for _, name in ipairs({ "fields_changed", "any", "all", "none", "funcs" }) do
   functions["predicate." .. name] = function(_, node)
     return { k = "predicate", node = node }

@@ -1,5 +1,6 @@
--- perilune check: judges kinds, fields and types of scripts and manifests against schemas. The scripts
--- have loaded. A mistake is "file:line: message"; nothing is said of what is not certain.
+-- perilune check: checks kinds, fields and types in scripts and manifests against schemas. The
+-- scripts have been loaded before. A mistake is reported as "file:line: message". Nothing uncertain
+-- is reported.
 
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
@@ -37,7 +38,7 @@ end
 
 -- ---- manifests ----
 
--- The line of a key at or after a line; the line itself when it is not found.
+-- The line of a key at or after a line; that line itself if the key is not found.
 local function line_of_key(lines, from, to, key)
   local plain = key:gsub("%p", "%%%0")
   for i = from, to do
@@ -50,7 +51,8 @@ local function line_of_key(lines, from, to, key)
   return from
 end
 
--- A document as the tree of a literal, so that one checker serves both. Placeholders are not known.
+-- Converts a document to the tree of a Lua literal, so that one checker handles both. Placeholders
+-- have unknown values.
 local function tree_of(value, at, lines, to)
   if type(value) == "string" then
     if value:match("^%${[^}]*}$") then
@@ -126,7 +128,7 @@ local function check_manifest(tool, known, report, file)
   end
 end
 
--- Templates that scripts name, and the manifests beside them.
+-- Templates that scripts name, and the manifests beside the scripts.
 local function manifests_of(tool, input, trees)
   local out, seen = {}, {}
   local function add(path)

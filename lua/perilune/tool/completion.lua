@@ -1,6 +1,7 @@
--- perilune completion bash|zsh|fish, from the table of commands and flags. What a running host knows
--- (controllers, kinds, keys) the shell asks for with `perilune completion keys COMMAND [WORD...]`: one
--- candidate a line, nothing when no host answers. `perilune completion man COMMAND` is in manual.lua.
+-- perilune completion bash|zsh|fish, made from the table of commands and flags. For names that only
+-- a running host knows (controllers, kinds, keys), the shell calls `perilune completion keys
+-- COMMAND [WORD...]`. It prints one candidate on each line, and nothing when no host answers.
+-- `perilune completion man COMMAND` is in manual.lua.
 
 local format = string.format
 
@@ -8,7 +9,7 @@ local ACTIONS = { list = true, requeue = true, drop = true }
 
 -- ---- candidates of a running host ----
 
--- The words of `why` and `queue` before the one that is being typed decide what fits there.
+-- The candidates for the current word of `why` and `queue`, which depend on the words before it.
 local function candidates(controllers, command, words)
   local out, seen = {}, {}
   local function add(word)
@@ -66,7 +67,7 @@ local function print_candidates(tool, paths)
   return 0
 end
 
--- ---- what a flag's value completes to ----
+-- ---- completions of a flag's value ----
 
 local FOLDERS = { DIR = true }
 local FILES = { FILE = true, PATH = true }
@@ -211,7 +212,7 @@ complete -F _perilune perilune]=]
 
 -- ---- zsh ----
 
--- Text inside of '...' that _arguments and _describe take apart at colons and brackets.
+-- Escapes text in '...' for _arguments and _describe, which split it at colons and brackets.
 local function zsh_text(text)
   return (text:gsub("'", "'\\''"):gsub("[%[%]:]", "\\%0"))
 end

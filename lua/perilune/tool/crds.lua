@@ -1,6 +1,6 @@
--- Kinds that CustomResourceDefinitions in files bring: names, scope, subresources, schema. What is
--- read is somebody's file: whatever is no CRD is passed over, and a file that is no YAML is an error
--- that names it.
+-- Kinds from CustomResourceDefinitions in files: names, scope, subresources, schema. The files are
+-- hostile input. Documents that are not CRDs are skipped; a file that is not YAML is an error with
+-- its name.
 
 local host = require("perilune.host")
 
@@ -38,7 +38,8 @@ function M.folder_of(path)
   return path:match("^(.*)/[^/]*$") or "."
 end
 
--- The folder's files that fit, in name order; a file itself. deep: those of sub-folders too.
+-- Matching files in the folder, sorted by name; a file is returned as it is. deep: also in
+-- sub-folders.
 function M.files(tool, path, fits, deep)
   local kind = tool.kind(path, true)
   if kind == nil then
@@ -65,7 +66,7 @@ function M.files(tool, path, fits, deep)
   return out
 end
 
--- The documents of a file, and the lines that they begin at.
+-- The documents of a file, and the line of each beginning.
 function M.documents(tool, path)
   local documents, lines = host.yaml_decode(M.read(tool, path))
   if not documents then
@@ -78,7 +79,7 @@ local function text_of(value)
   return type(value) == "string" and value ~= "" and value or nil
 end
 
--- Adds what one document defines: one entry for each version.
+-- Adds the kind that one document defines, with one entry for each version.
 function M.add(kinds, document, file)
   if type(document) ~= "table" or document.kind ~= "CustomResourceDefinition" then
     return
@@ -109,7 +110,7 @@ function M.add(kinds, document, file)
   end
 end
 
--- CRDs beside the scripts: of a folder its own YAML files and those of its manifests/.
+-- CRDs beside the scripts: in a folder the YAML files there and in its manifests/.
 function M.beside(tool, paths)
   local kinds, seen = {}, {}
   local function look(folder)
@@ -119,7 +120,7 @@ function M.beside(tool, paths)
     seen[folder] = true
     for _, file in ipairs(M.files(tool, folder, M.is_manifest)) do
       local documents = host.yaml_decode(M.read(tool, file))
-      for _, document in ipairs(documents or {}) do -- templates may be no YAML by themselves
+      for _, document in ipairs(documents or {}) do -- templates need not be valid YAML
         M.add(kinds, document, file)
       end
     end

@@ -1,5 +1,5 @@
--- Whether a value, as far as the source shows it, fits a place in a schema. Values come from flow.lua:
--- what is not known fits everywhere.
+-- Checks whether a value fits a place in a schema, as far as the source shows the value. Values
+-- come from flow.lua; an unknown value fits everywhere.
 
 local host = require("perilune.host")
 local known_module = require("perilune.tool.known")
@@ -30,7 +30,7 @@ function M.no_field(view, name)
   return format("%s has no %s%s", view.name or "the object", path, (known_module.nearest(name, fields)))
 end
 
--- what the source gives: "string" | "number" | "boolean" | "table" | nil
+-- The type of the value in the source: "string" | "number" | "boolean" | "table" | nil
 local function misfit(expected, given, value)
   if given == nil or expected == nil then
     return false
@@ -75,7 +75,7 @@ local function key_of(self, item)
   return value and value.k == "const" and value.value or false
 end
 
--- {nested = bool}: required fields count.
+-- Reports missing required fields.
 local function check_required(self, view, there, line, left_out)
   for _, name in ipairs(views.required(view)) do
     if not there[name] and not (left_out and left_out[name]) then
@@ -138,7 +138,7 @@ local function check_table(self, view, node, o)
   end
 end
 
--- Looks at the expression for the place. o.required: required fields must be there (create).
+-- Checks the expression against the place. o.required: required fields must be present (create).
 check = function(self, view, node, o)
   o = o or {}
   if node.tag == "Paren" then
@@ -177,7 +177,7 @@ check = function(self, view, node, o)
 end
 M.check = check
 
--- A path of perilune's ("spec.template[0].x") or of a JSON patch, from the view.
+-- Follows a path of Perilune ("spec.template[0].x") or of a JSON patch from the view.
 function M.walk(self, view, names, line)
   for _, name in ipairs(names) do
     if type(name) == "number" then

@@ -1,10 +1,10 @@
--- Follows documents through a script: what get, list and handlers give, what is assigned to it, and what
--- is handed to the client. Scripts are read, not run; a local that is assigned to again is not followed,
--- and of what is not known nothing is said.
+-- Follows documents through a script: from get, list and handlers, through assignments, to calls of
+-- the client. Scripts are read, not run. A local variable that is assigned to again is not
+-- followed. Nothing is reported about unknown values.
 --
--- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type},
--- {k = "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name},
--- {k = "controller"}, {k = "event", view}, {k = "predicate", nodes}; nil: not known.
+-- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type}, {k =
+-- "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name}, {k =
+-- "controller"}, {k = "event", view}, {k = "predicate", nodes}; nil: unknown.
 
 local calls = require("perilune.tool.calls")
 local fit = require("perilune.tool.fit")
@@ -13,7 +13,7 @@ local views = require("perilune.tool.views")
 local format = string.format
 local M = {}
 
-local PASSES = 3 -- what functions are called with and give is known after the first ones
+local PASSES = 3 -- the first passes find the arguments and results of functions
 
 local function same_view(a, b)
   return a.k == "view" and b.k == "view" and a.view.name == b.view.name and a.view.path == b.view.path
@@ -33,7 +33,7 @@ local function info(self, node)
   return one
 end
 
--- What all calls of a function have in common.
+-- The value that all calls of a function pass, if it is the same.
 local function common(values)
   local first
   for _, value in ipairs(values) do
@@ -57,7 +57,7 @@ local function note_call(self, node, arguments)
   end
 end
 
--- Goes through the function's body. given: values of parameters that the caller knows better.
+-- Analyses the body of the function. given: values of parameters that the caller knows.
 local function analyse(self, node, given)
   local one = info(self, node)
   for i, var in ipairs(node.params) do
@@ -70,7 +70,8 @@ local function analyse(self, node, given)
   self.fn = above
 end
 
--- A function that something calls with these values; a local one is noted, others are gone through.
+-- A function that is called with these values. Calls of a named function are noted; an anonymous
+-- function is analysed.
 function M.call_with(self, expression, given)
   if expression.tag == "Function" then
     self.handled[expression] = true
@@ -125,7 +126,7 @@ local function has_item(node, name)
   return false
 end
 
--- The kind that a literal names; line of its name.
+-- The kind in a literal, and the line of its name.
 function M.kind_of_literal(self, node)
   local version = text_item(self, node, "apiVersion")
   local kind, item = text_item(self, node, "kind")
@@ -134,7 +135,7 @@ function M.kind_of_literal(self, node)
   end
 end
 
--- A literal with apiVersion, kind and metadata is a document wherever it stands.
+-- A literal with apiVersion, kind and metadata is a document, wherever it stands.
 function eval.Table(self, node, o)
   local kind, line = M.kind_of_literal(self, node)
   if kind and (has_item(node, "metadata") or o and o.document) then
@@ -259,7 +260,7 @@ local function bind(self, var, value)
   self.env[var] = var.sets == 0 and value or nil
 end
 
--- A local function is followed by its calls.
+-- Declarations of local functions are analysed with the values of their calls.
 function run.Local(self, node)
   for i, value in ipairs(node.values) do
     local var = node.vars[i]
@@ -352,7 +353,7 @@ function run.For(self, node)
   run_block(self, node.body)
 end
 
--- What a loop's variables hold.
+-- The values of a loop's variables.
 local function iterate(self, node)
   local call = node.values[1]
   local name = call.tag == "Call" and call.callee.tag == "Name" and not call.callee.var and call.callee.name

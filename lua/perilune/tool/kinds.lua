@@ -1,5 +1,5 @@
--- What is known of kinds: from CRDs beside the scripts, from --schema, from --cluster, and of those that
--- Kubernetes serves itself. A kind that nobody names is guessed, and says so.
+-- Facts about kinds: from CRDs beside the scripts, from --schema, from --cluster, and about
+-- Kubernetes' own kinds. An unknown kind gets guessed facts and is marked as guessed.
 
 local builtin = require("perilune.tool.builtin")
 local crds = require("perilune.tool.crds")
@@ -38,7 +38,7 @@ function Kinds:add(list)
   end
 end
 
--- The kinds of a group as the cluster serves them.
+-- The kinds of a group that the cluster serves.
 local function discover(tool, group, version)
   local path = group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
   local answer = tool.must_call("cluster", { path = path })
@@ -78,7 +78,7 @@ function Kinds:find(text)
   }
 end
 
--- With --cluster: the group's kinds with their schemas, once.
+-- With --cluster: loads the group's kinds with their schemas, once.
 function Kinds:load_schemas(group, version)
   local key = group .. "/" .. version
   if self.loaded[key] then
@@ -94,7 +94,7 @@ function Kinds:load_schemas(group, version)
   self:add(out)
 end
 
--- Documents of --schema: CRDs and OpenAPI, files or folders.
+-- Reads the documents of --schema: CRDs and OpenAPI, in files or folders.
 local function read_schemas(tool, paths)
   local out = {}
   for _, path in ipairs(paths) do
@@ -116,7 +116,7 @@ local function read_schemas(tool, paths)
   return out
 end
 
--- input: the command's, with its paths and the flags schema and cluster.
+-- input: the command's input, with its paths and the flags schema and cluster.
 function M.read(tool, input)
   local self = setmetatable({ tool = tool, all = {}, by_kind = {}, by_version = {}, asked = {}, loaded = {},
     cluster = input.flags.cluster }, Kinds)

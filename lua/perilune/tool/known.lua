@@ -1,4 +1,4 @@
--- Which kinds there are, for a checker: a kind is a mistake only when it certainly is none.
+-- Checks names of kinds. A kind is reported only when it certainly does not exist.
 
 local host = require("perilune.host")
 local builtin = require("perilune.tool.builtin")
@@ -10,7 +10,7 @@ local M = {}
 local Known = {}
 Known.__index = Known
 
--- Versions that each of Kubernetes' own groups has had; others are taken as they come.
+-- Groups in which v1 is the only version. In other groups every version is accepted.
 local ONLY_V1 = { [""] = true }
 local VERSION = "^v%d+$"
 local PRERELEASE = "^v%d+%l+%d+$"
@@ -30,7 +30,7 @@ local function nearest(word, names)
 end
 M.nearest = nearest
 
--- The kinds of a group that are known: name -> {version -> kind}
+-- The known kinds of a group: name -> {version -> kind}
 function Known:group(group)
   local out = {}
   for _, kind in ipairs(self.kinds.all) do
@@ -54,7 +54,7 @@ local function is_own(group)
   return not group:find(".", 1, true) or group:match("%.k8s%.io$") ~= nil and builtin.by_group[group] ~= nil
 end
 
--- The mistake in a kind of one of Kubernetes' own groups; nil: none.
+-- The mistake in a kind of one of Kubernetes' own groups; nil: there is none.
 local function judge_builtin(group, version, kind, text)
   local own = builtin.by_group[group]
   if not own then
@@ -73,7 +73,7 @@ end
 function Known:judge(text)
   local group, version, kind = kinds_module.split(text)
   if not kind then
-    return nil -- loading has said so
+    return nil -- loading has reported it
   end
   if self.kinds.cluster then
     self.kinds:find(text)
@@ -98,7 +98,7 @@ function Known:judge(text)
   end
 end
 
--- The view of the kind's objects; of a kind without a schema only metadata is known.
+-- The view of the kind's objects. Of a kind without a schema only metadata is known.
 function Known:root(text)
   if self.roots[text] then
     return self.roots[text]
@@ -116,7 +116,7 @@ function Known:root(text)
   return root
 end
 
--- Whether the kind certainly has no status subresource.
+-- True if the kind certainly has no status subresource.
 function Known:lacks_status(text)
   local group, version, kind = kinds_module.split(text)
   local found = kind and self.kinds.by_version[group .. "/" .. version .. "/" .. kind]

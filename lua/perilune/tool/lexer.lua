@@ -1,6 +1,6 @@
--- Lua source as tokens, in LuaJIT's dialect. A token is type, value and line: "name", "string",
--- "number", "end of file", or the keyword or symbol itself. What is no Lua raises
--- {line=, message=}: the text is somebody's script, which LuaJIT has taken before.
+-- Splits Lua source (LuaJIT's dialect) into tokens. A token is type, value and line: "name",
+-- "string", "number", "end of file", or the keyword or symbol itself. Invalid text raises {line=,
+-- message=}; this is rare, since LuaJIT has compiled the script before.
 
 local byte, find, sub, format, char = string.byte, string.find, string.sub, string.format, string.char
 local concat = table.concat
@@ -24,7 +24,7 @@ local function count_lines(self, text)
   end
 end
 
--- The content of [[...]] at the position, or nil where none begins.
+-- The content of [[...]] at the position; nil if none begins there.
 local function long_text(self)
   local first, last, level = find(self.text, "^%[(=*)%[", self.at)
   if not first then
@@ -75,7 +75,7 @@ local function utf8(code)
     0x80 + math.floor(code / 64) % 64, 0x80 + code % 64)
 end
 
--- At the character after the backslash; what it stands for.
+-- Reads an escape, from the character after the backslash. Returns its value.
 local function escape(self)
   local text, at = self.text, self.at
   local one = sub(text, at, at)
@@ -146,7 +146,7 @@ local function symbol(self)
   return sub(self.text, self.at, self.at)
 end
 
--- type, value, line of the next token
+-- Returns type, value and line of the next token.
 function M.next(self)
   skip_blank(self)
   local line = self.line

@@ -1,12 +1,14 @@
--- Where every tool begins: the command's input is decoded, the tool's module runs, and a mistake that
--- it found is said on one line. A tool is a module that returns function(tool, input) -> exit code.
+-- The beginning of every tool: decodes the command's input, calls the tool's module, and prints a
+-- mistake that it reports on one line. A tool is a module that returns function(tool, input) ->
+-- exit code.
 --
--- It adds to `tool`: fail(message, ...), which ends it with 1; usage(message, ...), which ends it with
--- 2; say(text) and warn(text); call(what, question), which asks the command that started the tool.
+-- It adds to `tool`: fail(message, ...), which ends it with 1; usage(message, ...), which ends it
+-- with 2; say(text) and warn(text); call(what, question), which asks the command that started the
+-- tool.
 
 local host = require("perilune.host")
 
-local mistake = {} -- the metatable of what fail and usage raise
+local mistake = {} -- the metatable of errors of fail and usage
 
 local function raiser(code)
   return function(message, ...)
@@ -33,7 +35,7 @@ local function add(tool)
     text = select("#", ...) > 0 and text:format(...) or text
     io.stderr:write("perilune ", tool.command, ": ", text, "\n")
   end
-  -- The answer, or nil and a message.
+  -- Returns the answer, or nil and a message.
   function tool.call(what, question)
     local text, message = tool.ask(what, host.json_encode(question or {}))
     if not text then

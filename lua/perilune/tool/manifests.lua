@@ -57,7 +57,7 @@ local function account_document(s)
     s.namespace, s.labels)
 end
 
--- The host's own rights are in its namespace; what the scripts need is where they need it.
+-- The host's own rights are in its namespace; the rights of the scripts are where they need them.
 local function role_documents(tool, input, s)
   local flags = {}
   for name, value in pairs(input.flags) do
@@ -82,7 +82,7 @@ local function role_documents(tool, input, s)
   return out
 end
 
--- For --metrics-secure: who is bound to it may see the metrics.
+-- For --metrics-secure: subjects that are bound to it may read the metrics.
 local function reader_document(s)
   return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n"
     .. "  name: %s-%s-metrics-reader%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]",
@@ -183,7 +183,7 @@ spec:
           emptyDir:
             sizeLimit: 16Mi]]
 
--- Prometheus asks by plain HTTP unless it is told.
+-- Prometheus uses plain HTTP by default.
 local SCRAPE = [[
       annotations:
         prometheus.io/scrape: "true"
@@ -222,7 +222,7 @@ local function deployment_document(s, maps, paths)
     METRICS = s.secure and "https-metrics" or "metrics",
     SCRAPE = s.secure and SCRAPE or "",
     MEMORY = format("%d", math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)),
-    -- Without an election two of them must not run at a time, not even during a rollout.
+    -- Without an election, two replicas must never run at a time, not even during a rollout.
     STRATEGY = s.elect and "" or "  strategy:\n    type: Recreate\n",
   }
   return (DEPLOYMENT:gsub("@(%u+)@", values))

@@ -1,10 +1,11 @@
--- The manual page of one command, made from the table of commands and flags that --help and completion
--- come from, too, so that none of the three can say what another does not. `perilune completion man
--- COMMAND` prints it; packages install one a command beside perilune(1), which is written by hand.
+-- The manual page of one command, made from the table of commands and flags. --help and completion
+-- use the same table, so the three cannot differ. `perilune completion man COMMAND` prints it.
+-- Packages install one for each command beside perilune(1), which is written by hand.
 
 local format = string.format
 
--- Text as roff has it: a line that begins with a dot or a quote is no request, a dash is a minus.
+-- Escapes text for roff: a dot or quote at the beginning of a line is not a request, and a dash is
+-- a minus sign.
 local function roff(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
@@ -25,7 +26,7 @@ local function flag_lines(flag)
   return { ".TP", head, roff(flag.help .. rest .. default) }
 end
 
--- The page of a command, as text without its last line's end.
+-- The page of a command as text, without the last line break.
 return function(command, version)
   local out = {
     format('.TH PERILUNE\\-%s 1 "" "perilune %s" "User Commands"', command.name:upper(), roff(version)),

@@ -75,7 +75,7 @@ local WEBHOOK_SPEC = [==[
 
 ]==]
 
--- What the templates are filled with.
+-- The values of the templates' placeholders.
 local function values_of(tool, input)
   local name = check_name(tool, input.paths)
   local group = input.flags.group

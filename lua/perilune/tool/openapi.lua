@@ -1,5 +1,5 @@
--- Kinds and their schemas from OpenAPI documents of an API server: /openapi/v3/... and /openapi/v2. A
--- schema keeps the document that its references point into.
+-- Kinds and their schemas from OpenAPI documents of an API server: /openapi/v3/... and /openapi/v2.
+-- A schema keeps a reference to its document, for $ref.
 
 local M = {}
 
@@ -16,7 +16,7 @@ local function schemas_of(document)
   end
 end
 
--- plural, namespaced, status by "group/version/kind", from the paths.
+-- Reads plural, namespaced and status of each "group/version/kind" from the paths.
 local function read_paths(document)
   local out = {}
   for path, item in pairs(type(document.paths) == "table" and document.paths or {}) do

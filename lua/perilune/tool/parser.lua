@@ -1,12 +1,14 @@
--- Lua source as a tree, for commands that read scripts without running them. Each node has a tag and
--- the line that it begins at; names are resolved: a Name has the var of its local declaration, or none
--- when it is a global. A var knows how it is used (sets: how often it is assigned to after its
--- declaration; captured: a function inside uses it).
+-- Parses Lua source to a tree, for commands that read scripts without running them. Each node has a
+-- tag and the line where it begins. Names are resolved: a Name has the var of its local
+-- declaration, or none if it is a global. A var knows its uses (sets: number of assignments after
+-- its declaration; captured: a function inside uses it).
 --
--- Expressions: Nil, True, False, Vararg, Number{value}, String{value}, Function{params, body, self},
+-- Expressions: Nil, True, False, Vararg, Number{value}, String{value}, Function{params, body,
+-- self},
 -- Table{items = {{key=, value=}...}} (key is an expression, nil for positions), Binop{op, a, b},
--- Unop{op, a}, Paren{a}, Name{name, var}, Index{object, key}, Call{callee, args}, Method{object, name,
--- args}. Statements: Local{vars, values}, Assign{targets, values}, Do{body}, While{cond, body},
+-- Unop{op, a}, Paren{a}, Name{name, var}, Index{object, key}, Call{callee, args}, Method{object,
+-- name, args}.
+-- Statements: Local{vars, values}, Assign{targets, values}, Do{body}, While{cond, body},
 -- Repeat{body, cond}, If{clauses = {{cond=, body=}...}, otherwise}, For{var, from, to, step, body},
 -- ForIn{vars, values, body}, Return{values}, Expression{call}, Break, Goto, Label.
 
@@ -15,7 +17,7 @@ local lexer = require("perilune.tool.lexer")
 local format = string.format
 local M = {}
 
-local DEPTH = 180 -- of nesting: LuaJIT's own limit is 200
+local DEPTH = 180 -- limit of nesting; LuaJIT's own limit is 200
 
 local function fail(self, message, ...)
   error({ line = self.line, message = format(message, ...) }, 0)
@@ -445,7 +447,7 @@ block = function(self)
   return out
 end
 
--- The chunk as a Function without parameters; nil, line and message for what is no Lua.
+-- Parses a chunk to a Function without parameters; nil, line and message for invalid source.
 function M.parse(text)
   local self = { lexer = lexer.new(text), depth = 0, line = 1 }
   local ok, result = pcall(function()
@@ -465,7 +467,7 @@ function M.parse(text)
   error(result, 0)
 end
 
--- Visits every node below, parents first; visit returns false to leave out what is below.
+-- Visits every node below, parents first. If visit returns false, the nodes below are left out.
 function M.walk(node, visit)
   if node.tag and visit(node) == false then
     return

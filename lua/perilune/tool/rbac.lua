@@ -1,4 +1,5 @@
--- perilune rbac PATH...: the least Role and ClusterRole for what the scripts declare, as YAML.
+-- perilune rbac PATH...: prints, as YAML, the smallest Role and ClusterRole for the declarations of
+-- the scripts.
 
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
@@ -8,14 +9,14 @@ local scripts = require("perilune.tool.scripts")
 
 local format = string.format
 
--- ---- what scripts did and do not declare ----
+-- ---- calls that scripts have made and not declared ----
 
 local SUBRESOURCES = { update_status = "status", patch_status = "status", apply_status = "status" }
 local VERBS = { apply = { "patch", "create" }, get = { "get" }, list = { "list" }, create = { "create" },
   update = { "update" }, patch = { "patch" }, delete = { "delete" }, deletecollection = { "deletecollection" },
   update_status = { "update" }, patch_status = { "patch" }, apply_status = { "patch" } }
 
--- "website update v1/ConfigMap [status]", as a host tells it.
+-- Parses "website update v1/ConfigMap [status]", as a host reports a call.
 local function parse_call(text)
   local controller, verb, kind, sub = text:match("^(%S+) (%S+) (%S+) ?(%S*)$")
   if not controller or not kind:find("/", 1, true) or not VERBS[verb] then
@@ -110,7 +111,7 @@ end
 
 local M = {}
 
--- What is of one cluster: nil is the host's own.
+-- The entries for one cluster; nil is the host's own.
 local function of_cluster(list, cluster)
   local out = {}
   for _, one in ipairs(list) do
@@ -147,14 +148,14 @@ local function check_cluster(tool, clusters, name)
   end
 end
 
--- What rights.of takes, from the command's input.
+-- The argument of rights.of, made from the command's input.
 function M.job(tool, input)
   local flags = input.flags
   local declared = input.declared or { controllers = {} }
   local cluster = check_cluster(tool, declared.clusters or {}, flags["for-cluster"])
   local lease
   if cluster then
-    lease = nil -- it is at home
+    lease = nil -- the Lease is in the host's own cluster
   elseif flags["leader-elect"] or flags.shards then
     if not flags["leader-elect-resource-namespace"] then
       tool.usage("--leader-elect needs --leader-elect-resource-namespace here: where is the Lease?")

@@ -1,6 +1,6 @@
--- The least rights for what scripts declare, each with the places that need it. A rule is about one
--- resource in one scope; rules, verbs and places are sorted, so that the same scripts give the same
--- text on every machine.
+-- The smallest rights for the declarations of scripts, each with the places that need it. A rule
+-- concerns one resource in one scope. Rules, verbs and places are sorted, so the same scripts give
+-- the same text on every machine.
 
 local kinds_module = require("perilune.tool.kinds")
 
@@ -22,7 +22,7 @@ function M.new()
   return setmetatable({ rules = {}, by_key = {} }, Rights)
 end
 
--- why: text; at: {file=, line=} or nil
+-- why: a text; at: {file=, line=} or nil
 function Rights:add(scope, group, resource, verbs, why, at, names)
   local key = concat({ scope, group, resource, concat(names or {}, ",") }, "\0")
   local rule = self.by_key[key]
@@ -49,9 +49,9 @@ local function mark(rule, text)
   rule.marks[text] = true
 end
 
--- ---- what is declared ----
+-- ---- declarations ----
 
--- Where a source's objects are: namespaces, or everywhere.
+-- The scopes of a source's objects: namespaces, or the whole cluster.
 local function scopes_of(job, kind, own)
   if not kind.namespaced then
     return { CLUSTER }
@@ -105,14 +105,15 @@ local function add_for(job, source, kind, what)
     add_all(job, kind, source.namespaces, kind.plural, { "update", "patch" },
       what .. ", finalizers " .. concat(source.finalizers, ", "), source.at)
   end
-  -- The status of a built-in kind is its own controller's, where no script says that it writes it.
+  -- The status of a built-in kind belongs to its own controller, unless a script writes it
+  -- explicitly.
   if kind.status and not (kind.builtin and #job.scripts.status == 0) then
     add_all(job, kind, source.namespaces, kind.plural .. "/status", { "update", "patch" },
       what .. ", its status", source.at)
   end
 end
 
--- A source that follows kinds: whatever its groups hold, as nobody knows which there will be.
+-- A source that follows kinds may read everything in its groups, because future kinds are unknown.
 local function add_family(job, source)
   for _, group in ipairs(source.groups or { "*" }) do
     for _, scope in ipairs(source.namespaces or #job.namespaces > 0 and job.namespaces or { CLUSTER }) do
@@ -139,7 +140,7 @@ local function add_source(job, source)
   end
 end
 
--- Of what the scripts say plainly: who owns things, so that references to it may block its deletion.
+-- For scripts that set owners: references may block the owner's deletion, which needs a right.
 local function add_owner(job, controller, places)
   local text = "the admission plugin OwnerReferencesPermissionEnforcement asks for it"
   for _, source in ipairs(controller.sources) do
@@ -177,7 +178,7 @@ local function is_cached(controller, text)
   return false
 end
 
--- Who gives what is written an owner, or changes it in place, looks at it first.
+-- A write that sets an owner, or changes the stored object, reads the object first.
 local function add_write(job, controller, write)
   if write.kind == "*" then
     for _, scope in ipairs(#job.namespaces > 0 and job.namespaces or { CLUSTER }) do
@@ -220,7 +221,7 @@ local function add_subresources(job)
   end
 end
 
--- Events of objects that have no namespace are in "default".
+-- Events about objects without a namespace are in "default".
 local function add_events(job)
   local everywhere = #job.namespaces == 0
   for _, controller in ipairs(job.controllers) do
@@ -235,9 +236,9 @@ local function add_events(job)
   end
 end
 
--- ---- what the host itself needs ----
+-- ---- rights of the host itself ----
 
--- The first that is no webhook.
+-- The first declaration that is not a webhook.
 function M.first(controllers)
   for _, controller in ipairs(controllers) do
     if not controller.hook then
@@ -254,7 +255,7 @@ end
 local function add_lease(job)
   local namespace, name = job.lease.namespace, M.lease_name(job)
   local why = "--leader-elect"
-  if job.shards then -- members' names are not known before
+  if job.shards then -- names of members are not known in advance
     job.rights:add(namespace, "coordination.k8s.io", "leases",
       { "get", "list", "watch", "create", "update", "delete" }, "--shards: the Leases of members and shards")
     return
@@ -267,7 +268,8 @@ end
 
 local CONFIGURATIONS = { "mutatingwebhookconfigurations", "validatingwebhookconfigurations" }
 
--- What registering webhooks takes: lists find those of another name, applies make and keep them.
+-- Rights to register webhooks: lists find configurations with another name; applies create and
+-- update them.
 local function add_registrations(job)
   local sorts, crds = {}, {}
   for _, controller in ipairs(job.controllers) do
@@ -362,8 +364,8 @@ function M.verbs_of(rule)
   return out
 end
 
--- job: {kinds, controllers, scripts, namespaces, minimal, lease = {namespace, name} | nil}. The rules,
--- sorted.
+-- job: {kinds, controllers, scripts, namespaces, minimal, lease = {namespace, name} | nil}. Returns
+-- the sorted rules.
 function M.of(job)
   job.rights = M.new()
   for _, controller in ipairs(job.controllers) do
@@ -415,7 +417,7 @@ local function quoted(list)
   return "[" .. concat(out, ", ") .. "]"
 end
 
--- One line of a comment, whatever a path holds.
+-- One line of a comment; a path may contain anything.
 local function comment(text)
   return "  # " .. text:gsub("%c", "?")
 end
@@ -440,8 +442,8 @@ local function add_rule(out, rule)
   out[#out + 1] = format("    verbs: %s", quoted(M.verbs_of(rule)))
 end
 
--- YAML documents, and which roles they are: {{kind=, name=, namespace=}...}.
--- name: of all roles, or name_of(scope).
+-- Returns YAML documents, and a list of the roles: {{kind=, name=, namespace=}...}. name: of all
+-- roles, or name_of(scope).
 function M.write(rules, name, labels, name_of)
   local out, roles, scope = {}, {}, nil
   for _, rule in ipairs(rules) do

@@ -1,4 +1,4 @@
--- What scripts do that they do not declare, as far as their source says it plainly: whether they write
+-- Actions of scripts that need no declaration, as far as the source shows them: whether they write
 -- Events, own what they write, or use subresources. Scripts are read, not run.
 
 local crds = require("perilune.tool.crds")
@@ -6,7 +6,7 @@ local parser = require("perilune.tool.parser")
 
 local M = {}
 
--- The trees of the Lua files that the scripts were made of: {{path=, tree=}...}, by path.
+-- The trees of the scripts' Lua files: {{path=, tree=}...}, sorted by path.
 function M.trees(tool, files)
   local out = {}
   for _, path in ipairs(files) do
@@ -30,7 +30,7 @@ local function is_require(node)
     and text(node.args[1]) == "perilune"
 end
 
--- Locals that hold the module.
+-- Local variables that hold the module.
 local function modules_of(tree)
   local out = {}
   parser.walk(tree, function(node)
@@ -55,17 +55,17 @@ local function note(found, what, path, line)
   list[#list + 1] = { file = path, line = line }
 end
 
--- client, perilune.live, client:as{...}: as far as names tell.
+-- True for client, perilune.live and client:as{...}, as far as names tell.
 local function is_client(node)
   local name = node.tag == "Name" and node.name or node.tag == "Index" and text(node.key)
   return name == "client" or name == "live" or node.tag == "Method" and node.name == "as"
 end
 
--- Methods of clients that are subresources of pods.
+-- Methods of clients for subresources of Pods.
 local OF_PODS = {
   logs = { { name = "log", verb = "get" } },
   evict = { { name = "eviction", verb = "create" } },
-  -- The handshake is a GET; since Kubernetes 1.35 it asks for the right to create, too.
+  -- The handshake is a GET. Since Kubernetes 1.35 it also needs the right to create.
   exec = { { name = "exec", verb = "get" }, { name = "exec", verb = "create" } },
 }
 
@@ -88,8 +88,8 @@ local function note_call(found, node, path)
   end
 end
 
--- Files that templates are read from: names given as text, beside the script; `unclear` where a name is
--- computed.
+-- Files that templates are read from: literal names, relative to the script. `unclear`: some names
+-- are computed.
 function M.templates(trees)
   local out = { unclear = false }
   for _, one in ipairs(trees) do

@@ -38,7 +38,7 @@ local function add_files(out, path, lfs)
   table.sort(names)
   for _, name in ipairs(names) do
     local inside = path == "." and name or path .. "/" .. name
-    local hidden = name:sub(1, 1) == "." -- the folder itself, too
+    local hidden = name:sub(1, 1) == "." -- also "." and ".."
     if not hidden and lfs.attributes(inside, "mode") == "directory" then
       add_files(out, inside, lfs)
     elseif not hidden and name:find("_spec%.lua$") then
@@ -47,7 +47,7 @@ local function add_files(out, path, lfs)
   end
 end
 
--- The spec files, or nil when that was said already.
+-- The spec files; nil after a message.
 local function find_files(paths)
   local lfs = require("lfs")
   local out = {}
@@ -85,7 +85,7 @@ local function subscribe(busted, counts, quiet)
   busted.subscribe({ "failure" }, count)
 end
 
--- Worlds end with the test that opened them, others with their file.
+-- Closes worlds at the end of the test that opened them, others at the end of their file.
 local function follow_worlds(busted)
   local world = require("perilune.world")
   local before = {}
@@ -118,7 +118,8 @@ local function load_output(busted, name)
     deferPrint = false, arguments = {} })
 end
 
--- Where an error was: the innermost frame of a spec, none of Perilune's own or of the tools'.
+-- False for the frame of a spec. The place of an error is the innermost such frame, not one of
+-- Perilune's or of the tools'.
 local function is_foreign(info)
   return info.what == "C" or info.source:find("^=perilune:") or info.short_src:find("luassert/")
     or info.short_src:find("busted/")
@@ -139,11 +140,11 @@ end
 
 local function run(busted, files, flags)
   function busted.getTrace(_, level, message)
-    return trace_of(level or 3, message) -- a tail call: levels are as in busted
+    return trace_of(level or 3, message) -- a tail call, so that levels are the same as in busted
   end
   local counts = { failures = 0, errors = 0 }
   require("busted")(busted)
-  -- What explores prints findings alone then, or runs one plan: its scenarios are only declared.
+  -- An exploration that prints only findings, or runs one plan: scenarios are only declared.
   local quiet = flags.explore and (flags.output == "json" or flags.plan ~= nil)
   subscribe(busted, counts, quiet)
   follow_worlds(busted)
@@ -161,7 +162,7 @@ local function run(busted, files, flags)
   return counts.failures + counts.errors == 0 and 0 or 1
 end
 
--- Explores what the specs declared, or with -f a scenario of its own.
+-- Explores the scenarios that the specs declared or, with -f, the built-in one.
 local function explore(input)
   local scenarios = require("perilune.explore.declare").scenarios
   if #(input.flags.filename or {}) > 0 then
@@ -180,7 +181,7 @@ return function(text)
   end
   require("perilune.test")
   package.loaded["perilune.test_state"].seed = input.flags.seed
-  require("perilune.explore.declare") -- before busted keeps files apart
+  require("perilune.explore.declare") -- before busted isolates the files
   local code = sampled and 0 or run(core(), files, input.flags)
   local broken = code ~= 0 and #require("perilune.explore.declare").scenarios == 0
   if input.flags.explore and not broken then

@@ -1,5 +1,5 @@
--- perilune types PATH...: what editors with lua-language-server read, for the API and the kinds of the
--- CRDs beside the scripts. Written over itself, and over nothing else.
+-- perilune types PATH...: definitions for editors with lua-language-server, of the API and of the
+-- kinds of the CRDs beside the scripts. It overwrites its own output and no other file.
 
 local crds = require("perilune.tool.crds")
 local typing = require("perilune.tool.typing")

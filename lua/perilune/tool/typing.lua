@@ -1,7 +1,8 @@
--- LuaLS definitions from CRDs: a class for each kind and for each object inside of it.
+-- LuaLS definitions from CRDs: a class for each kind and for each object in it.
 --
--- Names in a schema are data of whoever wrote the CRD: what is no name in Lua is quoted, and texts
--- lose their line breaks, so that no schema can write a line of its own into the file.
+-- The author of a CRD chooses the names in its schema, so they are hostile input. A name that is
+-- not a Lua name is quoted, and texts lose their line breaks: no schema can write a line of its own
+-- into the file.
 
 local api = require("perilune.tool.api")
 
@@ -68,7 +69,7 @@ local function is_required(schema, name)
   return false
 end
 
--- The classes of its members come first.
+-- The classes of its members are written first.
 add_class = function(out, name, schema)
   local lines = {}
   for _, member in ipairs(sorted(schema.properties)) do

@@ -1,7 +1,7 @@
--- perilune uninstall PATH...: takes back what a host has put into a cluster: registrations of webhooks,
--- the scripts' finalizers on their For objects, the webhook's Secret, spec.conversion, the Leases. In
--- this order, so that nothing asks a host that is gone. It deletes no object of a user, and may run
--- again: what is gone counts as done.
+-- perilune uninstall PATH...: removes everything that a host has added to a cluster: registrations
+-- of webhooks, the scripts' finalizers on their For objects, the webhook's Secret, spec.conversion,
+-- the Leases. The order ensures that nothing calls a host that does not run any more. It deletes no
+-- object of a user. It may run again: missing objects count as done.
 
 local host = require("perilune.host")
 local kinds_module = require("perilune.tool.kinds")
@@ -39,7 +39,7 @@ local function question(resource, verb, fields)
   return out
 end
 
--- The answer; nil when the server has no such thing. Other refusals end the command.
+-- Returns the answer; nil when the server has no such object. Other refusals end the command.
 function Run:ask(resource, verb, fields)
   local answer = self.tool.must_call("cluster", question(resource, verb, fields))
   if answer.status == 404 or answer.status == 409 then
@@ -87,7 +87,7 @@ local function is_held(lease)
   return spec.holderIdentity
 end
 
--- Those of the scripts: the leader's, and with shards those of members and shards.
+-- The Leases of the scripts: the leader's and, with shards, those of members and shards.
 function Run:leases()
   local out = {}
   if not self.namespace then
@@ -120,7 +120,7 @@ function Run:refuse_held(leases)
   end
 end
 
--- ---- what is taken back ----
+-- ---- removing ----
 
 function Run:registrations()
   for _, resource in ipairs(CONFIGURATIONS) do
@@ -148,7 +148,7 @@ local function name_of(resource, metadata)
   return resource.kind .. " " .. (metadata.namespace and metadata.namespace .. "/" or "") .. metadata.name
 end
 
--- Only the names that the scripts declare; what others have added meanwhile stays.
+-- Removes only the finalizers that the scripts declare. Finalizers that others add meanwhile stay.
 function Run:take_finalizers(resource, object, names)
   local metadata = object.metadata
   for _ = 1, TRIES do
@@ -174,8 +174,8 @@ function Run:take_finalizers(resource, object, names)
   self:say("remove the finalizers of %s", name_of(resource, metadata))
 end
 
--- With --cleanup each goes when its cleanup has succeeded, in the host that runs between the two parts
--- of this command; one that is still there has failed, or waits.
+-- With --cleanup, a finalizer is removed by its cleanup, in the host that runs between the two
+-- parts of this command. If it is still there in the second part, the cleanup has failed or waits.
 function Run:finalizers_of(resource, object, names)
   local list = type(object.metadata.finalizers) == "table" and object.metadata.finalizers or {}
   local has = #without(list, names) < #list
@@ -209,7 +209,7 @@ function Run:finalizers(source)
   end
 end
 
--- Ours has these four keys and no others.
+-- A Secret of the host has exactly these four keys.
 local function is_own_secret(secret)
   local data, count = type(secret.data) == "table" and secret.data or {}, 0
   for _ in pairs(data) do

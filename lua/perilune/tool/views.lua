@@ -1,6 +1,6 @@
--- Schemas as a checker looks at them. A view is a place in a schema: {schema=, schemas=, path=, kind=}.
--- Whatever a schema leaves open is ANY, of which nothing can be said: a view answers "there is no such
--- field" only where the server would drop or refuse it.
+-- Schemas for the checker. A view is a place in a schema: {schema=, schemas=, path=, kind=}. A
+-- place where the schema allows anything is ANY, which is never wrong. A view says "there is no
+-- such field" only if the server would drop or refuse the field.
 
 local M = {}
 
@@ -21,7 +21,7 @@ local METADATA = { type = "object", properties = {
     blockOwnerDeletion = BOOLEAN } } },
 } }
 
--- Types whose JSON is not what their schema in OpenAPI v2 says.
+-- Types whose JSON differs from their schema in OpenAPI v2.
 local FREE = { Quantity = true, IntOrString = true, JSON = true, RawExtension = true, FieldsV1 = true,
   JSONSchemaProps = true, JSONSchemaPropsOrArray = true, JSONSchemaPropsOrBool = true,
   JSONSchemaPropsOrStringArray = true, MicroTime = false }
@@ -34,7 +34,7 @@ local function reference(schema)
   return type(ref) == "string" and ref or nil
 end
 
--- The schema behind references; nil: it is open.
+-- Follows references to a schema; nil: it allows anything.
 local function resolve(schema, schemas)
   for _ = 1, 20 do
     if type(schema) ~= "table" then
@@ -71,7 +71,7 @@ function M.root(kind, name)
   return { schema = schema, schemas = kind.schemas, path = "", kind = kind, name = name, root = true }
 end
 
--- A kind of which only the name is known.
+-- The view of a kind without a schema.
 function M.bare(name)
   return { any = true, name = name, root = true }
 end
@@ -84,7 +84,7 @@ local function join(path, name)
   return path == "" and name or path .. "." .. name
 end
 
--- "object" | "array" | "string" | "integer" | "number" | "boolean" | nil: nothing certain
+-- "object" | "array" | "string" | "integer" | "number" | "boolean" | nil: not certain
 function M.type(view)
   if view.any then
     return nil
@@ -99,7 +99,7 @@ function M.type(view)
   return schema.type or type(schema.properties) == "table" and "object" or nil
 end
 
--- The names of a closed object's fields; nil: it has others, or is none.
+-- The names of an object's fields, if no others are allowed; nil otherwise.
 function M.fields(view)
   if M.type(view) ~= "object" then
     return nil
@@ -119,7 +119,7 @@ function M.fields(view)
   return out
 end
 
--- The view of a field; nil: there is certainly none.
+-- The view of a field; nil: it certainly does not exist.
 function M.field(view, name)
   if view.any then
     if view.root and name == "metadata" then
@@ -158,7 +158,7 @@ function M.element(view)
   return ANY
 end
 
--- Names that must be there and have no default.
+-- Names of required fields without a default.
 function M.required(view)
   local out = {}
   if view.any or type(view.schema.required) ~= "table" then
@@ -177,7 +177,7 @@ function M.required(view)
   return out
 end
 
--- The array of values that are taken; nil: any.
+-- The array of allowed values; nil: any.
 function M.enum(view)
   if view.any or type(view.schema.enum) ~= "table" or #view.schema.enum == 0 then
     return nil

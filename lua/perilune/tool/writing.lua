@@ -1,6 +1,6 @@
--- Writes files whole or not at all. They are made in a folder of their own beside where they go, and
--- get their names when all of them are there: a new folder by one rename, files in a folder that is
--- there by names that are given to none that exists. Whatever fails is taken back.
+-- Writes files: all of them or none. They are created in a temporary folder beside the target and
+-- get their names when all are complete: a new folder by one rename, files in an existing folder by
+-- links that never replace a file. After a failure everything is removed again.
 
 local crds = require("perilune.tool.crds")
 
@@ -24,7 +24,8 @@ local function take_back(tool, made)
   end
 end
 
--- Everything that was made is in the list, files before the folders that hold them are removed.
+-- Creates the files in the folder and adds all paths to `made`. On failure they are removed in
+-- reverse order, files before their folders.
 local function stage(tool, folder, files, made)
   local ok, message = tool.make_folder(folder)
   if not ok then
@@ -70,7 +71,7 @@ local function give_names(tool, staged, folder, files, made)
   return true
 end
 
--- The first of the files that is there already, whatever it is.
+-- The first of the files whose path exists already.
 local function first_there(tool, folder, files)
   for _, file in ipairs(files) do
     local path = crds.join(folder, file.name)
@@ -88,7 +89,7 @@ local function first_there(tool, folder, files)
   end
 end
 
--- Something else that a person put there; hidden files such as .git are nobody's business.
+-- Another file in the folder. Hidden files such as .git do not count.
 local function first_other(tool, folder)
   for _, name in ipairs(tool.names(folder) or {}) do
     if name:sub(1, 1) ~= "." then
@@ -97,7 +98,7 @@ local function first_other(tool, folder)
   end
 end
 
--- files: {{name=, text=}, ...}; names may have one folder. True, or nil and a message.
+-- files: {{name=, text=}, ...}; a name may have one folder. Returns true, or nil and a message.
 function M.all(tool, folder, files)
   local there = tool.kind(folder, true)
   if there == nil and tool.kind(folder) then
