@@ -1,7 +1,7 @@
-/* Time and memory of the document core: lists taken in, every object updated once by a
- * watch event in random order, nine of ten deleted at random, what is left moved
- * together. Each kind of object in a process of its own, so that memory is its own.
- * The floor is what any receiver pays: copying the same bytes and looking for line ends. */
+/* Time and memory of the document core: lists are received, each object is updated once by a watch
+ * event in random order, nine of ten are deleted at random, and the rest is moved together. Each
+ * kind of object has a separate process, so that its memory can be measured. The floor is the cost
+ * of any receiver: copying the same bytes and finding the ends of lines. */
 #include "ingest_data.h"
 
 #include "base/alloc.h"

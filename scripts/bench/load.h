@@ -1,6 +1,6 @@
 /* The load server: an API server for measuring clients. Lists, watches and discovery come from
- * memory; a control port starts streams of updates and gives out what was recorded. Everything
- * is on one loop's thread but the emitter's alarm (load_emit.c). */
+ * memory. A control port starts streams of updates and returns what was recorded. Everything runs
+ * on one loop's thread, except the emitter's alarm (load_emit.c). */
 #pragma once
 
 #include "load_data.h"

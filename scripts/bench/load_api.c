@@ -1,5 +1,6 @@
-/* What clients see: discovery, lists, watches and writes of the kinds there are. Writes change an
- * object's version and its `seen` number and nothing else; no authentication, no validation. */
+/* The API that clients see: discovery, lists, watches and writes of the available kinds. A write
+ * changes only an object's version and its `seen` number. There is no authentication and no
+ * validation. */
 #include "load.h"
 #include "load_protobuf.h"
 

@@ -1,4 +1,4 @@
-/* What the benchmark sees, on a port of its own, so that nothing it asks mixes with what is
+/* The control port of the benchmark, separate from the measured port, so that its requests are not
  * measured. Everything is a GET with a query; README.md lists it. */
 #include "load.h"
 #include "load_protobuf.h"

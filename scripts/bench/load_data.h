@@ -1,6 +1,6 @@
-/* What the load server serves: objects as texts in one piece of memory, each with the places of the
- * numbers that change. They have a fixed width, so that an update overwrites digits and nothing
- * moves; a list under way may mix versions, as no client of this server compares them. */
+/* The objects of the load server: texts in one block of memory, each with the positions of the
+ * numbers that change. These have a fixed width, so an update overwrites digits and nothing moves.
+ * A list under way may mix versions, since no client of this server compares them. */
 #pragma once
 
 #include "base/buf.h"

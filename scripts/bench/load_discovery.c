@@ -1,4 +1,4 @@
-/* Discovery, as one list a group version and aggregated. */
+/* Discovery: one list for each group version, and aggregated. */
 #include "load.h"
 
 #include <string.h>

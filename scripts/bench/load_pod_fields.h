@@ -1,4 +1,4 @@
-/* The fields of a pod's protobuf messages that the load server's pods have, with the numbers of
+/* The protobuf fields of the load server's pods, with the numbers of
  * k8s.io/api/core/v1/generated.proto and of the files that it imports. */
 #pragma once
 

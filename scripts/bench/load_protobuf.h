@@ -1,4 +1,4 @@
-/* Pods as protobuf, which Go's clients ask for unless they are told otherwise: the messages of
+/* Pods in protobuf, which Go clients request by default: the messages of
  * k8s.io/api/core/v1/generated.proto, made from the objects' JSON. */
 #pragma once
 

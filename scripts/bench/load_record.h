@@ -1,4 +1,4 @@
-/* Every request that came, when, and when its answer was complete. */
+/* Every request, with the times of its arrival and of its complete answer. */
 #pragma once
 
 #include "net/http_server.h"

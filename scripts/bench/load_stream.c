@@ -1,5 +1,5 @@
-/* Lists and watches. Both are sent in pieces that fit a processor's cache, the next one when
- * the client has taken the last, so that no answer is ever whole in memory. */
+/* Lists and watches. Both are sent in pieces that fit a processor's cache. The next piece follows
+ * when the client has taken the last one, so no answer is ever completely in memory. */
 #include "load.h"
 #include "load_protobuf.h"
 

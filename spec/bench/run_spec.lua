@@ -1,5 +1,5 @@
--- The benchmark works: tiny numbers, Perilune and the floor alone, and every figure of each case is
--- there. What the figures are is not looked at; a test's machine is never quiet.
+-- The benchmark works: with tiny numbers, Perilune and the floor alone, each case gives every
+-- figure. The figures themselves are not checked, because a test's machine is never quiet.
 
 local json = require("cjson")
 

@@ -1,4 +1,5 @@
--- What scripts and people make of unusual answers: text, failures, and objects that go meanwhile.
+-- How scripts and people see unusual answers: text, failures, and objects that are deleted
+-- meanwhile.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")

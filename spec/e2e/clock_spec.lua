@@ -1,6 +1,6 @@
--- A wall clock that jumps by hours, forth and back, while the host runs: what is due comes when it
--- is due, by a clock that only counts. A library of the specification's (spec/support/clock.c) tells
--- the time.
+-- The wall clock jumps by hours, forwards and backwards, while the host runs. Delays are not
+-- affected, since they are measured with a clock that only counts. spec/support/clock.c, loaded
+-- before the C library, provides the time.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")

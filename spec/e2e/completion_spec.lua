@@ -1,4 +1,4 @@
--- `perilune completion`: in a real bash, with every command and flag that --help has, and with what a
+-- `perilune completion` in a real bash: it knows every command and flag of --help, and names that a
 -- running host knows.
 
 local e2e = require("spec.support.e2e")

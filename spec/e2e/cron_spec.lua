@@ -1,4 +1,5 @@
--- perilune.cron on a running host. A schedule's smallest step is a minute, so this waits for one.
+-- perilune.cron on a running host. The smallest step of a schedule is a minute, so this test waits
+-- for one.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Connections whose packets vanish: no FIN, no RST, nobody says a word. What hangs on one is given
--- up in bounded time, what is asked next goes over another, and nothing is listed again.
+-- Connections whose packets vanish without FIN or RST. A hanging request is given up in bounded
+-- time, the next request goes over another connection, and nothing is listed again.
 
 local e2e = require("spec.support.e2e")
 

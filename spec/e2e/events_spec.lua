@@ -1,4 +1,4 @@
--- What scripts report about objects, as people find it at the server.
+-- Events that scripts create, as people find them on the server.
 
 local e2e = require("spec.support.e2e")
 

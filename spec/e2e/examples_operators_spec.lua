@@ -1,5 +1,5 @@
--- The examples of what people write operators for do what their READMEs say: certificates, tenants, an external
--- API, a schedule, a careful rollout.
+-- Examples for typical operators do what their READMEs say: certificates, tenants, an external API,
+-- a schedule, a careful rollout.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

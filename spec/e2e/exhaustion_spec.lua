@@ -1,5 +1,6 @@
--- The host's own machine runs out of things: room for logs, readers of its output, file descriptors,
--- memory for scripts. It says so and goes on where it can, and ends with a clear message where not.
+-- The host's machine runs out of resources: space for logs, readers of its output, file
+-- descriptors, memory for scripts. The host reports it and continues where it can; otherwise it
+-- ends with a clear message.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,6 +1,6 @@
--- `perilune test --explore`: it finds the bugs of public operators that spec/explore has ported, at the
--- object and field that they are about, nothing in their mended twins, and nothing in controllers that
--- only look suspicious. The number of executions is given, so that a slow machine finds the same.
+-- `perilune test --explore` finds the bugs of public operators that spec/explore has ported, at the
+-- right object and field. It finds nothing in their fixed versions, and nothing in controllers that
+-- only look suspicious. The number of executions is fixed, so a slow machine finds the same.
 
 local e2e = require("spec.support.e2e")
 local json = require("cjson")

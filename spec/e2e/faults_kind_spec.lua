@@ -1,5 +1,5 @@
--- Kinds that come and go: a CRD deleted and made anew under a live watch, served in other
--- versions, and a group whose discovery fails. Other kinds notice nothing.
+-- Kinds that come and go: a CRD is deleted and created again under a live watch or served in other
+-- versions, and the discovery of a group fails. Other kinds are not affected.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")

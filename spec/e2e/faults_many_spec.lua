@@ -1,5 +1,5 @@
--- Two hundred watches through one proxy: streams cut at every byte of an event, a server that goes
--- away under all of them at once, and refused connections.
+-- Two hundred watches through one proxy: streams that are cut at each byte of an event, a server
+-- that stops under all of them at once, and refused connections.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")

@@ -1,6 +1,6 @@
--- What can go wrong between a source and its server, all at once: each namespace has a watch of
--- its own, and each gets a fault of its own from the proxy. What counts is what the host asks
--- next, that its cache ends equal to the server, and that the log says it once. F-numbers as in
+-- Many faults between a source and its server at the same time: each namespace has a separate
+-- watch, and the proxy gives each a separate fault. The tests check the host's next request, that
+-- its cache finally equals the server's, and that the log reports the fault once. F-numbers as in
 -- spec/README.md; rule numbers are those of host/RULES.md.
 
 local e2e = require("spec.support.e2e")

@@ -1,5 +1,5 @@
--- Lists that come as the beginning of a watch (rules 75-79, 81), where something is wrong with them: they end
--- in a list, in bounded time, and other sources notice nothing.
+-- Faults in lists that come as the beginning of a watch (rules 75-79, 81): the host falls back to a
+-- list in bounded time, and other sources are not affected.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")

@@ -1,5 +1,5 @@
--- Writes that meet a foreign change, a busy server, or a watch that brings no news: what others
--- wrote survives, nothing is made twice, and answers that say when to come back are obeyed.
+-- Writes that meet a foreign change, a busy server, or a watch without news: the writes of others
+-- survive, nothing is created twice, and Retry-After is obeyed.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")

@@ -1,4 +1,4 @@
--- Documents survive read, change of one field and write unchanged in meaning.
+-- Documents keep their meaning when they are read, changed in one field and written.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- A server that asks for another connection again and again (GOAWAY of HTTP/2), as kube-apiserver
--- does behind balancers: streams that are open go on, new requests go elsewhere (F18).
+-- A server that closes connections again and again with HTTP/2's GOAWAY, as kube-apiserver does
+-- behind load balancers: open streams continue, new requests use another connection (F18).
 
 local e2e = require("spec.support.e2e")
 

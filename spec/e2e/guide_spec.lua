@@ -1,5 +1,4 @@
--- The guide from nothing to a cluster (examples/README.md): its commands work, in their order, in a folder
--- that has nothing.
+-- The guide of examples/README.md: its commands work, in their order, in an empty folder.
 
 local e2e = require("spec.support.e2e")
 local process = require("spec.support.process")

@@ -1,5 +1,5 @@
--- HTTP/2 servers that misbehave: whatever frames come, the host keeps its memory, answers its probes,
--- says what is wrong a few times, and is itself again when they end.
+-- HTTP/2 servers that misbehave: whatever frames they send, the host's memory stays bounded, it
+-- answers its probes, reports the fault a few times, and recovers when the misbehaviour ends.
 
 local e2e = require("spec.support.e2e")
 local h2peer = require("spec.support.h2peer")

@@ -1,4 +1,5 @@
--- Hostile scripts: each is ended or its lane abandoned, the host and everybody else's work go on.
+-- Hostile scripts: each is ended or its lane is abandoned. The host and all other scripts continue
+-- to work.
 
 local e2e = require("spec.support.e2e")
 local hostile = require("spec.support.hostile")

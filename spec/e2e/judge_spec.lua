@@ -1,5 +1,5 @@
--- `perilune check` as a judge of kinds, fields and types: a corpus of scripts with one mistake each, of
--- which nine in ten must be found, and one of correct scripts, of which nothing may be said.
+-- `perilune check` on kinds, fields and types: it must find nine in ten mistakes of a corpus of
+-- scripts with one mistake each, and report nothing about a corpus of correct scripts.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,4 +1,4 @@
--- Scripts that find the kinds that a server serves, and reach it by paths and for others.
+-- Scripts that list the kinds of a server, send requests to their paths, and act as other users.
 
 local e2e = require("spec.support.e2e")
 

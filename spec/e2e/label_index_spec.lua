@@ -1,4 +1,4 @@
--- Lists by label of a large cache get an index by themselves, and say the same as before.
+-- Lists by label of a large cache get an index automatically and return the same as before.
 
 local e2e = require("spec.support.e2e")
 

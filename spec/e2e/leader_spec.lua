@@ -1,7 +1,7 @@
--- Replicas that elect a leader: who acts, who takes over and when, and that nothing is written by
--- who may not. Order is asserted, times are printed.
+-- Replicas that elect a leader: which one acts, which one takes over and when, and that no other
+-- one ever writes. The tests assert the order; times are only printed.
 --
--- PL_FREEZES is the number of rounds of the proof with a frozen leader (default 10), PL_COMPUTES how
+-- PL_FREEZES is the number of rounds of the test with a frozen leader (default 10), PL_COMPUTES how
 -- many seconds a lane computes while the Lease must be kept (default 10).
 
 local e2e = require("spec.support.e2e")

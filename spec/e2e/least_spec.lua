@@ -1,6 +1,6 @@
--- The least role is least, on a real kube-apiserver with OwnerReferencesPermissionEnforcement and an
--- audit log: each example works under exactly the roles that `perilune rbac` prints, without one 403, and
--- is refused something without any one rule.
+-- The smallest role is sufficient and necessary, on a real kube-apiserver with
+-- OwnerReferencesPermissionEnforcement and an audit log: each example works with exactly the roles
+-- that `perilune rbac` prints, without any 403. Without any one of their rules it gets a 403.
 
 local e2e = require("spec.support.e2e")
 local cjson = require("cjson")

@@ -1,4 +1,4 @@
--- Controllers that make work for themselves, or against somebody else, are named.
+-- Controllers that cause endless work, alone or with another writer, are reported.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

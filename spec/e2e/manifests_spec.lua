@@ -1,5 +1,5 @@
--- `perilune manifests`: a server takes all of it, the ConfigMaps hold the scripts byte for byte, and what
--- does not fit is said.
+-- `perilune manifests`: a server accepts all of its output, the ConfigMaps hold the scripts byte
+-- for byte, and files that do not fit are reported.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,4 +1,5 @@
--- --metrics-secure: TLS, and nobody sees the metrics but who the API server lets.
+-- --metrics-secure: the metrics are served over TLS, and only to users whom the API server allows
+-- to read them.
 
 local e2e = require("spec.support.e2e")
 

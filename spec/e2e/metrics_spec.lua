@@ -1,4 +1,4 @@
--- Metrics of scripts: series are removed, and go with their object.
+-- Metrics of scripts: series are removed explicitly, or with their object.
 
 local e2e = require("spec.support.e2e")
 

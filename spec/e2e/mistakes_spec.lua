@@ -1,4 +1,4 @@
--- What a person sees who got something wrong: the message, the file and the line.
+-- Messages for common mistakes of users: the text, the file and the line.
 
 local e2e = require("spec.support.e2e")
 

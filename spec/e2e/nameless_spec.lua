@@ -1,6 +1,6 @@
--- The API server's name does not resolve for a while: before the first contact, in the middle of
--- work, with a resolver that says so and with one that says nothing. A library of the
--- specification's (spec/support/names.c) answers for the C library's resolver.
+-- The API server's name does not resolve for a while: before the first contact or in the middle of
+-- work, with a resolver that reports it or one that does not answer. spec/support/names.c replaces
+-- the C library's resolver.
 --
 -- PL_NAMELESS is how many seconds the outage in the middle of work lasts (default 45).
 

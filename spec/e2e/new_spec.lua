@@ -1,5 +1,5 @@
--- `perilune new`: what it writes is whole, passes `check`, and runs in `dev` as it is; mistakes write
--- nothing.
+-- `perilune new`: its files are complete, pass `check`, and run in `dev` unchanged. After a mistake
+-- nothing is written.
 
 local e2e = require("spec.support.e2e")
 

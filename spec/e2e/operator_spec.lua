@@ -1,4 +1,4 @@
--- What an operator sees of a running host: /metrics, /healthz, /readyz, and the dump of SIGUSR1.
+-- The observable state of a running host: /metrics, /healthz, /readyz, and the dump of SIGUSR1.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")

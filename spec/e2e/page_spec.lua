@@ -1,4 +1,4 @@
--- The page for a browser: who may see it, what it says, and the page itself in a headless Chromium.
+-- The web page: who may open it, its content, and the page itself in a headless Chromium.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

@@ -1,4 +1,4 @@
--- The annotation perilune.dev/paused: what it holds up, and what it does not.
+-- The annotation perilune.dev/paused: the work that it stops, and the work that it does not stop.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Predicates, map and index functions read the caches of their controller from the first event on,
--- whether it has had a run or not.
+-- Predicates, map and index functions can read the caches of their controller from the first event
+-- on, even before the controller's first run.
 
 local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")

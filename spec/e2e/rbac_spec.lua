@@ -1,4 +1,5 @@
--- `perilune rbac`: what it prints for what scripts declare, word by word, and what a running host adds.
+-- `perilune rbac`: its output for the declarations of scripts, word by word, and the additions from
+-- a running host.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Scripts on a disk that does not answer: the reload waits for it, and nothing else does. A library of
--- the specification's (spec/support/hung.c) stands between the host and its disk.
+-- Scripts on a disk that does not answer delay only the reload. spec/support/hung.c, between the
+-- host and its disk, causes this.
 
 local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")

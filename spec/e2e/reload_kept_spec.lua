@@ -1,5 +1,5 @@
--- What a reload leaves as it is: the queue with its order, delays, failures and priorities; the
--- timeout and the fence of a run that is under way; and answers from an index that is being rebuilt.
+-- A reload keeps the queue with its order, delays, failures and priorities; the timeout and the
+-- fence of a run that is under way; and answers from an index that is being rebuilt.
 
 local beds = require("spec.support.script_folder")
 local cjson = require("cjson")

@@ -1,6 +1,6 @@
--- Many reloads in a row under load: no request for what stays, no key twice at once, one run for one
--- cause, nothing lost, and no memory. PL_RELOADS=1000 is the long mode: 5,000 objects, 200 events a
--- second, and exact about memory.
+-- Many reloads in a row under load: no new request for unchanged sources, no key runs twice at
+-- once, one run for each cause, nothing is lost, and no memory leaks. PL_RELOADS=1000 is the long
+-- mode: 5,000 objects, 200 events a second, and exact about memory.
 
 local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")

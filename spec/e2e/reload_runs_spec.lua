@@ -1,5 +1,5 @@
--- Runs in flight at a reload: they end on the code that began them, under what that code declared,
--- and the generations that they hold are few.
+-- Runs that are under way at a reload: they end on the code that began them, with its declarations,
+-- and few generations are kept for them.
 
 local beds = require("spec.support.script_folder")
 local cjson = require("cjson")

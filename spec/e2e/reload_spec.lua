@@ -1,5 +1,5 @@
--- Hot reload: what triggers one, what is refused while the running scripts go on, what stays at the
--- switch, and the way back. The same on both servers.
+-- Hot reload: its triggers, refused scripts while the running ones continue, what a switch keeps,
+-- and the rollback. The same tests run on both servers.
 
 local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")

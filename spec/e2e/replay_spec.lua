@@ -1,4 +1,5 @@
--- perilune run --record and perilune replay: what a host did, again, without a cluster.
+-- perilune run --record and perilune replay: the recorded work of a host runs again, without a
+-- cluster.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Servers die, histories are compacted and connections are cut; the cache ends equal to the
--- server's list, every object is reconciled, and nothing is reported twice as new.
+-- Servers die, histories are compacted and connections are cut: the cache finally equals the
+-- server's list, every object is reconciled, and nothing is reported as new twice.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Tokens, certificates and CAs that change while the host runs: nothing is restarted, running
--- watches live on, and what comes next uses what is valid now.
+-- Tokens, certificates and CAs change while the host runs: nothing is restarted, running watches
+-- continue, and new requests use the current ones.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- An endless loop in one controller: it is ended again and again, the others' work goes on, and the
--- script as fixed and saved heals it.
+-- An endless loop in one controller is ended each time, and other controllers continue. When the
+-- fixed script is saved, the controller works again.
 
 local e2e = require("spec.support.e2e")
 local hostile = require("spec.support.hostile")

@@ -1,5 +1,5 @@
--- 5,000 objects made in one go and deleted again: every key is reconciled to its final state, none
--- is lost, none runs twice at once, and the memory comes back.
+-- 5,000 objects are created at once and deleted again: every key is reconciled to its final state,
+-- none is lost, none runs twice at once, and the memory is released.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,6 +1,5 @@
--- perilune reload --shadow: a candidate beside the running scripts, whose writes are kept instead
--- of sent. A recording proxy between host and server shows what leaves the host, and the embedded
--- server's audit log what reached it.
+-- perilune reload --shadow: a candidate beside the running scripts, whose writes are recorded and
+-- not sent. A proxy records what leaves the host, and the embedded server's audit log what arrives.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

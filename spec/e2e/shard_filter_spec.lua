@@ -1,5 +1,5 @@
--- What replicas that share shards cache, ask for and refuse.
--- On the embedded server with and without its filter, and on kube-apiserver, which has none.
+-- Replicas that share shards: what they cache, request and refuse. On the embedded server with and
+-- without its filter, and on kube-apiserver without it.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,6 +1,7 @@
--- Replicas that share: who has which shard when one joins, stops, dies or is frozen, that every key is
--- run by one replica at a time, and that the server is asked for no shard again by who has it. Order is
--- asserted, never times. On kube-apiserver with its feature gate: what it was asked for is in its audit log.
+-- Replicas that share shards: who holds which shard when one joins, stops, dies or is frozen; each
+-- key is run by one replica at a time; a shard that a replica keeps is not requested again. The
+-- tests assert the order, never times. On kube-apiserver with its feature gate, its audit log shows
+-- the requests.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

@@ -1,5 +1,5 @@
--- SIGTERM while everything else goes wrong: the host ends within its grace period, with 0, and a
--- leader that can reach its server has released its Lease.
+-- SIGTERM while other faults happen: the host ends within its grace period, with 0, and a leader
+-- that can reach its server has released its Lease.
 
 local e2e = require("spec.support.e2e")
 

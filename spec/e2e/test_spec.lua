@@ -1,4 +1,4 @@
--- `perilune test` as a command: which files it runs, what it prints, how it ends.
+-- `perilune test` as a command: the files that it runs, its output, its exit codes.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,4 +1,4 @@
--- Traces go to a collector of OpenTelemetry: a span a run, and a span a call.
+-- Traces go to a collector of OpenTelemetry: a span for each run and each call.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

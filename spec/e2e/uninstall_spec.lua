@@ -1,4 +1,5 @@
--- `perilune uninstall`: what the host has put into a cluster goes, in order; what is somebody else's stays.
+-- `perilune uninstall` removes, in order, everything that the host has added to a cluster, and
+-- nothing of others.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,4 +1,4 @@
--- perilune.waiting: a reconcile or a cleanup that is not done says what for; events wake it.
+-- perilune.waiting: an unfinished reconcile or cleanup names what it waits for; events wake it.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

@@ -1,6 +1,6 @@
--- Admission webhooks as an API server calls them: order, reinvocation, timeouts, failure policies, match
--- conditions, dry runs, warnings. The webhooks are a program that knows nothing of Perilune
--- (spec/support/hooks.py), so that this holds the embedded server against kube-apiserver.
+-- Admission webhooks as an API server calls them: order, reinvocation, timeouts, failure policies,
+-- match conditions, dry runs, warnings. The webhooks are a separate program
+-- (spec/support/hooks.py), so this compares the embedded server with kube-apiserver.
 
 local e2e = require("spec.support.e2e")
 local cjson = require("cjson")

@@ -1,4 +1,4 @@
--- examples/webhook does what its README says, on a server that is there and with `perilune dev`.
+-- examples/webhook does what its README says, on an existing server and with `perilune dev`.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,5 +1,5 @@
--- Handlers are replaced between two requests: no request fails because of a reload, and none is
--- answered by code that was refused.
+-- A reload replaces handlers between two requests: no request fails because of it, and refused code
+-- never answers a request.
 
 local e2e = require("spec.support.e2e")
 local hooks = require("spec.support.webhooks")

@@ -1,5 +1,5 @@
--- Webhooks as they are served: answers, statuses, deadlines, limits, certificates. Reviews are posted
--- to the host as an API server would.
+-- Serving webhooks: answers, statuses, deadlines, limits, certificates. The tests post reviews to
+-- the host as an API server would.
 
 local e2e = require("spec.support.e2e")
 local hooks = require("spec.support.webhooks")

@@ -1,4 +1,4 @@
--- What the documents name is there: commands and flags in --help, metrics of the dashboard on /metrics.
+-- Names in documents exist: commands and flags in --help, metrics of the dashboard on /metrics.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

@@ -1,5 +1,5 @@
-/* An expression of any text, compiled, estimated and evaluated on an object: an answer or an error,
- * and within its limit. */
+/* Expressions from arbitrary text: compiled, estimated and evaluated on an object. The result is an
+ * answer or an error, within its limit. */
 #include "cel/authz.h"
 #include "cel/cel.h"
 

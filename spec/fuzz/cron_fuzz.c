@@ -1,6 +1,6 @@
-/* perilune.schedule with any text and any zone: a schedule or a message, never another error; what
- * comes next lies behind and what came before lies ahead of the time that was asked for, and both
- * agree. The first two bytes choose the time and the zone. */
+/* perilune.schedule with arbitrary texts and zones: it gives a schedule or a message, never another
+ * error. The next time is after the given time, the previous one before it, and both agree. The
+ * first two bytes choose the time and the zone. */
 #include "base/check.h"
 #include "support/state_support.h"
 

@@ -1,5 +1,5 @@
-/* What exec plugins answer: a good answer has a token or a certificate with its key, a bad one says
- * what is wrong; and whatever it is, the token that it holds is hidden from then on. */
+/* Answers of exec plugins: a good answer has a token or a certificate with its key, a bad one gives
+ * a reason. In both cases the token that it contains is hidden from then on. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "kube/exec_plugin.h"

@@ -1,5 +1,5 @@
-/* Kubeconfigs: what is taken has a server whose address can be read, and what an exec plugin would
- * be told is JSON. Errors say why. */
+/* Kubeconfigs: an accepted one has a server with a valid address, and the input for an exec plugin
+ * is JSON. Errors give a reason. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "kube/exec_plugin.h"

@@ -1,5 +1,5 @@
-/* Bytes as objects of every built-in kind in protobuf, and as JSON read by its type: nothing that
- * is taken may be beyond what the other direction can take again. The first byte says the kind. */
+/* Bytes as protobuf of every built-in kind, and as JSON that is read by its type. Whatever one
+ * direction accepts, the other must accept, too. The first byte chooses the kind. */
 #include "gotype/proto.h"
 #include "gotype/typed.h"
 #include "value/scan.h"

@@ -1,4 +1,4 @@
-/* A record's file: anything may be in it. */
+/* A record's file with arbitrary content. */
 #include "record/reader.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Regular expressions: the first line is one, the rest is searched. It ends, and what it finds lies
- * in the text. */
+/* Regular expressions: the first line is an expression, the rest is the text. A search ends, and
+ * its matches lie in the text. */
 #include "base/check.h"
 #include "format/regex.h"
 

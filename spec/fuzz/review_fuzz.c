@@ -1,6 +1,6 @@
-/* Bodies as a webhook server gets them: the first byte says which sort of handler they are for.
- * What is read can be answered, and the answer is a document; what a handler made of the object is
- * found as a patch that leads there. */
+/* Bodies of requests to a webhook server: the first byte chooses the sort of handler. A review that
+ * can be read can be answered with a document, and a handler's changes of the object become a patch
+ * that leads to them. */
 #include "base/check.h"
 #include "object/patch.h"
 #include "object/patch_diff.h"

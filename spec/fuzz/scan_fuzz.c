@@ -1,6 +1,6 @@
-/* The scanner: the same bytes in one piece and in chunks, with and without a pool, must give
- * the same documents or the same error; what is written must read back equal. The first
- * byte chooses the form of the stream, the second the chunks. */
+/* The scanner: the same bytes in one piece and in chunks, with and without a pool, must give the
+ * same documents or the same error. Written documents must read back equal. The first byte chooses
+ * the form of the stream, the second the chunks. */
 #include "base/buf.h"
 #include "base/check.h"
 #include "value/build.h"

@@ -1,5 +1,5 @@
-/* Selectors, field selectors, paths and the other short texts: whatever is read is written
- * in a form that reads back to the same. */
+/* Selectors, field selectors, paths and other short texts: an accepted text is written in a form
+ * that reads back to the same value. */
 #include "base/check.h"
 #include "format/units.h"
 #include "object/jsonpath.h"

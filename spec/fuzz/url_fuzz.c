@@ -1,5 +1,5 @@
-/* URLs and IP addresses: the parts lie in the text, in its order, and what a network contains is
- * between its first and its last address. */
+/* URLs and IP addresses: the parts lie in the text in their order, and the addresses in a network
+ * are between its first and its last address. */
 #include "base/check.h"
 #include "format/ip.h"
 #include "format/url.h"

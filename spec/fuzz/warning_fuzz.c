@@ -1,5 +1,5 @@
-/* Warning headers of an API server that is not to be trusted: whole texts, few and short, without
- * control characters. */
+/* Warning headers of a hostile API server: whole texts, few and short, without control characters.
+ */
 #include "base/check.h"
 #include "kube/warning.h"
 

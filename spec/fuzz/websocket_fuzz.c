@@ -1,6 +1,6 @@
-/* WebSocket frames in any pieces, and the channels of a command in them: the first byte says who
- * speaks and how the rest is cut. Memory stays within what was allowed, cuts change nothing, and
- * what is read can be written again. */
+/* WebSocket frames in arbitrary pieces, and the channels of a command in them: the first byte
+ * chooses the speaker and the pieces. Memory stays within its limit, the pieces make no difference,
+ * and whatever was read can be written again. */
 #include "base/check.h"
 #include "kube/exec.h"
 #include "net/websocket.h"

@@ -1,5 +1,5 @@
-/* Certificates, requests and keys: what is read is read whole as pairs of texts, and nothing that a
- * stranger sends is trusted by a CA that has not signed it. */
+/* Certificates, requests and keys: an accepted text is read completely, as pairs of texts. A CA
+ * never trusts a certificate from outside that it has not signed. */
 #include "base/check.h"
 #include "crypto/x509.h"
 

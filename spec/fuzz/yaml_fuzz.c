@@ -1,4 +1,4 @@
-/* Whatever YAML is read can be written, and reads back as the same. */
+/* YAML that can be read can be written, and reads back equal. */
 #include "base/check.h"
 #include "format/yaml.h"
 

@@ -1,4 +1,4 @@
--- perilune.check: what people read who passed something wrong.
+-- perilune.check: the messages for wrong arguments.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 local check = require("perilune.check")

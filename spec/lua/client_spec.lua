@@ -1,4 +1,4 @@
--- The clients: what they hand to the core, and what they refuse before.
+-- The clients: what they pass to the core, and what they refuse before.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 

@@ -1,4 +1,4 @@
--- The builder of controllers, perilune.index, enqueue and what runs beside.
+-- The builder of controllers, perilune.index, enqueue, and the functions beside them.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 

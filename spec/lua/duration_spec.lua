@@ -1,5 +1,5 @@
--- Every entry of the script API that takes a duration: what is none is an error at the script's own
--- line, before anything waits for it.
+-- Every function of the script API that takes a duration: an invalid one is an error at the
+-- script's own line, before anything waits.
 local spec = require("spec.support.host")
 local check = require("perilune.check")
 

@@ -1,4 +1,4 @@
--- What end-to-end specs read a host's log with.
+-- The reader of a host's log that end-to-end specs use.
 
 local log_lines = require("spec.support.log_lines")
 

@@ -1,5 +1,5 @@
--- The parser of Lua source: it takes what LuaJIT takes, refuses what that refuses, and its tree says
--- what the source says.
+-- The parser of Lua source: it accepts what LuaJIT accepts, refuses what LuaJIT refuses, and its
+-- tree has the meaning of the source.
 package.path = "lua/?.lua;" .. package.path
 local parser = require("perilune.tool.parser")
 

@@ -1,5 +1,5 @@
--- perilune.live:raw, client:as, logs, evict and perilune.kinds: what they hand to the core, and what
--- they refuse before.
+-- perilune.live:raw, client:as, logs, evict and perilune.kinds: what they pass to the core, and
+-- what they refuse before.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 

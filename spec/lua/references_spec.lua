@@ -1,5 +1,5 @@
--- scripts/references.lua on small repositories: each kind of reference that leads nowhere is told
--- with its file and line, and what resolves is not.
+-- scripts/references.lua on small repositories: each kind of broken reference is reported with its
+-- file and line, and valid references are not.
 
 local RULES = [[
 | rule | what holds | source | tests |

@@ -1,4 +1,4 @@
--- perilune.regex: the calls. What matches what is spec/unit/format/regex_test.c's.
+-- perilune.regex: its functions. spec/unit/format/regex_test.c tests which texts match.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 

@@ -1,4 +1,4 @@
--- perilune.result: what a reconcile may return.
+-- perilune.result: the results that a reconcile may return.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 local result = require("perilune.result")

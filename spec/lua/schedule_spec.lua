@@ -1,4 +1,4 @@
--- perilune.schedule: cron expressions, time zones, and the local time that changes.
+-- perilune.schedule: cron expressions, time zones, and changes of the local time.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 local zones = require("perilune.zone")

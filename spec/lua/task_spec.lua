@@ -1,4 +1,4 @@
--- perilune.every and run, channels and memo, as far as the Lua half decides.
+-- perilune.every and run, channels and memo: the part that the Lua half decides.
 
 local spec = require("spec.support.host")
 

@@ -1,5 +1,5 @@
--- The definitions that editors get: every name of the API is in them, no other is, and a CRD's names
--- can't break out of their lines.
+-- The definitions for editors: they contain every name of the API and no other, and names in a CRD
+-- cannot break out of their lines.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 local host = require("perilune.host")

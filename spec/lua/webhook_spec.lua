@@ -1,4 +1,4 @@
--- perilune.webhook: what may be registered, under which names, and what handlers may return.
+-- perilune.webhook: which handlers can be registered, under which names, and what they may return.
 
 local spec = require("spec.support.host")
 

@@ -1,4 +1,4 @@
--- A headless Chromium (spec/support/browser.py), as specs drive it.
+-- A headless Chromium (spec/support/browser.py), controlled by specs.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

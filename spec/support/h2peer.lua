@@ -1,5 +1,5 @@
--- The HTTP/2 server of spec/support/h2peer.py, as specs drive it: between a host and an API server,
--- told what to do wrong.
+-- The HTTP/2 server of spec/support/h2peer.py, controlled by specs. It stands between a host and an
+-- API server and misbehaves on request.
 
 local e2e = require("spec.support.e2e")
 

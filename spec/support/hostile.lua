@@ -1,5 +1,5 @@
--- Hostile scripts as spec/e2e/hostile_spec.lua and scripts/bench/hostile run them: one file and one
--- controller each, all in one host, beside a controller that means no harm.
+-- Runs hostile scripts for spec/e2e/hostile_spec.lua and scripts/bench/hostile: one file and one
+-- controller each, all in one host, beside a controller that is not hostile.
 local e2e = require("spec.support.e2e")
 local process = e2e.process
 

@@ -1,4 +1,4 @@
-/* Records what a request's callbacks were told. */
+/* Records the callbacks of a request. */
 #pragma once
 
 #include "base/buf.h"

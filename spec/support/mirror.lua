@@ -1,5 +1,5 @@
--- A controller that writes to each ConfigMap (label mirror=yes) what it has seen, remembers what
--- events say, and compares its cache with a live list when asked; and the spec's half of it.
+-- A controller that writes to each ConfigMap with the label mirror=yes what it has seen, keeps what
+-- events reported, and compares its cache with a live list on request; and the spec's half of it.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")

@@ -1,5 +1,5 @@
-/* Linked to the unit tests that are said to start no thread (no THREADS in their pl_unit_test):
- * TSan does not run those, so one that does start a thread fails here. */
+/* Linked to unit tests that are declared to start no thread (no THREADS in their pl_unit_test).
+ * TSan does not run those, so a test that starts a thread anyway fails here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/single_threaded.h>

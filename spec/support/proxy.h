@@ -1,4 +1,4 @@
-/* A small proxy on a thread of its own, for one connection after the other. */
+/* A small proxy on a separate thread, for one connection after the other. */
 #pragma once
 
 enum proxy_kind {

@@ -1,5 +1,5 @@
--- The fault proxy of spec/support/proxy.py, as specs drive it: between a host and an API server,
--- told what to do to which requests, and asked what came by.
+-- The fault proxy of spec/support/proxy.py, controlled by specs. It stands between a host and an
+-- API server, causes faults in chosen requests, and reports the requests that it has seen.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

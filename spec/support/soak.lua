@@ -1,6 +1,6 @@
--- A long random run (scripts/soak): writes and faults at random, a host that mirrors what it sees,
--- and now and then a comparison of its cache with the server. Ends with figures, and with 1 when
--- anything differed.
+-- A long random run (scripts/soak): random writes and faults, a host that mirrors what it sees, and
+-- comparisons of its cache with the server from time to time. Ends with figures, and with exit
+-- status 1 if anything differed.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")

@@ -1,8 +1,8 @@
--- A long random run of replicas that share shards (scripts/soak --shards): they join, stop, are killed
--- and frozen past their deadlines while objects change without end. Each run writes when it begins and
--- when it ends, and a watch records all of it: no two replicas may have a key at a time, nobody may
--- write late, and in the end every object has been seen as it is. Ends with figures, and with 1 when
--- anything differed.
+-- A long random run of replicas that share shards (scripts/soak --shards): they join, stop, are
+-- killed and frozen past their deadlines while objects change all the time. Each run writes when it
+-- begins and when it ends, and a watch records this. No two replicas may run a key at the same
+-- time, nobody may write late, and in the end every object must have been reconciled in its final
+-- state. Ends with figures, and with exit status 1 if anything differed.
 
 local e2e = require("spec.support.e2e")
 

@@ -1,4 +1,4 @@
-/* Certificates made at test time: a CA and what it signs, as PEM texts. */
+/* Certificates made at test time: a CA and certificates that it has signed, as PEM texts. */
 #pragma once
 
 struct test_ca; /* a self-signed CA with a fresh key */

@@ -1,6 +1,6 @@
--- A cluster of a hundred lines for the explorer's own specs: a store, and controllers that are
--- functions. It shows the interface between a search and who executes its plans, and nothing else:
--- crashes, refusals and lost answers at effects, restarts, and steps; its caches never lag.
+-- A small simulated cluster for the explorer's own specs: a store, and controllers that are
+-- functions. It shows the interface between a search and the executor of its plans, and nothing
+-- else: crashes, refusals and lost answers at effects, restarts, and steps. Its caches never lag.
 
 local chooser = require("perilune.explore.chooser")
 local options = require("perilune.explore.options")

@@ -1,4 +1,4 @@
--- Webhooks as specs reach them: reviews, posted to a host without an API server between.
+-- Calls webhooks without an API server: specs post reviews to a host.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")

@@ -1,4 +1,4 @@
-/* A controller's declaration as the builder gets it, checked by the product's own check. */
+/* The declaration of a controller as the builder gets it, checked by the product's own check. */
 #include "handlers.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
-/* The conformance driver: answers language-neutral scenarios with the product's own store,
- * queues, limiters, predicates, handlers and leader election. One file a component; each is a thin
+/* The conformance driver: answers language-neutral scenarios with the product's own store, queues,
+ * limiters, predicates, handlers and leader election. Each component has one file, which is a thin
  * adapter.
  *
- * A scenario comes as one JSON line, its answer goes out as one (main.c). */
+ * A scenario arrives as one line of JSON, and its answer is one line (main.c). */
 #pragma once
 
 #include "base/buf.h"

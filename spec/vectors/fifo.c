@@ -1,5 +1,5 @@
-/* A queue that keeps only the newest object of each key. The product has no use for one; it
- * is here so that the scenarios about it can be answered. */
+/* A queue that keeps only the newest object of each key. The product does not use one; the
+ * scenarios about it need it. */
 #include "driver.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* What handlers.c and builder.c share: watches of a made-up controller. */
+/* Shared by handlers.c and builder.c: the watches of an invented controller. */
 #pragma once
 
 #include "driver.h"

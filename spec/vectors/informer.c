@@ -1,5 +1,5 @@
-/* The informer: store, delta queue and distributor of the product, with handlers that write
- * down what they are told. */
+/* The informer: store, delta queue and distributor of the product, with handlers that record their
+ * calls. */
 #include "driver.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
--- The same seed and plan give the same execution, each time: its trace, and every value of the states
+-- The same seed and plan always give the same execution: its trace, and every value of the states
 -- at which it settles.
 
 local executor = require("perilune.explore.executor")

@@ -1,4 +1,4 @@
--- What a world tells of what happened, and how it can be disturbed. Run by `perilune test`.
+-- The records of a world, and its disturbances. Run by `perilune test`.
 local test = require("perilune.test")
 
 local CONFIG, DEPLOYMENT = "v1/ConfigMap", "apps/v1/Deployment"

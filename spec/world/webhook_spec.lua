@@ -1,4 +1,4 @@
--- The webhooks of scripts in worlds: the server asks them as it would over a connection. Run by
+-- The webhooks of scripts in worlds: the server calls them as it would over a connection. Run by
 -- `perilune test`.
 local test = require("perilune.test")
 

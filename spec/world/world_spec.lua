@@ -1,4 +1,4 @@
--- Worlds themselves: time, settling, hosts that end and come back. Run by `perilune test`.
+-- Worlds themselves: time, settling, hosts that end and start again. Run by `perilune test`.
 local test = require("perilune.test")
 
 local CONFIG = "v1/ConfigMap"

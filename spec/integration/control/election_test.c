@@ -1,6 +1,6 @@
-/* Replicas that elect a leader on a real server: the one that $PL_TEST_KUBECONFIG names, or
- * with PL_TEST_EMBEDDED the embedded one in this process. Nothing here is simulated, so that what a
- * server accepts in a Lease and how its watches behave is tested too. */
+/* Replicas that elect a leader on a real server: the one that $PL_TEST_KUBECONFIG names or, with
+ * PL_TEST_EMBEDDED, the embedded one in this process. Nothing is simulated, so this also tests
+ * which Leases a server accepts and how its watches behave. */
 #include "apiserver/apiserver.h"
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
-/* The client against a real kube-apiserver: $PL_TEST_KUBECONFIG, whose current context has a
- * client certificate and whose context "token" a token, both of a cluster administrator. Skipped
- * (rule 77) without one. Each test makes a namespace of its own.
- * Real time: what is waited for has a limit. */
+/* The client against a real kube-apiserver: $PL_TEST_KUBECONFIG, whose current context has a client
+ * certificate and whose context "token" a token, both of a cluster administrator. Skipped (exit
+ * status 77) without one. Each test creates its own namespace. It runs in real time: every wait has
+ * a limit. */
 #include "kube/client.h"
 
 #include "base/alloc.h"

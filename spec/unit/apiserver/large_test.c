@@ -1,5 +1,5 @@
-/* Writes of objects with many fields cost what they are long: were they quadratic, these tests
- * would run for minutes. scripts/bench/fields has the figures. */
+/* Writes of objects with many fields take linear time: with quadratic time these tests would run
+ * for minutes. scripts/bench/fields has the figures. */
 #include "apiserver/api.h"
 
 #include "support/api_fixture.h"

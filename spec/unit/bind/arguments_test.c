@@ -1,4 +1,4 @@
-/* The functions of perilune.host with arguments of every type: arguments.lua calls them. */
+/* The functions of perilune.host with arguments of every type; arguments.lua calls them. */
 #include "support/fake_control.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* A generation's beginning and end, on a cluster without a server. */
+/* The beginning and the end of a generation, on a cluster without a server. */
 #include "bind/bind.h"
 #include "bind/generation.h"
 

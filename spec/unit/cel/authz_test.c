@@ -1,5 +1,5 @@
-/* The authorizer: what a check says of itself when it is asked, what is refused before that, and
- * that an expression can afford two questions. */
+/* The authorizer: the attributes that a check asks about, checks that are refused before, and that
+ * an expression can afford only two checks. */
 #include "cel/authz.h"
 #include "cel/cel.h"
 

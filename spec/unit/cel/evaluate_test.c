@@ -1,6 +1,6 @@
-/* Expressions against what Kubernetes 1.37's own implementation made of them: values, errors, what
- * its compiler refuses and the cost that it estimates (spec/data/cel). Each expression sees `self`,
- * the object, with the types of the schema. */
+/* Expressions compared with the results of Kubernetes 1.37's own implementation: values, errors,
+ * expressions that its compiler refuses, and estimated costs (spec/data/cel). Each expression sees
+ * `self`, the object, with the types of the schema. */
 #include "cel/cel.h"
 
 #include "base/alloc.h"

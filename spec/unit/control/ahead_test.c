@@ -1,5 +1,5 @@
-/* Runs that are handed over before there is room for them. The lane is played by the test: a run
- * ends there first, the one that follows it begins, and the controller hears of it later. */
+/* Runs that are handed over before there is room for them. The test plays the lane: a run ends
+ * there first, the following one begins, and the controller is told later. */
 #include "bed_controller.h"
 
 #include "write/pause.h"

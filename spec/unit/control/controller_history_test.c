@@ -1,4 +1,4 @@
-/* What `perilune why` will tell about a key. */
+/* The history of a key for `perilune why`. */
 #include "bed_controller.h"
 
 static void collect(void *arg, const struct pl_happened *happened)

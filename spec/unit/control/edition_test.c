@@ -1,5 +1,5 @@
-/* A controller goes on under another edition: what stays, what is heard again, who finishes what.
- */
+/* A controller continues under another edition: what stays, which events are delivered again, and
+ * which edition finishes a run. */
 #include "bed_controller.h"
 
 #define LIST "/api/v1/configmaps"

@@ -1,5 +1,5 @@
-/* What follows from the lead: a manager with one controller for leaders, one for everybody, and a
- * lock that the test plays the server of. */
+/* The consequences of the lead: a manager with one controller for leaders and one for all replicas,
+ * and a lock whose server the test plays. */
 #include "bed_controller.h"
 #include "unit/lead/fake_lock.h"
 

@@ -1,5 +1,5 @@
-/* Keys that wake themselves, and fields that are changed in turns: told once, and nothing else is.
- */
+/* Keys that their own writes queue again, and fields that two writers change in turns: each is
+ * reported once, and nothing else is. */
 #include "control/loops.h"
 
 #include "base/base.h"

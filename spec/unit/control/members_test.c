@@ -1,4 +1,4 @@
-/* Families: kinds come and go under a running controller, and nothing of theirs is lost. */
+/* Families: kinds come and go under a running controller, and no event is lost. */
 #include "bed_controller.h"
 
 #define MAPS "/api/v1/configmaps"

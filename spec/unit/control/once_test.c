@@ -1,4 +1,4 @@
-/* When everything has run, and whether it went well. */
+/* When all work is done, and whether it succeeded. */
 #include "bed_controller.h"
 
 #include "control/once.h"

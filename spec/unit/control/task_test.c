@@ -1,4 +1,4 @@
-/* Tasks: when the clock queues them, and what stopping, leading and reloading do to them. */
+/* Tasks: when the clock queues them, and how stopping, leading and reloading affect them. */
 #include "bed_controller.h"
 
 #include "control/edition.h"

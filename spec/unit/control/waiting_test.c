@@ -1,4 +1,4 @@
-/* Keys whose script waits: how long, for what, and when that is over. */
+/* Keys whose script waits: for how long, for what, and when the wait ends. */
 #include "bed_controller.h"
 
 #include "control/report.h"

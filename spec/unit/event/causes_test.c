@@ -1,4 +1,4 @@
-/* Why keys were queued, given back by runs that did not begin. */
+/* Why keys were queued, also when runs that did not begin give the reasons back. */
 #include "event/causes.h"
 
 #include "support/test.h"

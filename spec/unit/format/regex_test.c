@@ -1,4 +1,4 @@
-/* RE2's syntax and meaning, and that no expression takes for ever. */
+/* RE2's syntax and meaning, and that every search ends. */
 #include "format/regex.h"
 
 #include "base/alloc.h"

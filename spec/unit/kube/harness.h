@@ -1,4 +1,4 @@
-/* A client on a scripted transport and virtual time, and a sink that remembers answers. */
+/* A client on a scripted transport and virtual time, and a sink that records answers. */
 #pragma once
 
 #include "base/alloc.h"

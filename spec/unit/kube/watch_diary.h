@@ -1,4 +1,4 @@
-/* What a watch says, and the events that a server sends it. */
+/* Records the events of a watch, and makes the events that a server sends it. */
 #pragma once
 
 #include "harness.h"

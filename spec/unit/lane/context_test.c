@@ -1,4 +1,4 @@
-/* What a reconcile is called with: causes that are made when somebody asks. */
+/* The arguments of a reconcile: the causes become a table at their first use. */
 #include "support/fake_control.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})

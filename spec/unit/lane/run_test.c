@@ -1,4 +1,4 @@
-/* A run and its coroutines: what scripts can make of them, and limits of the whole. */
+/* A run and its coroutines: what scripts can do with them, and the limits of the whole run. */
 #include "support/fake_control.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})

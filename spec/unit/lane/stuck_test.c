@@ -1,5 +1,5 @@
-/* A slice that nothing can interrupt costs its lane, not the host. A thread that is given up may
- * go on until the process ends, hence a program of its own. */
+/* A slice that nothing can interrupt costs its lane, not the host. An abandoned thread may continue
+ * until the process ends, so this is a separate program. */
 #include "support/fake_control.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Lists by label: which indices they use, and which they wish for. */
+/* Lists by label: the indices that they use, and those that they wish for. */
 #include "support/fake_control.h"
 
 #define SCRIPT(code)                                                                               \

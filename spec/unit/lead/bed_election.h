@@ -1,4 +1,4 @@
-/* An election on a lock and clocks of the test's. */
+/* An election on a lock and clocks that the test controls. */
 #pragma once
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* What ends a lead or a campaign, what comes after, and standing by. */
+/* The ends of a lead or a campaign, what follows, and standing by. */
 #include "lead/election.h"
 
 #include "bed_election.h"

@@ -1,4 +1,4 @@
-/* A server with one lease, replicas with clocks of their own, and a network between them on which
+/* A server with one Lease, replicas with their own clocks, and a network between them on which
  * requests, answers and events of watches are late or lost. */
 #pragma once
 

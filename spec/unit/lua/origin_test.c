@@ -1,4 +1,4 @@
-/* What a generation is made of: what is remembered, and what counts as a change of what. */
+/* The files of a generation: what it remembers, and what counts as a change. */
 #include "lua/origin.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Perilune's own Lua, loaded as it was compiled by the build. */
+/* Perilune's own Lua modules, loaded as the build has compiled them. */
 #include "lua/own.h"
 
 #include "support/state_support.h"

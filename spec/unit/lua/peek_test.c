@@ -1,4 +1,4 @@
-/* A look at an object sees what the script sees, and makes no tables. */
+/* A peek at an object gives the values that the script would see, and makes no tables. */
 #include "support/state_support.h"
 
 #include "lua/peek.h"

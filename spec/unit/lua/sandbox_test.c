@@ -1,4 +1,4 @@
-/* What scripts have, what they do not have, and what their mistakes look like. */
+/* The functions that scripts have, those that they lack, and the messages for their mistakes. */
 #include "support/state_support.h"
 
 #include "base/alloc.h"

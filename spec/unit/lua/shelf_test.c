@@ -1,4 +1,4 @@
-/* Objects that were pushed one after the other share what holds their documents. */
+/* Objects that are pushed one after the other share the userdata that holds their documents. */
 #include "support/state_support.h"
 
 /* An object of so many bytes of text and more. */

@@ -1,4 +1,4 @@
-/* Numbers and texts of a record, and what is none. */
+/* Numbers and texts of a record, and malformed ones. */
 #include "record/bytes.h"
 
 #include "support/test.h"

@@ -1,5 +1,5 @@
-/* What was added to a record is read from its file; a file that is cut or damaged is no harm, and
- * one that is full drops its oldest minutes. */
+/* Entries that were added to a record are read from its file. A cut or damaged file is refused or
+ * read up to there, and a full file drops its oldest minutes. */
 #include "record/reader.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Pseudonyms: the same for the same value, nowhere the value. */
+/* Pseudonyms: equal values have equal ones, and the values appear nowhere. */
 #include "record/veil.h"
 
 #include "value/scan.h"

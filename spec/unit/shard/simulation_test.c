@@ -1,7 +1,7 @@
-/* Many members on one simulated server for a while: they join, stop, die, freeze and are cut off,
- * the server answers late, refuses and conflicts, clocks run 10 % apart. After each step no shard
- * has two actors, and none was without one for longer than promised; in the end no shard has moved
- * oftener than promised.
+/* Many members on one simulated server: they join, stop, die, freeze and are cut off, the server
+ * answers late, refuses and conflicts, and clocks run 10 % apart. After each step no shard has two
+ * actors, and none was without one for longer than promised. In the end no shard has moved more
+ * often than promised.
  *
  * PL_SHARD_MEMBERS, PL_SHARD_COUNT, PL_SHARD_MINUTES, PL_SHARD_SETTLE (seconds) and PL_SHARD_SEED
  * choose another run; scripts/bench/shards does. */

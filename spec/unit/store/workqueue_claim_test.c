@@ -1,4 +1,4 @@
-/* Keys that are claimed for somebody who begins with them later, or not at all. */
+/* Claimed keys, whose run begins later or never. */
 #include "store/workqueue.h"
 
 #include "base/buf.h"

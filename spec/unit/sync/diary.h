@@ -1,4 +1,4 @@
-/* A reflector on virtual time, and a sink that writes everything down. */
+/* A reflector on virtual time, and a sink that records every call. */
 #pragma once
 
 #include "sync/reflector.h"

@@ -1,4 +1,4 @@
-/* What is left after a mass deletion is moved close together, so that memory goes back. */
+/* After a mass deletion, the remaining objects are moved close together, so memory is released. */
 #include "scene.h"
 
 #include "sync/informer.h"

@@ -1,4 +1,4 @@
-/* Indexes at an informer: those of scripts, whose values come as answers, and those by a path. */
+/* Indexes of an informer: those of scripts, whose values arrive as answers, and those by a path. */
 #include "scene.h"
 
 struct answers {

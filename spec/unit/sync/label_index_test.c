@@ -1,4 +1,4 @@
-/* Indices that lists by label wish for. */
+/* Indices that lists by label have wished for. */
 #include "sync/label_index.h"
 
 #include "base/timer.h"

@@ -1,5 +1,5 @@
-/* The API server's name does not resolve for ten minutes: every request fails at once, and says
- * nothing of the server. Sources, the Lease and what follows from it, together. */
+/* The API server's name does not resolve for ten minutes: every request fails at once, without any
+ * information about the server. Sources, the Lease and its consequences together. */
 #include "unit/control/bed_controller.h"
 
 #include "control/leadership.h"

@@ -1,4 +1,5 @@
-/* A reflector whose pages are decoded by a thread, so that the next one is under way meanwhile. */
+/* A reflector whose pages a separate thread decodes, so that the next page is requested meanwhile.
+ */
 #include "kube/decode_thread.h"
 
 #include "diary.h"

@@ -1,5 +1,6 @@
-/* What the registrar asks of an API server that the test plays, on virtual time: when it writes,
- * how often it tries again, what it leaves alone. What is written is registration_test's. */
+/* The registrar's requests to an API server that the test plays, on virtual time: when it writes,
+ * how often it retries, and what it leaves unchanged. registration_test.c tests the written
+ * documents. */
 #include "webhook/registrar.h"
 
 #include "object/tree.h"

@@ -1,4 +1,4 @@
-/* Requests by their names. */
+/* Readable names of requests. */
 #include "world/target.h"
 
 #include "support/test.h"

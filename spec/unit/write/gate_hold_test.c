@@ -1,4 +1,4 @@
-/* Writes that a shadow's scripts make: answered, kept, and never sent. */
+/* Writes of a shadow's scripts: answered, recorded, and never sent. */
 #include "unit/control/bed_controller.h"
 
 #include "write/capture.h"

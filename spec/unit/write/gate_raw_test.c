@@ -1,4 +1,4 @@
-/* Writes to paths: they pass the gate, and no cache. */
+/* Writes to paths: they pass the gate and no cache. */
 #include "unit/control/bed_controller.h"
 
 #include "write/capture.h"

@@ -1,4 +1,4 @@
-/* Paused objects: what is parked, what wakes it, and how it is said. */
+/* Paused objects: which keys are parked, what wakes them, and how it is reported. */
 #include "unit/control/bed_controller.h"
 
 #include "control/edition.h"
