@@ -1,6 +1,6 @@
--- Circles among the built objects: files that cannot do without each other. Each that is one object
--- in several files, with one private header, is listed here with that header; any other is a fault,
--- and so is a line here that is no circle any more.
+-- Finds circles among the built objects: files that need each other. A circle that is one object in
+-- several files, with one private header, is listed here with that header. Any other circle is a
+-- fault, and so is a line here that does not describe a circle any more.
 --
 --   luajit scripts/circles.lua BUILD-FOLDER
 

@@ -1,14 +1,14 @@
--- Every reference resolves for someone who has this repository and nothing else:
+-- Checks that every reference resolves for someone who has only this repository:
 --
--- - a comment or a test's name cites rules ("rule 61", "rules 61-71, 73", rule_114_...) that
---   host/RULES.md has, and faults (F20) that the table of spec/README.md has;
--- - a page (*.md) or a path that a comment names is there;
--- - each rule of host/RULES.md is cited somewhere, has a source, and names tests that are there;
+-- - rules that a comment or a test's name cites ("rule 61", "rules 61-71, 73", rule_114_...) are in
+--   host/RULES.md, and faults (F20) are in the table of spec/README.md;
+-- - a page (*.md) or a path that a comment names exists;
+-- - each rule of host/RULES.md is cited somewhere, has a source, and names tests that exist;
 -- - in Markdown, links lead to files, and paths of host/ in backticks to files or folders.
 --
 --   git ls-files -co --exclude-standard | luajit scripts/references.lua [FOLDER]
 --
--- Complaints are FILE:LINE: TEXT; then it exits with 1. The test is spec/lua/references_spec.lua.
+-- A fault is printed as FILE:LINE: TEXT, and the exit status is 1. The test is spec/lua/references_spec.lua.
 
 local RULES, FAULTS = "host/RULES.md", "spec/README.md"
 local root = (arg[1] or ".") .. "/"

@@ -1,11 +1,11 @@
-/* What any client pays: receives the same bytes and throws them away, or scans them into documents
- * that share a pool and keeps those.
+/* The minimal costs of any client: receives the same bytes and discards them, or scans them into
+ * documents that share a pool and keeps those.
  *
  *     bench-floor discard|scan PORT PATH [--tls] [--objects N]
  *
- * Follows `continue`. With --objects the answer is a stream that is left after so many objects (a
- * watch). Prints bytes, seconds and the processor's seconds as a line of JSON. TLS is not verified:
- * there is nobody else on the loopback. */
+ * Follows `continue`. With --objects the answer is a stream (a watch), which is closed after that
+ * number of objects. Prints bytes, seconds and CPU seconds as a line of JSON. TLS is not verified
+ * on the loopback. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"

@@ -1,6 +1,6 @@
-/* Updates and deletions that the server makes itself, at a rate or as fast as watchers take them.
+/* Updates and deletions by the server itself, at a rate or as fast as watchers read them.
  *
- * libuv's timers count milliseconds, which is coarser than what is measured here: an alarm thread
+ * libuv's timers count milliseconds, which is too coarse for these measurements. So an alarm thread
  * sleeps until the next event is due and wakes the loop through a mailbox. The loop sends
  * whatever is due by then and notes how late it was. */
 #include "load.h"

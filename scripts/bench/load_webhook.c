@@ -1,12 +1,12 @@
-/* A client of webhook servers that costs next to nothing itself.
+/* A client of webhook servers with very small costs of its own.
  *
  *     bench-load-webhook first PORT PATH FILE               when the first request is answered
  *     bench-load-webhook load PORT PATH FILE CONNECTIONS SECONDS
  *
- * Sends one review (FILE) over kept TLS connections, on each the next as soon as the one before is
- * answered: a thread a connection, blocking. It prints a line of JSON. An answer that is not 200 or
- * does not say "allowed":true is a failure, and is counted, never timed. TLS is not verified: there
- * is nobody else on the loopback. `first` tries to connect until somebody is there. */
+ * Sends one review (FILE) again and again over kept TLS connections, each as soon as the last one
+ * is answered, with one blocking thread for each connection. It prints a line of JSON. An answer
+ * that is not 200 or does not contain "allowed":true is a failure, which is counted and not timed.
+ * TLS is not verified on the loopback. `first` tries to connect until a server accepts. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

@@ -1,6 +1,6 @@
-# libcurl and OpenSSL, inside of the program: a libcurl for HTTP alone (scripts/libcurl says why) and
-# Debian's OpenSSL. Where that can't be built, and with PL_SHARED, as packages of distributions want
-# it, both are the system's shared libraries. Defines the targets `libcurl` and `OpenSSL::SSL`.
+# libcurl and OpenSSL, linked statically: a libcurl with only HTTP (scripts/libcurl gives the reason) and
+# Debian's OpenSSL. If that libcurl can't be built, and with PL_SHARED, which packages of distributions
+# need, both are the system's shared libraries. Defines the targets `libcurl` and `OpenSSL::SSL`.
 
 set(libcurl_shared ${PL_SHARED})
 if(NOT PL_SHARED)

@@ -1,5 +1,5 @@
-# PCRE2, inside of the program, as one library less is to be found when it starts; the system's shared
-# library with PL_SHARED, or where there is no other. Defines the target `pcre2`.
+# PCRE2, linked statically, so that the program loads one library less when it starts. The system's shared
+# library is used with PL_SHARED, or where there is no static one. Defines the target `pcre2`.
 
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
 find_library(PCRE2_STATIC NAMES libpcre2-8.a HINTS ${PCRE2_LIBRARY_DIRS})

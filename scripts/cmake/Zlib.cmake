@@ -1,5 +1,5 @@
-# zlib, inside of the program, as one library less is to be found when it starts; the system's shared
-# library with PL_SHARED, or where there is no other. Defines the target `zlib`.
+# zlib, linked statically, so that the program loads one library less when it starts. The system's shared
+# library is used with PL_SHARED, or where there is no static one. Defines the target `zlib`.
 
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2.11)
 find_library(ZLIB_STATIC NAMES libz.a HINTS ${ZLIB_LIBRARY_DIRS})

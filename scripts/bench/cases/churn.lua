@@ -1,4 +1,4 @@
--- churn: reconciles that do nothing but look at one field; the sentinel is answered with a write.
+-- churn: reconciles that only read one field; for the sentinel object, they write.
 local perilune = require("perilune")
 local milestone = require("milestone")
 local client, config = perilune.client, milestone.config

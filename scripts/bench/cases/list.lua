@@ -1,5 +1,5 @@
--- list: a tenth of all pods by label and by index: whole objects, three fields of each by
--- `select`, and one at a time with three fields read.
+-- list: lists a tenth of all pods by label and by index: whole objects, three fields of each with
+-- `select`, and one object at a time of which three fields are read.
 local perilune = require("perilune")
 local milestone = require("milestone")
 local client, config = perilune.client, milestone.config

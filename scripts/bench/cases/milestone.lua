@@ -1,5 +1,5 @@
--- What every case shares: the settings that scripts/bench/run hands over as --config, and lines
--- that it reads from the log.
+-- Shared by all cases: the settings that scripts/bench/run passes with --config, and lines of the log
+-- that it reads.
 local perilune = require("perilune")
 
 local milestone = { config = perilune.config }

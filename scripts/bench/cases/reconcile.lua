@@ -1,4 +1,4 @@
--- reconcile: reads a site, lists its pages by owner, builds each page as it should be and compares.
+-- reconcile: reads a site, lists its pages by owner, builds each page in its desired state and compares.
 -- Nothing differs, so nothing is written.
 local perilune = require("perilune")
 local milestone = require("milestone")
