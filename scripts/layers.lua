@@ -1,5 +1,5 @@
--- Checks the layer rule: an include of host/ goes down the list of layers, never up, and never sideways
--- between store and net. Each third-party header belongs to one folder.
+-- Checks the layer rule: an include of host/ goes down the list of layers, never up, and never
+-- sideways between store and net. Each third-party header belongs to one folder.
 --
 --   luajit scripts/layers.lua < list-of-files
 

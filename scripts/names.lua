@@ -1,9 +1,11 @@
--- Checks names of static functions: a name that three files use tells nothing in a backtrace. So each
--- of them begins with a word of its file (history_find), or they are equal and become one function.
+-- Checks names of static functions: a name that three files use tells nothing in a backtrace. So
+-- each of them begins with a word of its file (history_find), or they are equal and become one
+-- function.
 --
 --   luajit scripts/names.lua < list-of-files
 --
--- A fault is printed as FILE:LINE: TEXT, and the exit status is 1. Inline functions of headers do not count.
+-- A fault is printed as FILE:LINE: TEXT, and the exit status is 1. Inline functions of headers do
+-- not count.
 
 local MOST = 2 -- files that may share a name
 

@@ -8,7 +8,8 @@
 --
 --   git ls-files -co --exclude-standard | luajit scripts/references.lua [FOLDER]
 --
--- A fault is printed as FILE:LINE: TEXT, and the exit status is 1. The test is spec/lua/references_spec.lua.
+-- A fault is printed as FILE:LINE: TEXT, and the exit status is 1. The test is
+-- spec/lua/references_spec.lua.
 
 local RULES, FAULTS = "host/RULES.md", "spec/README.md"
 local root = (arg[1] or ".") .. "/"

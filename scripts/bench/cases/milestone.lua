@@ -1,5 +1,5 @@
--- Shared by all cases: the settings that scripts/bench/run passes with --config, and lines of the log
--- that it reads.
+-- Shared by all cases: the settings that scripts/bench/run passes with --config, and lines of the
+-- log that it reads.
 local perilune = require("perilune")
 
 local milestone = { config = perilune.config }

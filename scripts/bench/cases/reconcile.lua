@@ -1,5 +1,5 @@
--- reconcile: reads a site, lists its pages by owner, builds each page in its desired state and compares.
--- Nothing differs, so nothing is written.
+-- reconcile: reads a site, lists its pages by owner, builds each page in its desired state and
+-- compares. Nothing differs, so nothing is written.
 local perilune = require("perilune")
 local milestone = require("milestone")
 local client, config = perilune.client, milestone.config
