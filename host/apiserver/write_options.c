@@ -3,7 +3,7 @@
  * PatchOptions or DeleteOptions. Objects are not read here. */
 #include "apiserver/steps.h"
 
-#include "value/utf8.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,14 +3,15 @@
  * the pipe, the log waits once, for 100 ms, and not again until the pipe has room.
  *
  * A message or a field may contain any text, also a script's. Line breaks and control characters
- * are escaped or indented, so that no text can pass for another line or another field. If a full
- * disk has cut a line, the log ends that line before the next one.
+ * are escaped or indented, so that no text can pass for another line or another field; bytes that
+ * are no UTF-8 are replaced, so that each line can be read as JSON. If a full disk has cut a line, the log ends that line before the next one.
  *
  * The configuration is the only global state here; it is written before threads start. */
 #include "base/log.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -101,17 +102,33 @@ static void add_time(struct pl_buf *out)
     pl_buf_add_f(out, "%s.%03dZ", text, (int)(wall % PL_SECOND / PL_MS));
 }
 
+/* The length of the control character at s.ptr[i] that terminals obey: 1 byte, or the 2 of U+0080
+ * to U+009F, which is appended as an escape; 0 for anything else. */
+static size_t add_control(struct pl_buf *out, struct pl_slice s, size_t i)
+{
+    unsigned char c = (unsigned char)s.ptr[i];
+    size_t len = c < 0x20 || c == 0x7f ? 1 : 0;
+    if (c == 0xc2 && i + 1 < s.len && (unsigned char)s.ptr[i + 1] < 0xa0) {
+        c = (unsigned char)s.ptr[i + 1];
+        len = 2;
+    }
+    if (len > 0)
+        pl_buf_add_f(out, "\\u%04x", c);
+    return len;
+}
+
 static void add_escaped(struct pl_buf *out, struct pl_slice s)
 {
     pl_buf_add_char(out, '"');
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
-        if (c == '"' || c == '\\')
+        size_t control = c == '\n' ? 0 : add_control(out, s, i);
+        if (control > 0)
+            i += control - 1;
+        else if (c == '"' || c == '\\')
             pl_buf_add_f(out, "\\%c", c);
         else if (c == '\n')
             pl_buf_add_z(out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            pl_buf_add_f(out, "\\u%04x", c);
         else
             pl_buf_add_char(out, (char)c);
     }
@@ -125,7 +142,7 @@ static bool log_is_plain(struct pl_slice s)
         return false;
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
-        if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f)
+        if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f || c == 0xc2)
             return false;
     }
     return true;
@@ -179,13 +196,14 @@ static void format_json(struct pl_buf *out, enum pl_log_level level, const char 
 static void add_plain(struct pl_buf *out, struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if (c == '\n')
+        char c = text.ptr[i];
+        size_t control = c == '\n' || c == '\t' ? 0 : add_control(out, text, i);
+        if (control > 0)
+            i += control - 1;
+        else if (c == '\n')
             pl_buf_add_z(out, i + 1 < text.len ? "\n    " : "");
-        else if (c != '\t' && (c < 0x20 || c == 0x7f))
-            pl_buf_add_f(out, "\\u%04x", c);
         else
-            pl_buf_add_char(out, (char)c);
+            pl_buf_add_char(out, c);
     }
 }
 
@@ -283,6 +301,12 @@ static void format(struct pl_buf *out, enum pl_log_level level, const char *mess
         format_json(out, level, message, fields, count);
     else
         format_text(out, level, message, fields, count);
+    if (pl_is_utf8(pl_buf_slice(out)))
+        return;
+    struct pl_buf valid = PL_BUF_INIT;
+    pl_utf8_repair(pl_buf_slice(out), &valid);
+    pl_buf_deinit(out);
+    *out = valid;
 }
 
 static void tell_of_lost_lines(void)

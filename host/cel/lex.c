@@ -4,7 +4,7 @@
 #include "cel/lex.h"
 
 #include "value/build.h"
-#include "value/utf8.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>

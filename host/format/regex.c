@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "format/regex_syntax.h"
-#include "value/utf8.h"
+#include "base/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -4,7 +4,7 @@
 #include "format/regex_syntax.h"
 
 #include "base/text.h"
-#include "value/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

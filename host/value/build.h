@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "value/doc.h"
 
 struct pl_pool;
@@ -68,6 +69,3 @@ struct pl_doc *pl_build_close(struct pl_build *b);
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool);
 
 bool pl_is_json_number(struct pl_slice text);
-bool pl_is_utf8(struct pl_slice text);
-/* Appends text with U+FFFD for each byte that is not part of valid UTF-8. */
-void pl_utf8_repair(struct pl_slice text, struct pl_buf *out);

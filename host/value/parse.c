@@ -14,7 +14,7 @@
 #include "value/number.h"
 #include "value/share.h"
 #include "value/string_scan.h"
-#include "value/utf8.h"
+#include "base/utf8.h"
 
 #include "base/alloc.h"
 #include "base/err.h"

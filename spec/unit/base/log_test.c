@@ -62,6 +62,22 @@ TEST(no_text_passes_for_a_line_of_the_log_or_drives_the_terminal)
               "info  a\n    2026 error \\u001b[31m\n    v\n    \\u001b]0;t\\u0007\n");
 }
 
+TEST(bytes_that_are_no_utf8_are_replaced)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "a\xff z", pl_str("k", "v\xc3\xa4\xc3")),
+              "info  a\xef\xbf\xbd z k=v\xc3\xa4\xef\xbf\xbd\n");
+    CHECK_STR(LOGGED(true, PL_LOG_INFO, "a\xff", pl_str("\xfe", "v\xed\xa0\x80")),
+              "\",\"level\":\"info\",\"msg\":\"a\xef\xbf\xbd\",\"\xef\xbf\xbd\":"
+              "\"v\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}\n" +
+                  1);
+}
+
+TEST(control_characters_of_two_bytes_do_not_drive_the_terminal_either)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "a\xc2\x9b" "31m\xc2\xa0", pl_str("k", "v\xc2\x9dx")),
+              "info  a\\u009b31m\xc2\xa0 k=\"v\\u009dx\"\n");
+}
+
 TEST(names_of_fields_pass_for_nothing_else)
 {
     CHECK_STR(LOGGED(false, PL_LOG_INFO, "m", pl_str("a b=c\nx", "y"), pl_str("", "z")),

@@ -1,6 +1,7 @@
-/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
- * Only host/value includes this. */
+/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
 #pragma once
+
+#include "base/buf.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,3 +12,6 @@
 int pl_utf8_sequence(const uint8_t *p, size_t room, unsigned *bad);
 /* Writes a code point (no surrogate, at most U+10FFFF); returns its length. */
 size_t pl_utf8_put(char *out, uint32_t code);
+bool pl_is_utf8(struct pl_slice text);
+/* Appends text with U+FFFD for each byte that is not part of valid UTF-8. */
+void pl_utf8_repair(struct pl_slice text, struct pl_buf *out);

@@ -1,4 +1,4 @@
-#include "value/utf8.h"
+#include "base/utf8.h"
 #include "value/build.h"
 
 #include "support/test.h"

@@ -1,7 +1,6 @@
 /* One decoder for checking, repairing and writing. Each wrong byte is replaced by U+FFFD, as in
  * Go's encoding/json, and never dropped. */
-#include "value/utf8.h"
-#include "value/build.h"
+#include "base/utf8.h"
 
 int pl_utf8_sequence(const uint8_t *p, size_t room, unsigned *bad)
 {
