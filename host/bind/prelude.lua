@@ -32,7 +32,31 @@ end
 
 -- Functions of the core that may wait return "failed?" and their results, or yield the mark
 -- WAIT and get the same when the host resumes them.
+-- The host resumes with errors that know no line: a text gets the script's in front, and an error
+-- object in `at`, which tells it where the object is logged later.
+local sub = string.sub
+local function raise(e)
+  local file, line = host.where()
+  local place = file and file .. ":" .. line
+  if not file then
+    error(e, 0)
+  elseif type(e) == "table" then
+    e.at = e.at or place
+  elseif type(e) == "string" and sub(e, 1, #place) ~= place then
+    e = place .. ": " .. e
+  end
+  error(e, 0)
+end
+
 local function settle(failed, ...)
+  if failed then
+    raise((...))
+  end
+  return ...
+end
+
+-- What a task has raised is its own.
+local function settle_task(failed, ...)
   if failed then
     error((...), 0)
   end
@@ -41,6 +65,7 @@ end
 
 -- Tracebacks leave out what is called host_call.
 for name, host_call in next, c.waits do
+  local settle = name == "join" and settle_task or settle
   host[name] = function(...)
     return settle(host_call(...))
   end
@@ -57,7 +82,7 @@ for name, host_call in next, c.reads do
       failed, first, second = host_call(kind, a, b, d)
     end
     if failed then
-      error(first, 0)
+      raise(first)
     elseif both then
       return first, second
     end

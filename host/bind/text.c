@@ -178,8 +178,8 @@ static int selector(lua_State *L)
     else if (lua_type(L, 1) == LUA_TTABLE)
         parsed = selector_of_table(L, &err);
     else
-        pl_err_set(&err, PL_EINVAL, "a selector is a text or a table, not a %s",
-                   luaL_typename(L, 1));
+        pl_err_set(&err, PL_EINVAL, "a selector is a text or a table, not %s%s",
+                   lua_isnil(L, 1) ? "" : "a ", luaL_typename(L, 1));
     if (parsed == NULL)
         return pl_lua_fail(L, &err);
     struct pl_buf out = PL_BUF_INIT;

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "write/capture.h"
 #include "lane/co.h"
+#include "lane/declare.h"
 #include "lane/effects.h"
 #include "lane/lane.h"
 #include "lua/lazy.h"
@@ -88,6 +89,25 @@ static int64_t time_to_keep(const struct pl_lane *lane, const struct pl_exec *ex
     return exec->over && (limit <= 0 || limit > LATE_KEEP_NS) ? LATE_KEEP_NS : limit;
 }
 
+/* The run is over, so no line of it caused the error: the message names where its function
+ * begins. */
+static void blame_function(struct pl_lane *lane, const struct pl_exec *exec, struct pl_fault *fault)
+{
+    lua_State *L = lane->s->L;
+    lua_Debug ar;
+    pl_free(fault->traceback);
+    fault->traceback = NULL;
+    pl_declare_push_blamed(L, lane->s, exec->controller, -1);
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_getinfo(L, ">S", &ar);
+    char *message = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, fault->message);
+    pl_free(fault->message);
+    fault->message = message;
+}
+
 static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
 {
     struct pl_state *s = lane->s;
@@ -97,10 +117,8 @@ static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
     bool kept = pl_state_call(s, PL_PHASE_RUN, time_to_keep(lane, exec), 1, 0, &fault) == 0;
     luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);
     exec->memo = 0;
-    if (!kept) { /* no line of the script caused it */
-        pl_free(fault.traceback);
-        fault.traceback = NULL;
-    }
+    if (!kept)
+        blame_function(lane, exec, &fault);
     if (!kept && !exec->failed) {
         exec->failed = true;
         exec->fault = fault;

@@ -18,6 +18,7 @@
 
 #define MESSAGE_LIMIT   4096
 #define TRACEBACK_LIMIT 16384
+#define PLACE_LIMIT     512
 
 /* ---- from the core to Lua ---- */
 
@@ -304,9 +305,10 @@ static bool find_source(struct pl_state *s, const char *text, struct pl_slice *p
     return parse_position(text, path, line) && pl_script_line(s, *path, *line, source);
 }
 
-/* Adds file:line and the line itself of the error's origin. */
+/* Adds file:line and the line itself of the error's origin. at: that of the call that made an error
+ * object, in the form of a message, or "". */
 static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *message,
-                            const char *trace)
+                            const char *trace, const char *at)
 {
     struct pl_slice path, source;
     int line;
@@ -314,12 +316,16 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
     lua_Debug ar;
     if (!find_source(s, message, &path, &line, &source) &&
         (frame == NULL || !find_source(s, frame, &path, &line, &source))) {
-        if (frame != NULL || !pl_lerr_where_called(s->L, s, &ar))
+        if (frame != NULL)
             return;
-        path = pl_slice_z(pl_lerr_chunk(&ar));
-        line = ar.currentline;
-        if (!pl_script_line(s, path, line, &source))
-            return;
+        if (!find_source(s, at, &path, &line, &source)) {
+            if (!pl_lerr_where_called(s->L, s, &ar))
+                return;
+            path = pl_slice_z(pl_lerr_chunk(&ar));
+            line = ar.currentline;
+            if (!pl_script_line(s, path, line, &source))
+                return;
+        }
     }
     pl_buf_add_f(out, "%.*s:%d:", PL_FMT(path), line);
     pl_buf_add_f(out, "\n    %.*s", PL_FMT(source));
@@ -329,12 +335,12 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
 #define WHOLE '='
 
 static char *describe_stack(struct pl_state *s, const char *message, const char *inner,
-                            const char *trace)
+                            const char *trace, const char *at)
 {
     struct pl_buf out = PL_BUF_INIT;
     bool whole = *inner == WHOLE;
     inner += whole;
-    add_source_line(&out, s, message, *inner ? inner : trace);
+    add_source_line(&out, s, message, *inner ? inner : trace, at);
     size_t before = out.len;
     pl_buf_add_z(&out, out.len ? "\nstack traceback:" : "stack traceback:");
     size_t empty = out.len;
@@ -473,12 +479,23 @@ static void find_place(lua_State *L, struct pl_state *s, const char *inner, cons
     lua_replace(L, -2);
 }
 
+/* Where the error object at the top was made, as "file:line:"; "" when it does not say. */
+static void made_at(lua_State *L, struct pl_state *s, char out[PLACE_LIMIT])
+{
+    const char *at = is_error_table(L, s) ? error_field(L, "at") : NULL;
+    out[0] = '\0';
+    if (at != NULL && strlen(at) + 2 <= PLACE_LIMIT)
+        snprintf(out, PLACE_LIMIT, "%s:", at);
+}
+
 /* -- error value, traceback; pops both */
 static void lerr_describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 {
+    char at[PLACE_LIMIT];
     lua_insert(L, -2); /* -- trace, value */
     fault->type = classify(L, s);
     fault->by_script = !is_error_table(L, s);
+    made_at(L, s, at);
     push_noted(L, s);
     lua_insert(L, -2); /* -- trace, inner, value */
     to_text(L, s);
@@ -488,7 +505,8 @@ static void lerr_describe(lua_State *L, struct pl_state *s, struct pl_fault *fau
     bool worth = fault->type == PL_FAULT_SCRIPT || fault->type == PL_FAULT_TIMEOUT ||
                  fault->type == PL_FAULT_TERMINAL;
     fault->traceback =
-        worth ? describe_stack(s, fault->message, lua_tostring(L, -2), lua_tostring(L, -3)) : NULL;
+        worth ? describe_stack(s, fault->message, lua_tostring(L, -2), lua_tostring(L, -3), at)
+              : NULL;
     lua_pop(L, 3);
     forget_noted(L, s);
 }

@@ -1,6 +1,7 @@
 /* From Lua values to documents. Untouched levels are copied from their document, so that null, [],
  * {} and every digit survive. Depth and size are limited; values without a JSON form are refused
  * with their path. */
+#include "lua/lerr.h"
 #include "lua/lval.h"
 
 #include "lua/lazy.h"
@@ -350,7 +351,7 @@ static void lval_copy(lua_State *L, struct pl_state *s, int depth)
     }
     luaL_checkstack(L, 10, "nested too deeply");
     if (depth > PL_LVAL_DEPTH)
-        luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+        pl_lerr_raise(L, s, "nested deeper than 512 levels, or a table that contains itself");
     pl_limits_check(&s->limits, L);
     pl_lazy_fill(L, s, -1);
     lua_newtable(L); /* -- from, to */

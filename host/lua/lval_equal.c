@@ -1,5 +1,6 @@
 /* Compares two values as JSON. Values that are still in a document are compared there. */
 #include "lua/lazy.h"
+#include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/number.h"
 
@@ -83,7 +84,7 @@ static void go_down(lua_State *L, struct pl_state *s, int depth)
 {
     luaL_checkstack(L, 8, "nested too deeply");
     if (depth > PL_LVAL_DEPTH)
-        luaL_error(L, "nested deeper than 512 levels");
+        pl_lerr_raise(L, s, "nested deeper than 512 levels");
     pl_limits_check(&s->limits, L);
 }
 

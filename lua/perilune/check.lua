@@ -10,6 +10,7 @@ local format, type, tostring, pairs, ipairs = string.format, type, tostring, pai
 local M = {}
 
 local INT_MAX = 2147483647
+local KIND_MAX = 512 -- bytes; a group has 253 at most, a version and a name 63 each
 local LONGEST = 1000000000 -- seconds; the core counts nanoseconds in 64 bits
 
 -- The script's function whose results are being checked. It has returned, so no line of the script
@@ -20,9 +21,14 @@ function M.blame(f)
   blamed = f
 end
 
+local MESSAGE_MAX = 2000 -- bytes; what a script passes in may be as large as its memory
+
 -- Raises "file:line: message" for the line of the script that called Perilune.
 function M.fail(message, ...)
   local text = select("#", ...) > 0 and format(message, ...) or message
+  if #text > MESSAGE_MAX then
+    text = text:sub(1, MESSAGE_MAX) .. "..."
+  end
   local file, line = host.where()
   if not file and blamed then
     file, line = host.where(blamed)
@@ -35,11 +41,16 @@ end
 
 local fail = M.fail
 
+-- Its beginning, where the text is long.
+function M.quote(text)
+  return format("%q", #text > 60 and text:sub(1, 57) .. "..." or text)
+end
+
 -- A value for messages, as a person would recognise it.
 function M.describe(value)
   local kind = type(value)
   if kind == "string" then
-    return format("the string %q", #value > 60 and value:sub(1, 57) .. "..." or value)
+    return "the string " .. M.quote(value)
   elseif kind == "number" or kind == "boolean" then
     return format("the %s %s", kind, tostring(value))
   elseif value == host.null then
@@ -178,6 +189,9 @@ function M.one_of(...)
   end
 end
 
+-- What may be done to objects, by the names that the API server has.
+M.verb = M.one_of("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+
 function M.array_of(checker)
   return function(what, value)
     if type(value) ~= "table" then
@@ -253,7 +267,10 @@ end)
 
 local good_kind = kept(function(value, what)
   if type(value) ~= "string" then
-    fail('%s must be a kind such as "apps/v1/Deployment", not %s', what, describe(value))
+    fail('%s: the kind must be a text such as "apps/v1/Deployment", not %s', what,
+      describe(value))
+  elseif #value > KIND_MAX then
+    fail("%s: a kind of %d bytes; it may have %d", what, #value, KIND_MAX)
   end
   M.must(what, host.kind(value))
   return value

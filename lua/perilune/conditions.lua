@@ -9,8 +9,10 @@ local M = {}
 local statuses = { [true] = "True", [false] = "False", True = "True", False = "False",
   Unknown = "Unknown" }
 
+local TEXT_MAX = 1024 -- bytes, as the API server takes for a reason
+
 local fields = {
-  type = check.string,
+  type = check.short(TEXT_MAX),
   status = function(what, value)
     local status = statuses[value]
     if not status then
@@ -19,7 +21,7 @@ local fields = {
     end
     return status
   end,
-  reason = check.string,
+  reason = check.short(TEXT_MAX),
   message = function(what, value)
     if type(value) ~= "string" then
       fail("%s must be a string, not %s", what, check.describe(value))

@@ -51,8 +51,7 @@ local controller_options = {
   cache_sync_timeout = check.positive_duration,
 }
 
-local verbs = check.array_of(check.one_of("get", "list", "watch", "create", "update", "patch",
-  "delete", "deletecollection"))
+local verbs = check.array_of(check.verb)
 
 local function namespaces(what, value)
   local out = check.array_of(check.string)(what, value)

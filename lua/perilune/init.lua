@@ -45,7 +45,13 @@ local perilune = {
     check.no_more("array", ...)
     return host.array(list ~= nil and check.table("array", list) or nil)
   end,
-  number = bounded("number", 1, host.number),
+  number = function(text, ...)
+    check.no_more("number", ...)
+    if type(text) ~= "string" and type(text) ~= "number" then
+      fail("number needs a text of digits, not %s", check.describe(text))
+    end
+    return host.number(text)
+  end,
   version = host.version,
   hash = bytes.hash,
   hmac = bytes.hmac,
@@ -175,7 +181,7 @@ local parse_quantity = parser("quantity", host.quantity, 'a quantity such as "50
 function perilune.quantity(value, ...)
   check.no_more("quantity", ...)
   local number = type(value) ~= "string" and tonumber(value)
-  if number then
+  if number and number == number then
     return number -- quantities such as cpu: 2 are numbers
   end
   return parse_quantity(value)

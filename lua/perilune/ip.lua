@@ -18,7 +18,7 @@ function M.contains(network, address, ...)
   check.text("ip.contains: the address", address)
   local inside, message, which = host.ip_contains(network, address)
   if inside == nil then
-    check.fail("ip.contains: %q: %s", which == 1 and network or address, message)
+    check.fail("ip.contains: %s: %s", check.quote(which == 1 and network or address), message)
   end
   return inside
 end

@@ -111,9 +111,8 @@ end
 
 -- ---- selecting ----
 
-local texts = check.one_or_more(check.text)
-
-M.options_of = { group = texts, verb = texts, namespaced = check.boolean }
+M.options_of = { group = check.one_or_more(check.text), verb = check.one_or_more(check.verb),
+  namespaced = check.boolean }
 
 local function has(list, wanted)
   for _, one in ipairs(list) do

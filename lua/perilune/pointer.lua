@@ -19,7 +19,11 @@ end
 function M.build(list, ...)
   check.no_more("pointer.build", ...)
   local out = {}
-  for i, word in ipairs(check.table("pointer.build", list)) do
+  if next(check.table("pointer.build", list)) ~= nil and not host.is_array(list) then
+    fail('pointer.build: the words must be an array such as {"spec", "containers", 0}, not a table '
+      .. "with names or holes")
+  end
+  for i, word in ipairs(list) do
     if type(word) ~= "string" and (type(word) ~= "number" or word % 1 ~= 0 or word < 0) then
       fail("pointer.build: a word must be a name or an index from 0 on, not %s",
         check.describe(word))

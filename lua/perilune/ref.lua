@@ -8,6 +8,11 @@ local M = {}
 
 local KEY_MAX = 1024 -- bytes; the API server allows 253 for a name and 63 for a namespace
 
+-- "get v1/Pod" is a call, "get v1/Pod: owner" a value of it: a message says which value it means.
+local function value_of(what, noun)
+  return what:find(": ", 1, true) and what or what .. ": the " .. noun
+end
+
 local function parse_key(what, key)
   if #key > KEY_MAX then
     fail("%s: a key of %d bytes; it may have %d", what, #key, KEY_MAX)
@@ -26,7 +31,8 @@ function M.parse(what, value)
   if type(value) == "string" then
     return parse_key(what, value)
   elseif type(value) ~= "table" then
-    fail("%s must be a key, a request or an object, not %s", what, check.describe(value))
+    fail("%s must be a key, a request or an object, not %s", value_of(what, "reference"),
+      check.describe(value))
   end
   local holder, metadata = value, value.metadata
   if metadata ~= nil then
@@ -34,7 +40,7 @@ function M.parse(what, value)
   end
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then
-    fail("%s has no name", what)
+    fail("%s has no name", value_of(what, "reference"))
   elseif ns ~= nil and type(ns) ~= "string" then
     fail("%s: namespace must be a string, not %s", what, check.describe(ns))
   end
@@ -44,11 +50,12 @@ end
 -- The kind of an object: "apps/v1/Deployment".
 function M.kind_of(what, object)
   if type(object) ~= "table" then
-    fail("%s must be an object, not %s", what, check.describe(object))
+    fail("%s must be a table with apiVersion and kind, not %s", value_of(what, "object"),
+      check.describe(object))
   end
   local version, kind = object.apiVersion, object.kind
   if type(version) ~= "string" or type(kind) ~= "string" then
-    fail("%s must have apiVersion and kind", what)
+    fail("%s must have apiVersion and kind", value_of(what, "object"))
   end
   return check.kind(what, version .. "/" .. kind)
 end

@@ -258,7 +258,7 @@ function M.make(what, text, zone_name)
   local spec = read(what, text)
   local zone, message = zones.load(zone_name or "UTC")
   if not zone then
-    fail("%s: the zone %q: %s", what, zone_name, message)
+    fail("%s: the zone %s: %s", what, check.quote(zone_name), message)
   end
   local schedule
   local function method(name, down)

@@ -92,7 +92,7 @@ describe("perilune.check", function()
 
   it("takes kinds", function()
     assert.equal("apps/v1/Deployment", check.kind("x", "apps/v1/Deployment"))
-    refuses('x must be a kind such as "apps/v1/Deployment", not nil', check.kind, "x", nil)
+    refuses('x: the kind must be a text such as "apps/v1/Deployment", not nil', check.kind, "x", nil)
     assert.truthy(spec.message_of(check.kind, "x", "Pod"):find('^x: .*Pod'))
   end)
 

@@ -50,8 +50,8 @@ describe("client:get", function()
 
   it("refuses what makes no sense", function()
     refuses("call it with a colon: client:get(...)", function() client.get("v1/Pod", "a/b") end)
-    refuses('get must be a kind such as "apps/v1/Deployment", not nil', call, "get")
-    refuses("get v1/Pod must be a key", call, "get", "v1/Pod")
+    refuses('get: the kind must be a text such as "apps/v1/Deployment", not nil', call, "get")
+    refuses("get v1/Pod: the reference must be a key", call, "get", "v1/Pod")
     refuses("get v1/Pod: options must be a table, not perilune.null", call, "get", "v1/Pod", "a/b", null)
     refuses('get v1/Pod: unknown option "metadata"; did you mean "metadata_only"?', call, "get", "v1/Pod",
       "a/b", { metadata = true })
@@ -158,7 +158,7 @@ describe("writes of the client", function()
     assert.same({ "d" }, { asked.namespace, asked.name })
     refuses("create: metadata.namespace must be a string", call, "create",
       { apiVersion = "v1", kind = "Pod", metadata = { namespace = 5, generateName = "x-" } })
-    refuses("update has no name", call, "update",
+    refuses("update: the reference has no name", call, "update",
       { apiVersion = "v1", kind = "Pod", metadata = { namespace = "d", generateName = "x-" } })
   end)
 
@@ -169,7 +169,7 @@ describe("writes of the client", function()
     client:create({ apiVersion = "authorization.k8s.io/v1", kind = "LocalSubjectAccessReview",
       metadata = { namespace = "d" }, spec = {} })
     assert.same({ "d" }, { asked.namespace, asked.name })
-    refuses("create has no name", call, "create",
+    refuses("create: the reference has no name", call, "create",
       { apiVersion = "v1", kind = "Pod", metadata = { namespace = "d" } })
   end)
 
@@ -221,7 +221,7 @@ describe("writes of the client", function()
     refuses('propagation must be one of "Background", "Foreground", "Orphan"', call, "delete", config_map(),
       { propagation = "foreground" })
     refuses("delete got more arguments", call, "delete", config_map(), {}, {})
-    refuses("delete must be an object, not nil", call, "delete")
+    refuses("delete: the object must be a table with apiVersion and kind, not nil", call, "delete")
   end)
 
   it("delete_all_of needs a selector or all", function()
@@ -441,7 +441,7 @@ describe("client:create_or_update", function()
 
   it("refuses what makes no sense", function()
     refuses("the second argument must be a function, not nil", call, "create_or_update", config_map())
-    refuses("create_or_update has no name", call, "create_or_update",
+    refuses("create_or_update: the reference has no name", call, "create_or_update",
       { apiVersion = "v1", kind = "Pod", metadata = { generateName = "x" } }, print)
     refuses('did you mean "owner"?', call, "create_or_update", config_map(), print, { ovner = config_map() })
   end)

@@ -126,7 +126,7 @@ describe("perilune.controller", function()
     { "For twice", function() new("a"):For("v1/Pod"):For("v1/Node") end,
       'controller "a": For is called twice ("v1/Pod", then "v1/Node"); use Owns or Watches' },
     { "a bad kind", function() new("a"):For("Pod") end, 'controller "a": For: ' },
-    { "no kind", function() new("a"):Owns() end, 'controller "a": Owns must be a kind such as' },
+    { "no kind", function() new("a"):Owns() end, 'controller "a": Owns: the kind must be a text such as' },
     { "an unknown source option", function() new("a"):For("v1/Pod", { label = "a=b" }) end,
       'controller "a": For("v1/Pod"): unknown option "label"; did you mean "labels"?' },
     { "predicates of Reads", function() new("a"):Reads("v1/Pod", { predicates = {} }) end,
@@ -237,7 +237,7 @@ describe("perilune.index", function()
   end)
 
   it("refuses what makes no sense", function()
-    refuses("perilune.index must be a kind", index)
+    refuses("perilune.index: the kind must be a text", index)
     refuses("the name must be a string", index, "v1/Pod")
     refuses("perilune.index: the path: ", index, "v1/Pod", "node", "spec..x")
     refuses("perilune.index needs a path or a function(object), not a table", index, "v1/Pod", "node", {})

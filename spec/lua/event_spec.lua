@@ -35,7 +35,7 @@ describe("perilune.event", function()
   end)
 
   it("names what is wrong with its arguments", function()
-    refuses("the object must be an object, not nil", nil, "Normal", "A", "x")
+    refuses("the object must be a table with apiVersion and kind, not nil", nil, "Normal", "A", "x")
     refuses("the object must have apiVersion and kind", { metadata = { name = "p" } }, "Normal",
       "A", "x")
     refuses("has no name", { apiVersion = "v1", kind = "Pod", metadata = {} }, "Normal", "A", "x")

@@ -71,7 +71,7 @@ describe("perilune.set_controller_reference", function()
     assert.equal("set_controller_reference: the owner's metadata must be a table, not nil",
       spec.message_of(perilune.set_controller_reference,
         { apiVersion = "v1", kind = "Pod", name = "a" }, child()))
-    assert.equal("set_controller_reference: the object must be an object, not nil",
+    assert.equal("set_controller_reference: the object must be a table with apiVersion and kind, not nil",
       spec.message_of(perilune.set_controller_reference, website()))
   end)
 

@@ -493,7 +493,7 @@ describe("rights to every kind", function()
     assert.equal("*", declared.writes[1].kind)
     task.run("some", { writes = { ["*"] = { "patch" } } }, function() end)
     assert.same({ kind = "*", verbs = { "patch" } }, declared.writes[1])
-    refuses("must be a kind", task.run, "bad", { writes = { 7 } }, function() end)
+    refuses("the kind must be a text", task.run, "bad", { writes = { 7 } }, function() end)
   end)
 end)
 

@@ -27,13 +27,13 @@ describe("a ref", function()
   end)
 
   local wrong = {
-    { nil, "get v1/Pod must be a key, a request or an object, not nil" },
-    { perilune.null, "get v1/Pod must be a key, a request or an object, not perilune.null" },
+    { nil, "get v1/Pod: the reference must be a key, a request or an object, not nil" },
+    { perilune.null, "get v1/Pod: the reference must be a key, a request or an object, not perilune.null" },
     { "a/b/c", 'get v1/Pod: "a/b/c" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
     { "", 'get v1/Pod: "" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
     { "/a", 'get v1/Pod: "/a" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
-    { {}, "get v1/Pod has no name" },
-    { { name = 5 }, "get v1/Pod has no name" },
+    { {}, "get v1/Pod: the reference has no name" },
+    { { name = 5 }, "get v1/Pod: the reference has no name" },
     { { metadata = 5 }, "get v1/Pod: metadata must be a table, not the number 5" },
     { { name = "a", namespace = 5 }, "get v1/Pod: namespace must be a string, not the number 5" },
   }
@@ -59,8 +59,9 @@ describe("the kind of an object", function()
   end)
 
   it("must be there", function()
-    assert.equal("create must be an object, not nil", spec.message_of(ref.kind_of, "create", nil))
-    assert.equal("create must have apiVersion and kind", spec.message_of(ref.kind_of, "create", {}))
+    assert.equal("create: the object must be a table with apiVersion and kind, not nil",
+      spec.message_of(ref.kind_of, "create", nil))
+    assert.equal("create: the object must have apiVersion and kind", spec.message_of(ref.kind_of, "create", {}))
     assert.truthy(spec.message_of(ref.kind_of, "create", { apiVersion = "a/b/c", kind = "D" })
       :find("^create: "))
   end)

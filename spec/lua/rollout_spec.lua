@@ -97,7 +97,8 @@ describe("perilune.rolled_out", function()
   end)
 
   it("refuses what is no object", function()
-    assert.equal("rolled_out must be an object, not nil", spec.message_of(perilune.rolled_out, nil))
+    assert.equal("rolled_out: the object must be a table with apiVersion and kind, not nil",
+      spec.message_of(perilune.rolled_out, nil))
     assert.truthy(spec.message_of(perilune.rolled_out, { apiVersion = "apps/v1", kind = "Deployment" })
       :find("metadata must be a table", 1, true))
   end)

@@ -104,7 +104,7 @@ describe("registering a webhook", function()
         perilune.webhook.validate(site, nothing, options)
       end
     end
-    refuses('must be a kind such as', validate, 5, nothing)
+    refuses('the kind must be a text such as', validate, 5, nothing)
     refuses("needs a function as its second argument", validate, site, {})
     refuses("got more arguments", validate, site, nothing, {}, 1)
     refuses('did you mean "operations"', with({ operation = { "CREATE" } }))

@@ -1,0 +1,90 @@
+-- Mistakes in a run: what is raised names the file, the line and what to do. Run by `perilune test`.
+local test = require("perilune.test")
+
+describe("a mistake in a run", function()
+  local path
+
+  after_each(function()
+    os.remove(path)
+  end)
+
+  -- What the run of a body logs; its lines begin at 6.
+  local function errors_of(body)
+    path = os.tmpname()
+    os.remove(path)
+    path = path .. ".lua"
+    local file = assert(io.open(path, "w"))
+    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n',
+      'perilune.controller("worker", { max_retries = 0 }):For("v1/ConfigMap")\n',
+      '  :Writes("v1/ConfigMap", { "create", "patch", "delete" })\n',
+      '  :Reconcile(function(request)\n', body, "\nend)\n")
+    file:close()
+    local world = test.world{ scripts = path, manifests = { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "a", namespace = "default" } } }
+    world:settle()
+    for _, line in ipairs(world:logs("error")) do
+      if line.msg == "reconcile failed" then
+        return line
+      end
+    end
+    error("nothing has failed")
+  end
+
+  local loop = "local loop = {} loop.x = loop\n"
+  for _, case in ipairs({
+    { "an unknown controller", 'perilune.enqueue("worked", request)',
+      'enqueue: there is no controller "worked"; did you mean "worker"?' },
+    { "a key without a namespace", 'perilune.enqueue("worker", "a")', "needs a namespace" },
+    { "a value that contains itself", loop .. 'perilune.manifest("a: ${b}\\n", { b = loop })',
+      "a table that contains itself", line = 7 },
+    { "a copy of it", loop .. "perilune.deepcopy(loop)", "a table that contains itself", line = 7 },
+    { "words with names", 'perilune.pointer.build({ a = "b" })', "the words must be an array" },
+    { "a number that is none", "perilune.quantity(0 / 0)", "is not a quantity" },
+    { "no kind", "client:get(5, request)", 'get: the kind must be a text such as "apps/v1/Deployment"' },
+    { "no reference", 'client:get("v1/ConfigMap", true)',
+      "get v1/ConfigMap: the reference must be a key, a request or an object, not the boolean true" },
+    { "no object", "client:update({})", "update: the object must have apiVersion and kind" },
+    { "a text of a megabyte", 'perilune.ip.contains(("x"):rep(2000000), "10.0.0.1")',
+      '...": no IP address' },
+    { "a name of a megabyte", 'client:get(("x"):rep(2000000), request)', "a kind of 2000000 bytes" },
+    { "a reason of two megabytes", 'perilune.conditions.set({}, { type = "A", status = true, '
+      .. 'reason = ("x"):rep(2000000) })', "reason has 2000000 bytes; it may have 1024" },
+    { "a verb that nobody has", 'perilune.kinds{ verb = "lst" }', 'must be one of "get", "list", "watch"' },
+    { "digits that are none", "perilune.number(nil)", "number needs a text of digits, not nil" },
+    { "a list for one name", "perilune.metrics.counter(5, 'h')", "metrics.counter" },
+  }) do
+    it("is found where it is: " .. case[1], function()
+      local line = errors_of(case[2])
+      local name = path:match("[^/]+$")
+      assert.truthy(line.error:find(("%s:%d: "):format(name, case.line or 6), 1, true), line.error)
+      assert.truthy(line.error:find(case[3], 1, true), line.error)
+      assert.is_true(#line.error < 2500)
+    end)
+  end
+
+  it("in a memo names the function, as the run is over", function()
+    local line = errors_of("perilune.memo(request).a = print")
+    assert.truthy(line.error:find(".lua:5: memo: a: a function can't be encoded", 1, true), line.error)
+  end)
+
+  it("that the server finds has its line in the traceback, and in the error object", function()
+    local line = errors_of('client:patch("v1/ConfigMap", "default/none", { data = { a = "b" } })')
+    assert.equal('patch v1/ConfigMap default/none: configmaps "none" not found (404 NotFound)',
+      line.error)
+    assert.truthy(line.traceback:find(".lua:6:\n    client:patch(", 1, true), line.traceback)
+    line = errors_of([[
+local _, e = pcall(client.create, client, { apiVersion = "v1", kind = "ConfigMap",
+  metadata = { name = "Bad_Name", namespace = "default" } })
+error(e.at, 0)]])
+    assert.truthy(line.error:find(".lua:6$"), line.error)
+  end)
+
+  it("that is returned keeps the line of its call", function()
+    local line = errors_of([[
+local none, e = perilune.try(function()
+  client:delete("v1/Nothing", "default/a")
+end)
+return none, e]])
+    assert.truthy(line.traceback:find(".lua:7:\n    client:delete(", 1, true), line.traceback)
+  end)
+end)
