@@ -4,7 +4,8 @@
  *
  * A message or a field may contain any text, also a script's. Line breaks and control characters
  * are escaped or indented, so that no text can pass for another line or another field; bytes that
- * are no UTF-8 are replaced, so that each line can be read as JSON. If a full disk has cut a line, the log ends that line before the next one.
+ * are no UTF-8 are replaced, so that each line can be read as JSON. If a full disk has cut a line,
+ * the log ends that line before the next one.
  *
  * The configuration is the only global state here; it is written before threads start. */
 #include "base/log.h"

@@ -74,7 +74,10 @@ TEST(bytes_that_are_no_utf8_are_replaced)
 
 TEST(control_characters_of_two_bytes_do_not_drive_the_terminal_either)
 {
-    CHECK_STR(LOGGED(false, PL_LOG_INFO, "a\xc2\x9b" "31m\xc2\xa0", pl_str("k", "v\xc2\x9dx")),
+    CHECK_STR(LOGGED(false, PL_LOG_INFO,
+                     "a\xc2\x9b"
+                     "31m\xc2\xa0",
+                     pl_str("k", "v\xc2\x9dx")),
               "info  a\\u009b31m\xc2\xa0 k=\"v\\u009dx\"\n");
 }
 
