@@ -1,9 +1,10 @@
--- Checks the layer rule: an include of host/ goes down the list of layers, never up, and never
--- sideways between store and net. Each third-party header belongs to one folder.
+-- Checks the layer rule: a file of host/ includes only its own layer, the layers that it stands on,
+-- and those below them. Each third-party header belongs to one folder. The table of host/README.md
+-- has the same list of layers.
 --
 --   luajit scripts/layers.lua < list-of-files
 
--- What a layer stands on. It may include that, and what that stands on.
+-- The layers that each layer stands on.
 local stands_on = {
   base = "",
   value = "base",
@@ -44,7 +45,7 @@ local stands_on = {
   cli = "operate page world record",
 }
 
--- What it must not include all the same.
+-- Layers below that a layer must not include nevertheless.
 local barred = {
   sync = "net crypto",
   lead = "store event",
@@ -130,4 +131,33 @@ for file in io.lines() do
   end
 end
 
+-- The column "stands on" of host/README.md as it has to be: "`kube`, `event`; not `net`".
+local function shown(layer)
+  local text = stands_on[layer]:gsub("%S+", "`%0`"):gsub(" ", ", ")
+  if barred[layer] then
+    text = text .. "; not " .. barred[layer]:gsub("%S+", "`%0`"):gsub(" ", ", ")
+  end
+  return text == "" and "–" or text
+end
+
+local function check_readme(file)
+  local number, seen = 0, {}
+  for text in io.lines(file) do
+    number = number + 1
+    local layer, column = text:match("^| `([%w_]+)` | .- | ([^|]-) | [^|]- |$")
+    if layer and stands_on[layer] then
+      seen[layer] = true
+      if column ~= shown(layer) then
+        complain(file, number, ("%s stands on %s, not %s"):format(layer, shown(layer), column))
+      end
+    end
+  end
+  for layer in pairs(stands_on) do
+    if not seen[layer] then
+      complain(file, 1, ("the table of layers lacks %s"):format(layer))
+    end
+  end
+end
+
+check_readme("host/README.md")
 os.exit(broken == 0 and 0 or 1)
