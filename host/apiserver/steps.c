@@ -5,6 +5,7 @@
 #include "apicall/body.h"
 #include "schema/rules.h"
 
+#include "schema/list_keys.h"
 #include "schema/structural.h"
 #include "schema/validate.h"
 #include "valid/subresource.h"
@@ -215,6 +216,35 @@ bool pl_api_is_finished(const struct pl_tree *object)
            (finalizers == NULL || finalizers->count == 0) && (more == NULL || more->count == 0);
 }
 
+/* Elements that come twice are faults unless the old object had some. */
+static void check_twins(struct pl_api_faults *faults, struct pl_node schema,
+                        const struct pl_tree *object, const struct pl_tree *old)
+{
+    struct pl_api_faults found = {.arena = faults->arena}, before = {.arena = faults->arena};
+    pl_api_list_twins(&found, schema, object, pl_slice("", 0));
+    if (found.causes != NULL && old != NULL)
+        pl_api_list_twins(&before, schema, old, pl_slice("", 0));
+    PL_TREE_FOR(item, before.causes == NULL ? found.causes : NULL)
+    {
+        if (faults->causes == NULL)
+            faults->causes = pl_tree_array(faults->arena);
+        pl_tree_push(faults->arena, faults->causes, item->value);
+    }
+}
+
+/* Rules are not evaluated for an object whose shape is wrong. */
+static bool blocks_rules(const struct pl_api_faults *faults)
+{
+    static const char *const reasons[] = {"FieldValueNotSupported", "FieldValueRequired",
+                                          "FieldValueTooLong", "FieldValueTooMany",
+                                          "FieldValueTypeInvalid"};
+    PL_TREE_FOR(item, faults->causes)
+    for (size_t i = 0; i < PL_ARRAY_LEN(reasons); i++)
+        if (pl_slice_eqz(pl_tree_text_at(item->value, "reason"), reasons[i]))
+            return true;
+    return false;
+}
+
 /* A violated rule about an unchanged part is only a warning. */
 static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                         const struct pl_tree *object, const struct pl_tree *old)
@@ -225,6 +255,32 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
     pl_api_warn(ctx,
                 pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
                            PL_FMT(pl_tree_text_at(item->value, "message"))));
+}
+
+/* Of a write of the status only the status is checked. */
+static void validate_custom(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
+                            const struct pl_tree *object, const struct pl_tree *old)
+{
+    struct pl_api_version *version = pl_api_ctx_version(ctx);
+    struct pl_node schema = version->schema;
+    if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status")) {
+        struct pl_node inner = pl_node_getz(pl_node_getz(schema, "properties"), "status");
+        const struct pl_tree *status = pl_tree_getz(object, "status");
+        if (status != NULL)
+            pl_api_structural_validate(faults, status, pl_tree_getz(old, "status"), inner,
+                                       pl_slice_z("status"));
+    } else {
+        pl_api_structural_validate(faults, object, old, schema, pl_slice("", 0));
+    }
+    check_twins(faults, schema, object, old);
+    if (version->rules == NULL)
+        return;
+    if (blocks_rules(faults))
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("<nil>"),
+                     "Invalid value: null: some validation rules were not checked because the "
+                     "object was invalid; correct the existing errors to complete validation");
+    else
+        apply_rules(ctx, faults, object, old);
 }
 
 /* Writes of a Pod's subresource have their own rules about changes. */
@@ -263,12 +319,9 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
     pl_api_validate_meta(&faults, ctx->type, object, old);
-    if (ctx->type->is_custom) {
-        pl_api_structural_validate(&faults, object, pl_api_ctx_version(ctx)->schema,
-                                   pl_slice("", 0));
-        if (faults.causes == NULL) /* rules are evaluated only for objects that fit their schema */
-            apply_rules(ctx, &faults, object, old);
-    } else if (pl_api_is_pod_part(ctx) && old != NULL)
+    if (ctx->type->is_custom)
+        validate_custom(ctx, &faults, object, old);
+    else if (pl_api_is_pod_part(ctx) && old != NULL)
         validate_part(ctx, &faults, object, old);
     else
         validate_builtin(&faults, ctx->type, object, old);

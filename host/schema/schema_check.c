@@ -1,6 +1,7 @@
 /* Validation of custom objects against their structural schema. All faults are collected, with
  * kube-apiserver's messages. A pattern that is not valid RE2 (format/regex.h) is not checked. The
  * depth is that of the schema, which comes from a CRD and is limited like any document. */
+#include "schema/list_keys.h"
 #include "schema/structural.h"
 
 #include "base/map.h"
@@ -19,8 +20,12 @@
 struct check {
     struct pl_api_faults *faults;
     struct pl_node schema;
+    const struct pl_tree *old; /* the same part of the old object; NULL: none can be matched */
     struct pl_slice path;
 };
+
+static void check_value(struct pl_api_faults *faults, const struct pl_tree *value,
+                        const struct pl_tree *old, struct pl_node schema, struct pl_slice path);
 
 static struct pl_arena *arena_of(const struct check *c)
 {
@@ -50,6 +55,16 @@ static void schema_check_invalid(const struct check *c, struct pl_slice value, c
 {
     pl_api_fault(c->faults, "FieldValueInvalid", c->path, "Invalid value: %.*s: %.*s in body %s",
                  PL_FMT(value), PL_FMT(c->path), what);
+}
+
+static void keep_faults(const struct check *c, const struct pl_api_faults *found)
+{
+    if (c->faults->causes == NULL) {
+        c->faults->causes = found->causes;
+        return;
+    }
+    PL_TREE_FOR(item, found->causes)
+    pl_tree_push(arena_of(c), c->faults->causes, item->value);
 }
 
 static double schema_check_number_of(const struct pl_tree *value)
@@ -98,6 +113,11 @@ static bool schema_check_type(const struct check *c, const struct pl_tree *value
     pl_api_fault(c->faults, "FieldValueTypeInvalid", c->path,
                  "Invalid value: \"%s\": %.*s in body must be of type %.*s: \"%s\"", is,
                  PL_FMT(c->path), PL_FMT(want), is);
+    if (value->type == PL_NUMBER && pl_slice_eqz(want, "integer"))
+        pl_api_fault(c->faults, "FieldValueInvalid", pl_slice_z("<nil>"),
+                     "Invalid value: \"\": Checked value must be of type integer (default format) "
+                     "in %.*s",
+                     PL_FMT(c->path));
     return false;
 }
 
@@ -208,59 +228,43 @@ static void check_too_many(const struct check *c, const char *keyword, size_t co
                      limit == 1 ? "" : "s");
 }
 
-/* The identity of an element of a set or map. */
-static const struct pl_tree *identity(const struct check *c, const struct pl_tree *element)
+/* Elements of a map list are matched by their keys, and only once one of them has a fault. */
+static void check_element(const struct check *c, const struct pl_tree *element,
+                          struct pl_node items, struct pl_slice path, struct pl_map *old)
 {
-    struct pl_scratch scratch;
-    struct pl_node keys = pl_node_getz(c->schema, "x-kubernetes-list-map-keys");
-    if (pl_node_is_missing(keys))
-        return element;
-    struct pl_tree *key = pl_tree_object(arena_of(c));
-    struct pl_iter it = pl_iter(keys);
-    while (pl_iter_next(&it)) {
-        struct pl_slice name = pl_node_str(it.value, &scratch);
-        struct pl_tree *value = pl_tree_get(element, name);
-        if (value != NULL)
-            pl_tree_set(arena_of(c), key, name, value);
-    }
-    return key;
-}
-
-static void check_duplicates(const struct check *c, const struct pl_tree *value)
-{
-    struct pl_node type = pl_node_getz(c->schema, "x-kubernetes-list-type");
-    if (!pl_node_str_eq(type, pl_slice_z("set")) && !pl_node_str_eq(type, pl_slice_z("map")))
+    struct pl_api_faults found = {.arena = arena_of(c)};
+    check_value(&found, element, NULL, items, path);
+    if (found.causes == NULL)
         return;
-    struct pl_map seen = PL_MAP_INIT;
-    size_t i = 0;
-    PL_TREE_FOR(item, value)
-    {
-        struct pl_slice text = schema_check_shown(c, identity(c, item->value));
-        if (pl_map_has(&seen, text))
-            pl_api_fault(c->faults, "FieldValueDuplicate",
-                         pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i),
-                         "Duplicate value: %.*s", PL_FMT(text));
-        pl_map_put(&seen, text, &seen);
-        i++;
+    if (c->old != NULL && pl_api_is_map_list(c->schema)) {
+        if (old->count == 0)
+            pl_api_list_index(arena_of(c), c->schema, c->old, old);
+        struct pl_slice key = pl_api_list_key(arena_of(c), c->schema, element);
+        const struct pl_tree *was = pl_map_get(old, key);
+        found.causes = NULL;
+        check_value(&found, element, was, items, path);
     }
-    pl_map_deinit(&seen);
+    keep_faults(c, &found);
 }
 
 static void check_array(const struct check *c, const struct pl_tree *value)
 {
     struct pl_node items = pl_node_getz(c->schema, "items");
+    struct pl_map old = PL_MAP_INIT;
     int64_t limit;
     size_t i = 0;
     if (!pl_node_is_missing(items))
         PL_TREE_FOR(item, value)
-    pl_api_structural_validate(c->faults, item->value, items,
-                               pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i++));
+        {
+            struct pl_slice path = pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i++);
+            check_element(c, item->value, items, path, &old);
+        }
+    pl_map_deinit(&old);
     if (pl_node_int(pl_node_getz(c->schema, "minItems"), &limit) && (int64_t)value->count < limit)
         schema_check_invalid(
             c, pl_arena_f(arena_of(c), "%zu", value->count),
             pl_arena_f(arena_of(c), "should have at least %" PRId64 " items", limit).ptr);
     check_too_many(c, "maxItems", value->count);
-    check_duplicates(c, value);
 }
 
 static struct pl_slice member_path(const struct check *c, struct pl_slice key)
@@ -288,7 +292,8 @@ static void schema_check_object(const struct check *c, const struct pl_tree *val
         if (pl_node_is_missing(inner) && pl_node_type(additional) == PL_OBJECT)
             inner = additional;
         if (!pl_node_is_missing(inner))
-            pl_api_structural_validate(c->faults, item->value, inner, member_path(c, item->key));
+            check_value(c->faults, item->value, pl_tree_get(c->old, item->key), inner,
+                        member_path(c, item->key));
     }
     if (pl_node_int(pl_node_getz(c->schema, "minProperties"), &limit) &&
         (int64_t)value->count < limit)
@@ -300,10 +305,12 @@ static void schema_check_object(const struct check *c, const struct pl_tree *val
 
 /* ---- combinations ---- */
 
+static void check_part(const struct check *c, const struct pl_tree *value);
+
 static bool is_valid(const struct check *c, const struct pl_tree *value, struct pl_node schema)
 {
     struct pl_api_faults inner = {.arena = arena_of(c)};
-    pl_api_structural_validate(&inner, value, schema, c->path);
+    check_part(&(struct check){&inner, schema, c->old, c->path}, value);
     return inner.causes == NULL;
 }
 
@@ -322,7 +329,7 @@ static void check_combinations(const struct check *c, const struct pl_tree *valu
                    one = pl_node_getz(c->schema, "oneOf"), no = pl_node_getz(c->schema, "not");
     struct pl_iter it = pl_iter(all);
     while (pl_iter_next(&it))
-        pl_api_structural_validate(c->faults, value, it.value, c->path);
+        check_part(&(struct check){c->faults, it.value, c->old, c->path}, value);
     const char *broken = NULL;
     if (pl_node_len(any) > 0 && count_valid(c, value, any) == 0)
         broken = "must validate at least one schema (anyOf)";
@@ -336,21 +343,40 @@ static void check_combinations(const struct check *c, const struct pl_tree *valu
                      PL_FMT(c->path), broken);
 }
 
-void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
-                                struct pl_node schema, struct pl_slice path)
+static void check_part(const struct check *c, const struct pl_tree *value)
 {
-    struct check c = {faults, schema, path};
-    if (pl_node_type(schema) != PL_OBJECT || !schema_check_type(&c, value) ||
+    if (pl_node_type(c->schema) != PL_OBJECT || !schema_check_type(c, value) ||
         value->type == PL_NULL)
         return;
-    check_enum(&c, value);
+    check_enum(c, value);
     if (value->type == PL_NUMBER)
-        check_number(&c, value);
+        check_number(c, value);
     else if (value->type == PL_STRING)
-        check_string(&c, value);
+        check_string(c, value);
     else if (value->type == PL_ARRAY)
-        check_array(&c, value);
+        check_array(c, value);
     else if (value->type == PL_OBJECT)
-        schema_check_object(&c, value);
-    check_combinations(&c, value);
+        schema_check_object(c, value);
+    check_combinations(c, value);
+}
+
+/* What has not changed may stay as it is, even if it is no longer valid. */
+static void check_value(struct pl_api_faults *faults, const struct pl_tree *value,
+                        const struct pl_tree *old, struct pl_node schema, struct pl_slice path)
+{
+    struct pl_api_faults found = {.arena = faults->arena};
+    struct check c = {&found, schema, old, path};
+    check_part(&c, value);
+    if (found.causes == NULL ||
+        (old != NULL && pl_api_is_same_part(faults->arena, schema, value, old)))
+        return;
+    c.faults = faults;
+    keep_faults(&c, &found);
+}
+
+void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
+                                const struct pl_tree *old, struct pl_node schema,
+                                struct pl_slice path)
+{
+    check_value(faults, value, old, schema, path);
 }

@@ -12,8 +12,10 @@ void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, str
                              struct pl_tree *unknown);
 void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
                                struct pl_node schema);
-/* Collects faults. path: the path of the value, "" for the root. */
+/* Collects faults. old: the same part of the old object; parts that have not changed have no
+ * faults. NULL: it is new. path: the path of the value, "" for the root. */
 void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
-                                struct pl_node schema, struct pl_slice path);
+                                const struct pl_tree *old, struct pl_node schema,
+                                struct pl_slice path);
 /* Drops unknown members of metadata. */
 void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown);

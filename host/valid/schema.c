@@ -208,7 +208,7 @@ static void check_default(struct pl_api_faults *f, const struct pl_spot *at,
         return;
     struct pl_api_faults found = {.arena = f->arena};
     struct pl_doc *doc = pl_tree_doc(schema, NULL);
-    pl_api_structural_validate(&found, value, pl_doc_root(doc), pl_slice("", 0));
+    pl_api_structural_validate(&found, value, NULL, pl_doc_root(doc), pl_slice("", 0));
     pl_doc_unref(doc);
     struct pl_slice base = pl_spot_text(f, PL_MEMBER(at, "default"));
     PL_TREE_FOR(item, found.causes)

@@ -57,7 +57,7 @@ static void check_tree(const struct pl_tree *tree, const char *quoted)
 static void check_fault(struct schema_test *t, const char *object, const char *want)
 {
     struct pl_api_faults faults = {.arena = &t->arena};
-    pl_api_structural_validate(&faults, tree_of(t, object), pl_doc_root(t->schema),
+    pl_api_structural_validate(&faults, tree_of(t, object), NULL, pl_doc_root(t->schema),
                                pl_slice("", 0));
     struct pl_buf got = PL_BUF_INIT;
     PL_TREE_FOR(item, faults.causes)
