@@ -157,18 +157,33 @@ static bool has_word(const char *text, size_t len, const char *word)
     return memmem(text, len, word, strlen(word)) != NULL;
 }
 
+static bool is_whole_discovery(const char *text, size_t len)
+{
+    return has_word(text, len, "as=APIGroupDiscoveryList") &&
+           has_word(text, len, "g=apidiscovery.k8s.io") && has_word(text, len, "v=v2") &&
+           !has_word(text, len, "v=v2beta");
+}
+
 /* The form of an alternative. False if it is not supported. */
 static bool form_of(const char *text, size_t len, enum pl_api_form *form)
 {
     bool is_v1 = has_word(text, len, "g=meta.k8s.io") &&
                  (has_word(text, len, "v=v1") && !has_word(text, len, "v=v1alpha"));
-    if (has_word(text, len, "as=") && !is_v1 && !has_word(text, len, "as=APIGroupDiscoveryList"))
+    bool is_whole = is_whole_discovery(text, len);
+    if (has_word(text, len, "as=") && !is_v1 && !is_whole)
         return false;
     *form = has_word(text, len, "as=Table")                   ? PL_API_TABLE
             : has_word(text, len, "as=PartialObjectMetadata") ? PL_API_PARTIAL
                                                               : PL_API_PLAIN;
-    return *form != PL_API_PLAIN || !has_word(text, len, "as=") ||
-           has_word(text, len, "as=APIGroupDiscoveryList");
+    return *form != PL_API_PLAIN || !has_word(text, len, "as=") || is_whole;
+}
+
+static bool is_discovery_root(const struct pl_api_request *request)
+{
+    struct pl_slice path = request->call.path;
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    return pl_slice_eqz(path, "/api") || pl_slice_eqz(path, "/apis");
 }
 
 /* Protobuf, if this alternative is protobuf. Other accepted forms follow it. */
@@ -182,6 +197,13 @@ static bool note_proto(struct pl_api_request *request, const char *text, size_t 
         request->proto_form = form;
     }
     return true;
+}
+
+int pl_api_fail_form(struct pl_api_status *status)
+{
+    return pl_api_fail(status, 406, "NotAcceptable",
+                       "only the following media types are accepted: application/json, "
+                       "application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 int pl_api_fail_media_type(struct pl_api_status *status)
@@ -206,9 +228,14 @@ static int parse_accept(struct pl_api_request *request, struct pl_api_status *st
         bool yaml = has_word(at, len, "application/yaml");
         bool json = has_word(at, len, "application/json") || has_word(at, len, "*/*") ||
                     has_word(at, len, "application/*");
-        if (note_proto(request, at, len) || (!json && !yaml) || !form_of(at, len, &request->form))
+        bool is_misplaced = is_whole_discovery(at, len) && !is_discovery_root(request);
+        bool is_form = form_of(at, len, &request->form) && !is_misplaced;
+        request->has_other_form |= (json || yaml) && !is_form;
+        if (note_proto(request, at, len) || (!json && !yaml) || !is_form)
             continue;
+        request->has_other_form = false;
         request->is_yaml_answer = yaml;
+        request->wants_whole = json && is_whole_discovery(at, len);
         return 0;
     }
     request->takes_nothing_else = true;
@@ -216,7 +243,7 @@ static int parse_accept(struct pl_api_request *request, struct pl_api_status *st
     /* openapi in protobuf, metrics in text: the handler decides */
     if (request->takes_proto || !request->is_resource)
         return 0;
-    return pl_api_fail_media_type(status);
+    return request->has_other_form ? pl_api_fail_form(status) : pl_api_fail_media_type(status);
 }
 
 static enum pl_api_body body_form(const char *content_type)

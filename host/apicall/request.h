@@ -40,7 +40,9 @@ struct pl_api_request {
     size_t depth; /* number of path segments after /api/v1 or /apis/G/V */
     enum pl_api_form form;
     bool is_yaml_answer;
-    bool takes_proto; /* and prefers it to `form` */
+    bool wants_whole;    /* discovery as one document */
+    bool has_other_form; /* a form was asked for that there is not here, and nothing else */
+    bool takes_proto;    /* and prefers it to `form` */
     enum pl_api_form proto_form;
     bool takes_nothing_else;
     bool is_proto_answer; /* set when the type is known (protobuf.h) */
@@ -62,6 +64,8 @@ struct pl_api_request {
 /* Fills `out`; its texts live in the status' arena. 0, or -1 with the status filled in. */
 int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_call *call,
                          struct pl_api_status *status);
+/* 406 for a form of the answer that there is not: -1. */
+int pl_api_fail_form(struct pl_api_status *status);
 /* 406: -1. */
 int pl_api_fail_media_type(struct pl_api_status *status);
 /* The field manager of writes: the parameter, or the user agent up to "/". */

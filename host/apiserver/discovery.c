@@ -6,11 +6,14 @@
 #include "apiserver/openapi.h"
 #include "base/base64.h"
 #include "crypto/sha256.h"
+#include "gotype/message.h"
 #include "net/http_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ALL_VERBS "delete,deletecollection,get,list,patch,create,update,watch"
 
 #define VERSION_JSON                                                                               \
     "{\"major\":\"1\",\"minor\":\"37\",\"gitVersion\":\"v1.37.0+perilune\",\"gitCommit\":\"\","    \
@@ -86,16 +89,21 @@ static void add_group(struct pl_api_ctx *ctx, struct pl_tree *groups, const char
         pl_tree_push(&ctx->arena, groups, group);
 }
 
-static void answer_groups(struct pl_api_ctx *ctx)
+struct pl_tree *pl_discovery_groups(struct pl_api_ctx *ctx)
 {
-    struct pl_tree *root =
-        pl_tree_literal(&ctx->arena, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\"}");
     struct pl_tree *groups = pl_tree_array(&ctx->arena);
     for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
          type = type->next)
         for (size_t i = 0; i < type->version_count; i++)
             add_group(ctx, groups, type->versions[i].group);
-    pl_tree_setz(&ctx->arena, root, "groups", groups);
+    return groups;
+}
+
+static void answer_groups(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *root =
+        pl_tree_literal(&ctx->arena, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\"}");
+    pl_tree_setz(&ctx->arena, root, "groups", pl_discovery_groups(ctx));
     pl_api_answer_tree(ctx, 200, root);
 }
 
@@ -114,30 +122,37 @@ static int answer_group(struct pl_api_ctx *ctx, struct pl_slice name)
 
 /* ---- the resources of one version ---- */
 
-static void add_resource(struct pl_arena *arena, struct pl_tree *list,
-                         const struct pl_api_type *type, const char *sub, const char *verbs)
+static struct pl_tree *add_resource(struct pl_arena *arena, struct pl_tree *list,
+                                    const struct pl_api_type *type, const char *sub,
+                                    const char *kind, const char *verbs)
 {
     struct pl_tree *entry = pl_tree_object(arena);
-    bool scale = strcmp(sub, "/scale") == 0;
-    pl_tree_setz(arena, entry, "name",
-                 pl_tree_str(arena, pl_arena_f(arena, "%s%s", type->plural, sub)));
-    pl_tree_set_strz(arena, entry, "singularName", *sub == '\0' ? type->singular : "");
+    bool is_whole = *sub == '\0';
+    pl_tree_setz(
+        arena, entry, "name",
+        pl_tree_str(arena, pl_arena_f(arena, "%s%s%s", type->plural, is_whole ? "" : "/", sub)));
+    pl_tree_set_strz(arena, entry, "singularName", is_whole ? type->singular : "");
     pl_tree_setz(arena, entry, "namespaced", pl_tree_bool(arena, type->flags & PL_API_NAMESPACED));
-    if (scale) {
-        pl_tree_set_strz(arena, entry, "group", "autoscaling");
-        pl_tree_set_strz(arena, entry, "version", "v1");
-    }
-    pl_tree_set_strz(arena, entry, "kind", scale ? "Scale" : type->kind);
+    pl_tree_set_strz(arena, entry, "kind", kind);
     pl_tree_setz(arena, entry, "verbs", pl_tree_texts(arena, verbs));
-    if (*sub == '\0' && *type->short_names != '\0')
+    if (is_whole && *type->short_names != '\0')
         pl_tree_setz(arena, entry, "shortNames", pl_tree_texts(arena, type->short_names));
-    if (*sub == '\0' && *type->categories != '\0')
+    if (is_whole && *type->categories != '\0')
         pl_tree_setz(arena, entry, "categories", pl_tree_texts(arena, type->categories));
     pl_tree_push(arena, list, entry);
+    return entry;
+}
+
+/* The kind of a subresource's body, where it is of another group or version. */
+static void add_kind_of(struct pl_arena *arena, struct pl_tree *entry, const char *group,
+                        const char *version)
+{
+    pl_tree_set_strz(arena, entry, "group", group);
+    pl_tree_set_strz(arena, entry, "version", version);
 }
 
 /* A hash of the storage version; it changes with that version. */
-static void add_hash(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type)
+static void add_hash(struct pl_arena *arena, struct pl_tree *entry, const struct pl_api_type *type)
 {
     const struct pl_api_version *v = &type->versions[type->storage_version];
     struct pl_slice text = pl_arena_f(arena, "%s/%s/%s", v->group, v->name, type->kind);
@@ -145,30 +160,67 @@ static void add_hash(struct pl_arena *arena, struct pl_tree *list, const struct 
     struct pl_buf hash = PL_BUF_INIT;
     pl_sha256(text, digest);
     pl_base64_encode(pl_slice((const char *)digest, 8), &hash);
-    pl_tree_setz(arena, list->last->value, "storageVersionHash",
-                 pl_tree_str(arena, pl_buf_slice(&hash)));
+    pl_tree_setz(arena, entry, "storageVersionHash", pl_tree_str(arena, pl_buf_slice(&hash)));
     pl_buf_deinit(&hash);
 }
 
-static void discovery_add_type(struct pl_arena *arena, struct pl_tree *list,
-                               const struct pl_api_type *type, const struct pl_api_version *v)
+static bool find_builtin(const struct pl_api_type *type, const struct pl_api_version *v,
+                         struct pl_message_kind *kind)
 {
-    const char *verbs = "create,delete,deletecollection,get,list,patch,update,watch";
-    if (type->flags & PL_API_REVIEW)
-        verbs = "create";
-    else if (type->flags & PL_API_NO_COLLECTION)
-        verbs = "create,delete,get,list,patch,update,watch";
-    else if (type->is_custom)
-        verbs = "delete,deletecollection,get,list,patch,create,update,watch";
-    add_resource(arena, list, type, "", verbs);
+    for (size_t i = 0; i < pl_message_kind_count(); i++) {
+        pl_message_kind_at(i, kind);
+        if (strcmp(kind->plural, type->plural) == 0 && strcmp(kind->group, v->group) == 0 &&
+            strcmp(kind->version, v->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_builtin(struct pl_arena *arena, struct pl_tree *list,
+                        const struct pl_api_type *type, const struct pl_api_version *v)
+{
+    struct pl_message_kind kind;
+    struct pl_message_sub sub;
+    if (!find_builtin(type, v, &kind))
+        return;
+    struct pl_tree *entry = add_resource(arena, list, type, "", type->kind, kind.verbs);
     if (!(type->flags & PL_API_REVIEW))
-        add_hash(arena, list, type);
-    if (v->has_scale && !type->is_custom)
-        add_resource(arena, list, type, "/scale", "get,patch,update");
+        add_hash(arena, entry, type);
+    for (size_t i = 0; i < pl_message_sub_count(&kind); i++) {
+        pl_message_sub_at(&kind, i, &sub);
+        entry = add_resource(arena, list, type, sub.name, sub.kind, sub.verbs);
+        if (strcmp(sub.group, v->group) != 0 || strcmp(sub.version, v->name) != 0)
+            add_kind_of(arena, entry, sub.group, sub.version);
+    }
+}
+
+static void add_custom(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type,
+                       const struct pl_api_version *v)
+{
+    add_hash(arena, add_resource(arena, list, type, "", type->kind, ALL_VERBS), type);
     if (v->has_status)
-        add_resource(arena, list, type, "/status", "get,patch,update");
-    if (v->has_scale && type->is_custom)
-        add_resource(arena, list, type, "/scale", "get,patch,update");
+        add_resource(arena, list, type, "status", type->kind, "get,patch,update");
+    if (v->has_scale)
+        add_kind_of(arena, add_resource(arena, list, type, "scale", "Scale", "get,patch,update"),
+                    "autoscaling", "v1");
+}
+
+struct pl_tree *pl_discovery_resources(struct pl_api_ctx *ctx, struct pl_slice group,
+                                       struct pl_slice version)
+{
+    struct pl_tree *list = pl_tree_array(&ctx->arena);
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        for (size_t i = 0; i < type->version_count; i++) {
+            const struct pl_api_version *v = &type->versions[i];
+            if (!v->served || !pl_slice_eqz(group, v->group) || !pl_slice_eqz(version, v->name))
+                continue;
+            if (type->is_custom)
+                add_custom(&ctx->arena, list, type, v);
+            else
+                add_builtin(&ctx->arena, list, type, v);
+        }
+    return list;
 }
 
 static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struct pl_slice version)
@@ -176,14 +228,7 @@ static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struc
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *root =
         pl_tree_literal(arena, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\"}");
-    struct pl_tree *list = pl_tree_array(arena);
-    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
-         type = type->next)
-        for (size_t i = 0; i < type->version_count; i++) {
-            const struct pl_api_version *v = &type->versions[i];
-            if (v->served && pl_slice_eqz(group, v->group) && pl_slice_eqz(version, v->name))
-                discovery_add_type(arena, list, type, v);
-        }
+    struct pl_tree *list = pl_discovery_resources(ctx, group, version);
     if (list->count == 0)
         return pl_api_registry_is_builtin(ctx->api->registry, group)
                    ? pl_api_no_resource(&ctx->status)
@@ -319,6 +364,10 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         answer_metrics(ctx);
         return 0;
     }
+    if (ctx->request.wants_whole && (pl_slice_eqz(path, "/api") || pl_slice_eqz(path, "/apis"))) {
+        pl_discovery_whole(ctx, pl_slice_eqz(path, "/api"));
+        return 0;
+    }
     if (pl_slice_eqz(path, "/api")) {
         answer_versions(ctx);
         return 0;
@@ -331,6 +380,8 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         answer_groups(ctx);
         return 0;
     }
+    if (ctx->request.has_other_form && ctx->request.takes_nothing_else)
+        return pl_api_fail_form(&ctx->status);
     if (apis && count == 2)
         return answer_group(ctx, parts[1]);
     if (apis && count == 3)
