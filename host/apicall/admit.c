@@ -8,6 +8,7 @@
 #include "apicall/admit.h"
 
 #include "apicall/admit_call.h"
+#include "apicall/policy.h"
 
 #include <string.h>
 
@@ -118,8 +119,8 @@ static size_t count_webhooks(const struct pl_api_table *table)
 
 bool pl_api_admit_any(struct pl_api_ctx *ctx)
 {
-    return !is_exempt(ctx) &&
-           (configurations(ctx, true)->count > 0 || configurations(ctx, false)->count > 0);
+    return !is_exempt(ctx) && (configurations(ctx, true)->count > 0 ||
+                               configurations(ctx, false)->count > 0 || pl_api_policies_any(ctx));
 }
 
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission)
@@ -141,6 +142,8 @@ int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admissio
     int result = 0;
     if (is_exempt(ctx) || is_behind_scale(ctx, admission))
         return 0;
+    if (pl_api_policies_check(ctx, admission) != 0)
+        return -1;
     for (size_t i = 0; i < table->count; i++) {
         struct pl_iter it = pl_iter(pl_node_getz(pl_doc_root(table->entries[i]->doc), "webhooks"));
         while (pl_iter_next(&it)) {

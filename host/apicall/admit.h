@@ -13,11 +13,11 @@ struct pl_api_admission {
     bool is_scale;             /* both objects are Scales of the request's kind */
 };
 
-/* True if any webhook may match a request like this one. */
+/* True if any webhook or policy may match a request like this one. */
 bool pl_api_admit_any(struct pl_api_ctx *ctx);
 /* Calls mutating webhooks. They may replace admission->object. */
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission);
-/* Calls validating webhooks, all at once. */
+/* Evaluates policies (policy.h), then calls validating webhooks, all at once. */
 int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admission);
 
 /* ---- admit_match.c: does a webhook match? ---- */
@@ -29,6 +29,10 @@ enum pl_api_match { PL_API_MATCHES_NOT, PL_API_MATCHES, PL_API_MATCH_FAILED };
 enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webhook,
                                      const struct pl_api_admission *admission, size_t *version,
                                      struct pl_buf *why);
+/* The same for a policy's matchConstraints or a binding's matchResources, without conditions. */
+enum pl_api_match pl_api_admit_match_policy(struct pl_api_ctx *ctx, struct pl_node match,
+                                            const struct pl_api_admission *admission,
+                                            size_t *version, struct pl_buf *why);
 /* ---- admit_request.c ---- */
 
 /* The review's request, without uid, object and oldObject. In the request's arena. */

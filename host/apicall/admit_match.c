@@ -58,26 +58,35 @@ static bool rule_has(struct pl_api_ctx *ctx, struct pl_node rule, const char *op
            has_scope(ctx, rule);
 }
 
-static bool any_rule_has(struct pl_api_ctx *ctx, struct pl_node rules, const char *operation,
-                         size_t version)
+/* Rules of policies may name objects; those of webhooks do not. */
+static bool any_rule_has(struct pl_api_ctx *ctx, struct pl_node rules,
+                         const struct pl_api_admission *admission, size_t version)
 {
+    const struct pl_tree *named = admission->object != NULL ? admission->object : admission->old;
+    struct pl_slice name = pl_tree_text_at(named, "metadata.name");
     struct pl_iter it = pl_iter(rules);
-    while (pl_iter_next(&it))
-        if (rule_has(ctx, it.value, operation, version))
+    while (pl_iter_next(&it)) {
+        struct pl_node names = pl_node_getz(it.value, "resourceNames");
+        bool is_named = pl_node_len(names) == 0;
+        struct pl_iter list = pl_iter(names);
+        while (!is_named && pl_iter_next(&list))
+            is_named = pl_node_str_eq(list.value, name);
+        if (is_named && rule_has(ctx, it.value, admission->operation, version))
             return true;
+    }
     return false;
 }
 
-static bool match_rules(struct pl_api_ctx *ctx, struct pl_node webhook, const char *operation,
-                        size_t *version)
+static bool match_rules(struct pl_api_ctx *ctx, struct pl_node webhook, const char *list,
+                        const struct pl_api_admission *admission, size_t *version)
 {
-    struct pl_node rules = pl_node_getz(webhook, "rules");
+    struct pl_node rules = pl_node_getz(webhook, list);
     bool exact = pl_node_str_eq(pl_node_getz(webhook, "matchPolicy"), pl_slice_z("Exact"));
     *version = ctx->version;
-    if (any_rule_has(ctx, rules, operation, ctx->version))
+    if (any_rule_has(ctx, rules, admission, ctx->version))
         return true;
     for (size_t i = 0; !exact && i < ctx->type->version_count; i++) {
-        if (!any_rule_has(ctx, rules, operation, i))
+        if (!any_rule_has(ctx, rules, admission, i))
             continue;
         *version = i;
         return true;
@@ -159,31 +168,38 @@ static void say_errors(struct pl_buf *why, const struct pl_tree *errors)
     pl_buf_add_z(why, errors->count > 1 ? "]" : "");
 }
 
+enum pl_api_match pl_api_match_conditions(struct pl_api_evaluation *evaluation,
+                                          struct pl_node conditions, struct pl_buf *why)
+{
+    struct pl_arena *arena = &evaluation->ctx->arena;
+    struct pl_tree *errors = pl_tree_array(arena);
+    bool matches = true;
+    struct pl_iter it = pl_iter(conditions);
+    while (!evaluation->is_over && pl_iter_next(&it)) {
+        struct pl_scratch scratch;
+        struct pl_slice text = pl_node_str(pl_node_getz(it.value, "expression"), &scratch);
+        struct pl_cel result = pl_api_evaluate(evaluation, text);
+        if (evaluation->is_over)
+            errors = pl_tree_array(arena);
+        if (pl_cel_is_error(result) && !pl_tree_has_text(errors, result.s))
+            pl_tree_push(arena, errors, pl_tree_str(arena, result.s));
+        matches = matches && (result.kind != PL_CEL_BOOL || result.b);
+    }
+    if (!matches && !evaluation->is_over) /* a false condition counts more than an error */
+        return PL_API_MATCHES_NOT;
+    say_errors(why, errors);
+    return errors->count > 0 ? PL_API_MATCH_FAILED : PL_API_MATCHES;
+}
+
 static enum pl_api_match match_conditions(struct pl_api_ctx *ctx, struct pl_node conditions,
                                           const struct pl_api_admission *admission, size_t version,
                                           struct pl_buf *why)
 {
+    struct pl_api_evaluation evaluation;
     if (pl_node_len(conditions) == 0)
         return PL_API_MATCHES;
-    struct pl_api_evaluation evaluation;
-    struct pl_tree *errors = pl_tree_array(&ctx->arena);
-    bool matches = true;
     pl_api_evaluation_init(&evaluation, ctx, admission, version, PL_API_CONDITIONS_BUDGET);
-    struct pl_iter it = pl_iter(conditions);
-    while (!evaluation.is_over && pl_iter_next(&it)) {
-        struct pl_scratch scratch;
-        struct pl_slice text = pl_node_str(pl_node_getz(it.value, "expression"), &scratch);
-        struct pl_cel result = pl_api_evaluate(&evaluation, text);
-        if (evaluation.is_over)
-            errors = pl_tree_array(&ctx->arena);
-        if (pl_cel_is_error(result) && !pl_tree_has_text(errors, result.s))
-            pl_tree_push(&ctx->arena, errors, pl_tree_str(&ctx->arena, result.s));
-        matches = matches && (result.kind != PL_CEL_BOOL || result.b);
-    }
-    if (!matches && !evaluation.is_over) /* a false condition counts more than an error */
-        return PL_API_MATCHES_NOT;
-    say_errors(why, errors);
-    return errors->count > 0 ? PL_API_MATCH_FAILED : PL_API_MATCHES;
+    return pl_api_match_conditions(&evaluation, conditions, why);
 }
 
 enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webhook,
@@ -191,7 +207,7 @@ enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webh
                                      struct pl_buf *why)
 {
     bool failed = false;
-    if (!match_rules(ctx, webhook, admission->operation, version))
+    if (!match_rules(ctx, webhook, "rules", admission, version))
         return PL_API_MATCHES_NOT;
     bool matches =
         match_namespace(ctx, pl_node_getz(webhook, "namespaceSelector"), admission, &failed, why) &&
@@ -201,4 +217,22 @@ enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webh
     return matches ? match_conditions(ctx, pl_node_getz(webhook, "matchConditions"), admission,
                                       *version, why)
                    : PL_API_MATCHES_NOT;
+}
+
+enum pl_api_match pl_api_admit_match_policy(struct pl_api_ctx *ctx, struct pl_node match,
+                                            const struct pl_api_admission *admission,
+                                            size_t *version, struct pl_buf *why)
+{
+    bool failed = false;
+    size_t excluded;
+    bool has_rules = pl_node_len(pl_node_getz(match, "resourceRules")) > 0;
+    if (match_rules(ctx, match, "excludeResourceRules", admission, &excluded))
+        return PL_API_MATCHES_NOT;
+    *version = ctx->version;
+    if (has_rules && !match_rules(ctx, match, "resourceRules", admission, version))
+        return PL_API_MATCHES_NOT;
+    bool matches =
+        match_namespace(ctx, pl_node_getz(match, "namespaceSelector"), admission, &failed, why) &&
+        match_object(ctx, pl_node_getz(match, "objectSelector"), admission, &failed, why);
+    return failed ? PL_API_MATCH_FAILED : matches ? PL_API_MATCHES : PL_API_MATCHES_NOT;
 }

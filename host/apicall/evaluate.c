@@ -40,8 +40,10 @@ void pl_api_evaluation_init(struct pl_api_evaluation *evaluation, struct pl_api_
     struct pl_arena *arena = &ctx->arena;
     struct pl_cel *values = evaluation->values;
     const struct pl_tree *request = pl_api_admit_request(ctx, admission, version);
-    *evaluation = (struct pl_api_evaluation){
-        .ctx = ctx, .authorizer = {.decide = decide, .arg = evaluation}, .left = budget};
+    *evaluation = (struct pl_api_evaluation){.ctx = ctx,
+                                             .vars = pl_condition_vars(),
+                                             .authorizer = {.decide = decide, .arg = evaluation},
+                                             .left = budget};
     const struct pl_cel_check check = {.by = &evaluation->authorizer,
                                        .group = pl_slice_z(pl_api_ctx_version(ctx)->group),
                                        .resource = pl_slice_z(ctx->type->plural),
@@ -50,7 +52,7 @@ void pl_api_evaluation_init(struct pl_api_evaluation *evaluation, struct pl_api_
                                        .name = pl_tree_text_at(request, "name")};
     values[PL_VAR_OBJECT] = value_of(arena, admission->object, PL_VAR_OBJECT);
     values[PL_VAR_OLD_OBJECT] = value_of(arena, admission->old, PL_VAR_OLD_OBJECT);
-    values[PL_VAR_NAMESPACE] = pl_cel_null();
+    values[PL_VAR_NAMESPACE] = values[PL_VAR_PARAMS] = values[PL_VAR_VARIABLES] = pl_cel_null();
     values[PL_VAR_REQUEST] = value_of(arena, request, PL_VAR_REQUEST);
     values[PL_VAR_AUTHORIZER] = pl_cel_authorizer_value(arena, &evaluation->authorizer);
     values[PL_VAR_REQUEST_RESOURCE] = pl_cel_resource_check_value(arena, &check);
@@ -70,27 +72,37 @@ static struct pl_cel over_budget(struct pl_api_evaluation *evaluation)
                                     "further validation rules will be run"));
 }
 
-struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression)
+struct pl_cel_program *pl_api_evaluate_kept(struct pl_api_evaluation *evaluation,
+                                            struct pl_slice expression, struct pl_cel *value)
 {
     struct pl_arena *arena = &evaluation->ctx->arena;
     struct pl_buf why = PL_BUF_INIT;
     uint64_t cost = 0;
     struct pl_cel_program *program =
-        pl_cel_compile(expression, pl_condition_vars(), PL_VAR_COUNT, &why);
+        pl_cel_compile(expression, evaluation->vars, PL_VAR_COUNT, &why);
     if (program == NULL) {
-        struct pl_cel failed = evaluate_fail(
+        *value = evaluate_fail(
             arena, pl_arena_f(arena, "compilation error: compilation failed: %s", pl_buf_z(&why)));
         pl_buf_deinit(&why);
-        return failed;
+        return NULL;
     }
-    struct pl_cel result =
-        pl_cel_evaluate(program, arena, evaluation->values, PL_CEL_CALL_LIMIT, &cost);
-    pl_cel_program_destroy(program);
     pl_buf_deinit(&why);
+    *value = pl_cel_evaluate(program, arena, evaluation->values, PL_CEL_CALL_LIMIT, &cost);
     if (cost > evaluation->left)
-        return over_budget(evaluation);
-    evaluation->left -= cost;
-    if (!pl_cel_is_error(result))
+        *value = over_budget(evaluation);
+    else
+        evaluation->left -= cost;
+    return program;
+}
+
+struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression)
+{
+    struct pl_arena *arena = &evaluation->ctx->arena;
+    struct pl_cel result;
+    struct pl_cel_program *program = pl_api_evaluate_kept(evaluation, expression, &result);
+    bool has_run = program != NULL;
+    pl_cel_program_destroy(program);
+    if (!pl_cel_is_error(result) || !has_run || evaluation->is_over)
         return result;
     return evaluate_fail(arena, pl_arena_f(arena, "expression '%.*s' resulted in error: %.*s",
                                            PL_FMT(expression), PL_FMT(result.s)));

@@ -113,6 +113,8 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass", SHORT = "sc", F = OBJ),
     ROW("storage.k8s.io", "v1", "volumeattachments", "volumeattachment", "VolumeAttachment", F = ST | OBJ | VER),
     ROW("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration", "MutatingWebhookConfiguration", CAT = "api-extensions", F = GEN | VER),
+    ROW("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "validatingadmissionpolicy", "ValidatingAdmissionPolicy", CAT = "api-extensions", F = ST | GEN | VER),
+    ROW("admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "validatingadmissionpolicybinding", "ValidatingAdmissionPolicyBinding", CAT = "api-extensions", F = GEN | VER),
     ROW("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "validatingwebhookconfiguration", "ValidatingWebhookConfiguration", CAT = "api-extensions", F = GEN | VER),
     ROW("apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition", SHORT = "crd,crds", CAT = "api-extensions", F = ST | GEN | VER),
     ROW("scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", SHORT = "pc", F = GEN),

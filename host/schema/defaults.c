@@ -64,6 +64,14 @@ static const struct rule pod_rules[] = {
         "webhooks[].clientConfig.service", "port", "443"                                           \
     }
 
+/* Which requests a policy or its binding matches. */
+#define MATCH(at)                                                                                  \
+    {at, "matchPolicy", "\"Equivalent\""}, {at, "namespaceSelector", "{}"},                        \
+        {at, "objectSelector", "{}"}, {at ".resourceRules[]", "scope", "\"*\""},                   \
+    {                                                                                              \
+        at ".excludeResourceRules[]", "scope", "\"*\""                                             \
+    }
+
 struct kind_rules {
     const char *kind;
     const char *pod_spec; /* path of a pod's spec; NULL: none */
@@ -145,6 +153,9 @@ static const struct kind_rules kinds[] = {
     {"ValidatingWebhookConfiguration", NULL, RULES(WEBHOOK)},
     {"MutatingWebhookConfiguration", NULL,
      RULES(WEBHOOK, {"webhooks[]", "reinvocationPolicy", "\"Never\""})},
+    {"ValidatingAdmissionPolicy", NULL,
+     RULES({"spec", "failurePolicy", "\"Fail\""}, MATCH("spec.matchConstraints"))},
+    {"ValidatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
     {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "\"PreemptLowerPriority\""})},
 };
 

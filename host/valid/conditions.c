@@ -3,6 +3,8 @@
  * expression is stored, not when it is evaluated. Static data only. */
 #include "valid/conditions.h"
 
+#include <string.h>
+
 #define TEXT(z)                                                                                    \
     {                                                                                              \
         .ptr = (z), .len = sizeof(z) - 1                                                           \
@@ -127,6 +129,20 @@ const struct pl_cel_var *pl_condition_vars(void)
         [PL_VAR_NAMESPACE] = {"namespaceObject", &ns_type},
         [PL_VAR_REQUEST] = {"request", &request_type},
         [PL_VAR_AUTHORIZER] = {"authorizer", &authorizer_type},
-        [PL_VAR_REQUEST_RESOURCE] = {"authorizer.requestResource", &check_type}};
+        [PL_VAR_REQUEST_RESOURCE] = {"authorizer.requestResource", &check_type},
+        [PL_VAR_PARAMS] = {"", NULL},
+        [PL_VAR_VARIABLES] = {"", NULL}};
     return vars;
+}
+
+void pl_condition_vars_of_policy(struct pl_cel_var out[PL_VAR_COUNT], bool has_params,
+                                 bool has_authorizer, const struct pl_cel_type *variables)
+{
+    memcpy(out, pl_condition_vars(), PL_VAR_COUNT * sizeof(*out));
+    if (has_params)
+        out[PL_VAR_PARAMS].name = "params";
+    if (variables != NULL)
+        out[PL_VAR_VARIABLES] = (struct pl_cel_var){"variables", variables};
+    if (!has_authorizer)
+        out[PL_VAR_AUTHORIZER].name = out[PL_VAR_REQUEST_RESOURCE].name = "";
 }

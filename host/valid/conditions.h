@@ -11,8 +11,13 @@ enum pl_condition_var {
     PL_VAR_REQUEST,
     PL_VAR_AUTHORIZER,
     PL_VAR_REQUEST_RESOURCE, /* authorizer.requestResource */
+    PL_VAR_PARAMS,           /* of policies alone; without a name elsewhere. So is the next one */
+    PL_VAR_VARIABLES,
     PL_VAR_COUNT
 };
 
-/* PL_VAR_COUNT variables, a constant of the program. */
+/* PL_VAR_COUNT variables of webhooks, a constant of the program. */
 const struct pl_cel_var *pl_condition_vars(void);
+/* Those of a policy's expressions. variables: the type of `variables`; NULL: there are none. */
+void pl_condition_vars_of_policy(struct pl_cel_var out[PL_VAR_COUNT], bool has_params,
+                                 bool has_authorizer, const struct pl_cel_type *variables);

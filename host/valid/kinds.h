@@ -15,7 +15,8 @@ pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid
     pl_valid_role_binding, pl_valid_autoscaler, pl_valid_budget, pl_valid_quota,
     pl_valid_limit_range, pl_valid_priority_class, pl_valid_runtime_class, pl_valid_namespace,
     pl_valid_node, pl_valid_endpoints, pl_valid_endpoint_slice, pl_valid_event, pl_valid_lease,
-    pl_valid_signing_request, pl_valid_revision, pl_valid_definition;
+    pl_valid_signing_request, pl_valid_revision, pl_valid_definition, pl_valid_policy,
+    pl_valid_policy_binding;
 
 /* ---- parts ---- */
 
@@ -39,3 +40,11 @@ void pl_valid_schema(struct pl_api_faults *f, const struct pl_spot *at,
                      const struct pl_tree *schema);
 void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *schedule);
+/* One rule of a webhook or a policy. */
+void pl_webhook_rule(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *rule);
+/* Match conditions with these variables (conditions.h). before: those of the old object, which are
+ * not compiled again; NULL: none. */
+struct pl_cel_var;
+void pl_webhook_conditions(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *list, const struct pl_tree *before,
+                           const struct pl_cel_var *vars);

@@ -50,6 +50,8 @@ static const struct {
     {"CertificateSigningRequest", pl_valid_signing_request},
     {"ControllerRevision", pl_valid_revision},
     {"CustomResourceDefinition", pl_valid_definition},
+    {"ValidatingAdmissionPolicy", pl_valid_policy},
+    {"ValidatingAdmissionPolicyBinding", pl_valid_policy_binding},
 };
 
 /* Some absent members are stored as null, so null counts as absent when states are compared. */

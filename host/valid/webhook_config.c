@@ -10,6 +10,7 @@
 #include "schema/validate.h"
 #include "valid/check.h"
 #include "valid/conditions.h"
+#include "valid/kinds.h"
 
 #include <ctype.h>
 
@@ -178,8 +179,7 @@ static void check_resources(struct pl_api_faults *f, const struct pl_spot *at,
                      "if '*' is present, must not specify other resources without subresources");
 }
 
-static void webhook_config_check_rule(struct pl_api_faults *f, const struct pl_spot *at,
-                                      const struct pl_tree *rule)
+void pl_webhook_rule(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *rule)
 {
     const struct pl_tree *list = pl_tree_getz(rule, "operations");
     const struct pl_spot *field = PL_MEMBER(at, "operations");
@@ -198,10 +198,10 @@ static void webhook_config_check_rule(struct pl_api_faults *f, const struct pl_s
 /* ---- conditions and selectors ---- */
 
 static void check_expression(struct pl_api_faults *f, const struct pl_spot *field,
-                             struct pl_slice text)
+                             struct pl_slice text, const struct pl_cel_var *vars)
 {
     struct pl_buf why = PL_BUF_INIT;
-    struct pl_cel_program *program = pl_cel_compile(text, pl_condition_vars(), PL_VAR_COUNT, &why);
+    struct pl_cel_program *program = pl_cel_compile(text, vars, PL_VAR_COUNT, &why);
     if (program == NULL) {
         bad_text(f, field, text,
                  pl_arena_f(f->arena, "compilation failed: %s", pl_buf_z(&why)).ptr);
@@ -217,7 +217,8 @@ static void check_expression(struct pl_api_faults *f, const struct pl_spot *fiel
 }
 
 static void check_condition(struct pl_api_faults *f, const struct pl_spot *at,
-                            const struct pl_tree *condition, const struct pl_tree *before)
+                            const struct pl_tree *condition, const struct pl_tree *before,
+                            const struct pl_cel_var *vars)
 {
     struct pl_slice name = pl_tree_text_at(condition, "name");
     struct pl_slice text = pl_tree_text_at(condition, "expression");
@@ -231,7 +232,7 @@ static void check_condition(struct pl_api_faults *f, const struct pl_spot *at,
     if (text.len == 0)
         pl_bad_required(f, PL_MEMBER(at, "expression"), "");
     else if (!known)
-        check_expression(f, PL_MEMBER(at, "expression"), text);
+        check_expression(f, PL_MEMBER(at, "expression"), text, vars);
 }
 
 /* Two elements with the same name: the fault is reported at the second one. */
@@ -257,8 +258,9 @@ static void check_twice(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-static void check_conditions(struct pl_api_faults *f, const struct pl_spot *at,
-                             const struct pl_tree *list, const struct pl_tree *before)
+void pl_webhook_conditions(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *list, const struct pl_tree *before,
+                           const struct pl_cel_var *vars)
 {
     size_t i = 0;
     if (list != NULL && list->count > MOST_CONDITIONS) {
@@ -267,7 +269,7 @@ static void check_conditions(struct pl_api_faults *f, const struct pl_spot *at,
         return;
     }
     PL_TREE_FOR(item, list)
-    check_condition(f, PL_INDEX(at, i++), item->value, before);
+    check_condition(f, PL_INDEX(at, i++), item->value, before, vars);
     check_twice(f, at, list);
 }
 
@@ -367,7 +369,7 @@ static void check_webhook(struct pl_api_faults *f, const struct pl_spot *at,
     size_t i = 0;
     webhook_config_check_name(f, PL_MEMBER(at, "name"), pl_tree_text_at(webhook, "name"));
     PL_TREE_FOR(item, pl_tree_getz(webhook, "rules"))
-    webhook_config_check_rule(f, PL_INDEX(rules, i++), item->value);
+    pl_webhook_rule(f, PL_INDEX(rules, i++), item->value);
     check_words(f, at, webhook);
     if (pl_tree_integer(timeout, &seconds) && (seconds < 1 || seconds > 30))
         pl_bad_value(f, PL_MEMBER(at, "timeoutSeconds"), timeout,
@@ -376,8 +378,9 @@ static void check_webhook(struct pl_api_faults *f, const struct pl_spot *at,
                    pl_tree_getz(webhook, "namespaceSelector"));
     check_selector(f, PL_MEMBER(at, "objectSelector"), pl_tree_getz(webhook, "objectSelector"));
     check_client(f, PL_MEMBER(at, "clientConfig"), pl_tree_getz(webhook, "clientConfig"));
-    check_conditions(f, PL_MEMBER(at, "matchConditions"), pl_tree_getz(webhook, "matchConditions"),
-                     pl_tree_getz(before, "matchConditions"));
+    pl_webhook_conditions(f, PL_MEMBER(at, "matchConditions"),
+                          pl_tree_getz(webhook, "matchConditions"),
+                          pl_tree_getz(before, "matchConditions"), pl_condition_vars());
     const struct pl_tree *versions = pl_tree_getz(webhook, "admissionReviewVersions");
     if (versions == NULL || versions->count == 0)
         pl_bad_required(f, PL_MEMBER(at, "admissionReviewVersions"),
