@@ -413,7 +413,7 @@ static void apply_binding(struct bound *b, const struct pl_api_entry *entry)
 
 /* The objects as the version that the policy matches has them; other versions of a kind that is
  * converted by a webhook are seen as they were sent. */
-static struct pl_api_admission in_version(struct bound *b, const struct pl_api_admission *sent)
+static struct pl_api_admission as_matched(struct bound *b, const struct pl_api_admission *sent)
 {
     struct pl_api_admission out = *sent;
     struct pl_arena *arena = &b->ctx->arena;
@@ -445,7 +445,7 @@ static void apply_policy(struct pl_api_ctx *ctx, const struct pl_api_admission *
                       .denied = denied};
     if (!is_matched(&b, pl_node_getz(b.policy, "matchConstraints"), &b.version))
         return;
-    struct pl_api_admission seen = in_version(&b, admission);
+    struct pl_api_admission seen = as_matched(&b, admission);
     b.admission = &seen;
     for (size_t i = 0; i < bindings->count; i++)
         apply_binding(&b, bindings->entries[i]);

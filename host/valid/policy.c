@@ -16,8 +16,8 @@
 
 /* ---- which requests match ---- */
 
-static void check_rules(struct pl_api_faults *f, const struct pl_spot *at,
-                        const struct pl_tree *rules)
+static void policy_check_rules(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *rules)
 {
     size_t i = 0;
     PL_EACH(item, rules)
@@ -48,9 +48,9 @@ static void check_match(struct pl_api_faults *f, const struct pl_spot *at,
     pl_selector(f, PL_MEMBER(at, "namespaceSelector"), pl_tree_getz(match, "namespaceSelector"),
                 NULL);
     pl_selector(f, PL_MEMBER(at, "objectSelector"), pl_tree_getz(match, "objectSelector"), NULL);
-    check_rules(f, PL_MEMBER(at, "resourceRules"), pl_tree_getz(match, "resourceRules"));
-    check_rules(f, PL_MEMBER(at, "excludeResourceRules"),
-                pl_tree_getz(match, "excludeResourceRules"));
+    policy_check_rules(f, PL_MEMBER(at, "resourceRules"), pl_tree_getz(match, "resourceRules"));
+    policy_check_rules(f, PL_MEMBER(at, "excludeResourceRules"),
+                       pl_tree_getz(match, "excludeResourceRules"));
 }
 
 static void check_param_kind(struct pl_api_faults *f, const struct pl_spot *at,

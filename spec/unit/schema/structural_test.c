@@ -1,5 +1,7 @@
 #include "schema/structural.h"
 
+#include "schema/list_keys.h"
+
 #include "support/json.h"
 
 /* Messages were checked against kube-apiserver 1.37. */
@@ -59,6 +61,7 @@ static void check_fault(struct schema_test *t, const char *object, const char *w
     struct pl_api_faults faults = {.arena = &t->arena};
     pl_api_structural_validate(&faults, tree_of(t, object), NULL, pl_doc_root(t->schema),
                                pl_slice("", 0));
+    pl_api_list_twins(&faults, pl_doc_root(t->schema), tree_of(t, object), pl_slice("", 0));
     struct pl_buf got = PL_BUF_INIT;
     PL_TREE_FOR(item, faults.causes)
     pl_buf_add_f(&got, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
@@ -153,6 +156,28 @@ TEST(values_are_validated)
         snprintf(object, sizeof(object), "{'spec':%s}", cases[i].spec);
         check_fault(&t, object, cases[i].want);
     }
+    close_test(&t);
+}
+
+static size_t count_faults(struct schema_test *t, const char *object, const char *old)
+{
+    struct pl_api_faults faults = {.arena = &t->arena};
+    pl_api_structural_validate(&faults, tree_of(t, object), tree_of(t, old), pl_doc_root(t->schema),
+                               pl_slice("", 0));
+    return faults.causes != NULL ? faults.causes->count : 0;
+}
+
+TEST(what_has_not_changed_has_no_faults)
+{
+    struct schema_test t;
+    open_test(&t);
+    CHECK_INT(count_faults(&t, "{'spec':{'name':'AB','num':3}}", "{'spec':{'name':'AB'}}"), 1);
+    CHECK_INT(count_faults(&t, "{'spec':{'name':'AB','num':4}}", "{'spec':{'name':'AB'}}"), 0);
+    CHECK_INT(count_faults(&t, "{'spec':{'name':'AC'}}", "{'spec':{'name':'AB'}}"), 1);
+    CHECK_INT(
+        count_faults(&t, "{'spec':{'list':['a','b','c']}}", "{'spec':{'list':['a','b','c']}}"), 0);
+    CHECK_INT(count_faults(&t, "{'spec':{'list':['a',3]}}", "{'spec':{'list':[3]}}"), 1);
+    CHECK_INT(count_faults(&t, "{'spec':{'name':3}}", "{'spec':'x'}"), 1);
     close_test(&t);
 }
 
