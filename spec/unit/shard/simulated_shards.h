@@ -38,7 +38,7 @@ struct process {
     uint64_t heard;                    /* the number of changes that it has heard of */
     uint64_t known[LEASES];            /* by lease: the version it was told or answered last */
     int64_t settles_ns[PL_SHARDS_MAX]; /* ours: when the shard settles */
-    bool leaving, has_joined;
+    bool leaving, has_joined, refused;
     int64_t stopped_ns; /* when it was told to leave */
     unsigned messages;  /* on their way that point here */
 };
@@ -80,7 +80,7 @@ struct world {
     unsigned shards;
     bool rough;
     int64_t settle_ns; /* how long shards may take; 0: for ever */
-    bool never_lists;
+    bool never_lists, never_drains;
     /* What was seen. */
     uint64_t left;
     int64_t leaving_ns, longest_leaving_ns; /* from a stop until everything was given away */
@@ -280,6 +280,7 @@ static inline void on_refused(void *self, unsigned other, const char *who)
     PL_UNUSED(other);
     PL_UNUSED(who);
     p->world->refusals++;
+    p->refused = true;
 }
 
 static inline void on_late(void *self)
@@ -304,7 +305,9 @@ static inline void on_change(void *arg, const struct pl_shard_set *which, enum p
 static inline bool is_settled(void *arg, unsigned i)
 {
     const struct process *p = arg;
-    if (p->world->never_lists && pl_shards_state(p->shards, i) == PL_SHARD_COMING)
+    enum pl_shard_state state = pl_shards_state(p->shards, i);
+    if ((p->world->never_lists && state == PL_SHARD_COMING) ||
+        (p->world->never_drains && state == PL_SHARD_GOING))
         return false;
     return p->world->now_ns >= p->settles_ns[i];
 }
@@ -350,7 +353,7 @@ static inline void begin(struct process *p)
     p->lag_ns = (int64_t)(chance(w) * 100 * (double)PL_MS);
     p->clock = (struct pl_clock){clock_of, clock_of, clock_of, p};
     p->frozen_until_ns = p->cut_until_ns = 0;
-    p->leaving = false;
+    p->leaving = p->refused = false;
     memset(p->known, 0, sizeof p->known);
     pl_timers_init(&p->timers, &p->clock);
     pl_rand_seed(&p->rand, pl_rand_u64(&w->rand));

@@ -5,7 +5,7 @@
  *
  * PL_SHARD_MEMBERS, PL_SHARD_COUNT, PL_SHARD_MINUTES, PL_SHARD_SETTLE (seconds) and PL_SHARD_SEED
  * choose another run; scripts/bench/shards does. */
-#include "simulated_shards.h"
+#include "shard_promises.h"
 
 static int64_t setting(const char *name, int64_t otherwise)
 {
@@ -63,23 +63,6 @@ static void disturb(struct world *w)
     }
 }
 
-static void check_rest(struct world *w)
-{
-    unsigned least = UINT32_MAX, most = 0, all = 0;
-    for (int k = 0; k < w->count; k++) {
-        const struct process *p = &w->processes[k];
-        if (p->m == NULL || !pl_membership_may_write(p->m))
-            continue;
-        unsigned held = held_by(p);
-        least = held < least ? held : least;
-        most = held > most ? held : most;
-        all += held;
-    }
-    CHECK_INT(all, w->shards);
-    if (most - least > 1)
-        TEST_FAIL("one has %u shards, another %u", least, most);
-}
-
 static void say(const struct world *w, double minutes)
 {
     printf("members %d, shards %u, minutes %.1f: joins %" PRIu64 ", stops %" PRIu64
@@ -92,15 +75,6 @@ static void say(const struct world *w, double minutes)
            (double)w->longest_leaving_ns / 1e9);
     printf("requests a minute: writes %.0f, reads %.0f\n", (double)w->writes / minutes,
            (double)w->reads / minutes);
-}
-
-static void check_promises(const struct world *w)
-{
-    CHECK_INT(w->late, 0);
-    CHECK_INT(w->two_actors, 0);
-    CHECK_INT(w->too_long, 0);
-    if (w->moves > w->promised)
-        TEST_FAIL("%" PRIu64 " moves, %" PRIu64 " were promised", w->moves, w->promised);
 }
 
 static void start_all(struct world *w, int count)
@@ -137,13 +111,6 @@ TEST(whatever_happens_the_promises_are_kept)
 }
 
 /* ---- one thing at a time ---- */
-
-static void rest(struct world *w)
-{
-    pass(w, 60 * S);
-    check_rest(w);
-    check_promises(w);
-}
 
 TEST(a_join_moves_a_share_and_no_more)
 {
@@ -242,16 +209,6 @@ TEST(shards_that_do_not_settle_in_time_are_told_of_and_not_before)
 
 /* ---- others ---- */
 
-static void write_title(struct world *w, const char *holder)
-{
-    struct lease *name = &w->leases[0];
-    name->exists = true;
-    name->is = (struct pl_shard_lease){.kind = PL_LEASE_OF_NAME, .duration_s = 15};
-    name->is.stamp = (int64_t)w->version + 1;
-    snprintf(name->holder, sizeof name->holder, "%s", holder);
-    publish(w, 0);
-}
-
 TEST(while_one_without_shards_leads_no_shard_is_taken)
 {
     struct world w;
@@ -292,17 +249,6 @@ TEST(who_has_shard_0_has_the_name_too)
     rest(&w);
     CHECK_STR(w.leases[0].holder, w.leases[1].holder);
     world_deinit(&w);
-}
-
-static void write_member(struct world *w, int number, unsigned count, int64_t stamp)
-{
-    struct lease *lease = &w->leases[1 + PL_SHARDS_MAX + number];
-    lease->exists = true;
-    lease->is = (struct pl_shard_lease){
-        .kind = PL_LEASE_OF_MEMBER, .duration_s = 15, .count = count, .stamp = stamp};
-    snprintf(lease->id, sizeof lease->id, "m%04d", number);
-    snprintf(lease->holder, sizeof lease->holder, "m%04d", number);
-    publish(w, 1 + PL_SHARDS_MAX + number);
 }
 
 TEST(a_newcomer_that_divides_into_another_number_is_refused_by_one_that_lives)

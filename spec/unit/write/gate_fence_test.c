@@ -1,12 +1,16 @@
 /* The fence of the gate: writes of leader-only controllers, while this replica leads and not. */
 #include "unit/control/bed_controller.h"
 
+#define MAPS "/api/v1/configmaps"
+
 struct scene {
     struct stage stage;
     struct pl_gate *gate;
     struct pl_fence fence;
     bool open;
     struct pl_controller *leader_only, *everywhere;
+    struct pl_shards *shards; /* NULL: none */
+    unsigned shard;           /* of the run that writes */
     /* What on_written was told. */
     int written;
     struct pl_err err;
@@ -35,17 +39,28 @@ static struct pl_controller *add(struct scene *scene, const char *name, bool lea
     return stage_add(&scene->stage, &spec);
 }
 
-static void begin(struct scene *scene)
+static void begin_with(struct scene *scene, struct pl_shards *shards)
 {
-    *scene = (struct scene){.open = true};
-    stage_init(&scene->stage);
+    *scene = (struct scene){.open = true, .shards = shards};
+    stage_init_sharded(&scene->stage, NULL, false, shards);
     scene->leader_only = add(scene, "leads", true);
     scene->everywhere = add(scene, "anywhere", false);
     scene->gate = pl_cluster_gate(scene->stage.bed.cluster);
     scene->fence = (struct pl_fence){may_write, scene};
     pl_gate_fence(scene->gate, &scene->fence);
     pl_manager_start(scene->stage.manager);
-    stage_sync(&scene->stage, "/api/v1/configmaps", BED_MAPS("10", ));
+    if (shards != NULL) /* one has a part, the other the whole */
+        bed_reply(&scene->stage.bed, bed_expect(&scene->stage.bed, "GET", MAPS), 200,
+                  BED_MAPS("10", ));
+    stage_sync(&scene->stage, MAPS, BED_MAPS("10", ));
+    if (shards != NULL)
+        fake_begin(bed_expect(&scene->stage.bed, "GET", MAPS), 200);
+    bed_run(&scene->stage.bed);
+}
+
+static void begin(struct scene *scene)
+{
+    begin_with(scene, NULL);
 }
 
 static void finish(struct scene *scene)
@@ -56,6 +71,7 @@ static void finish(struct scene *scene)
         bed_run(&scene->stage.bed);
     }
     stage_deinit(&scene->stage);
+    pl_shards_destroy(scene->shards);
 }
 
 static void create_as(struct scene *scene, struct pl_controller *who, bool any_replica)
@@ -66,7 +82,8 @@ static void create_as(struct scene *scene, struct pl_controller *who, bool any_r
                              .name = pl_slice_z("n"),
                              .grace_period = -1,
                              .controller = who != NULL ? pl_controller_writer(who) : NULL,
-                             .any_replica = any_replica};
+                             .any_replica = any_replica,
+                             .shard = scene->shard};
     write.body = bed_doc("{\"metadata\":{\"name\":\"n\",\"namespace\":\"d\"}}");
     scene->written = 0;
     pl_gate_write(scene->gate, &write, on_written, scene);
@@ -197,6 +214,40 @@ TEST(a_retry_asks_the_fence_anew)
     bed_pass(&scene.stage.bed, 2 * PL_SECOND);
     CHECK(fake_take(&scene.stage.bed.net, "POST", "") == NULL);
     check_refused(&scene);
+    finish(&scene);
+}
+
+/* d is in shard 3 of 4, and the run began when it was ours. */
+TEST(a_write_of_a_run_leaves_while_the_shard_of_its_key_is_held_and_no_longer)
+{
+    static const enum pl_shard_state held[] = {PL_SHARD_OURS, PL_SHARD_GOING, PL_SHARD_COMING};
+    struct scene scene;
+    struct pl_shard_set which = {{1 << 3}};
+    struct pl_shards *shards = pl_shards_create(4, PL_SHARD_BY_NAMESPACE);
+    pl_shards_set(shards, &which, PL_SHARD_OURS);
+    begin_with(&scene, shards);
+    scene.shard = 3 + 1;
+    for (size_t i = 0; i < PL_ARRAY_LEN(held); i++) {
+        pl_shards_set(shards, &which, held[i]);
+        create_as(&scene, scene.leader_only, false);
+        check_made(&scene);
+    }
+    create_as(&scene, scene.leader_only, false);
+    struct pl_http_header soon = {"retry-after", "1"};
+    fake_reply_with(expect_post(&scene), 429, &soon, 1,
+                    pl_slice_z(BED_STATUS(429, "TooManyRequests")));
+    bed_run(&scene.stage.bed);
+    pl_shards_set(shards, &which, PL_SHARD_ELSEWHERE);
+    bed_pass(&scene.stage.bed, 2 * PL_SECOND);
+    check_refused(&scene);
+    create_as(&scene, scene.leader_only, false);
+    check_refused(&scene);
+    CHECK(strstr(scene.err.message, "does not hold the shard of the run's key") != NULL);
+    create_as(&scene, scene.everywhere, false); /* is sharded by nothing */
+    check_made(&scene);
+    scene.shard = 0; /* a key that lies in no shard */
+    create_as(&scene, scene.leader_only, false);
+    check_made(&scene);
     finish(&scene);
 }
 

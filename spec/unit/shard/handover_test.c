@@ -1,0 +1,242 @@
+/* How shards pass from one member to another, and what goes wrong meanwhile: receivers that die,
+ * Leases that others delete, members that say another number of shards. One thing at a time on the
+ * simulated server; simulation_test.c does everything at once. */
+#include "shard_promises.h"
+
+static struct lease *lease_of_member(struct world *w, int number)
+{
+    return &w->leases[1 + PL_SHARDS_MAX + number];
+}
+
+static unsigned named(const struct world *w, const char *id)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < w->shards; i++)
+        n += w->leases[1 + i].exists && strcmp(w->leases[1 + i].holder, id) == 0;
+    return n;
+}
+
+static unsigned in_state(const struct process *p, enum pl_shard_state state)
+{
+    struct pl_shard_set set = pl_shards_in(p->shards, state);
+    return pl_shard_set_count(&set);
+}
+
+static void delete_lease(struct world *w, struct lease *lease)
+{
+    lease->exists = false;
+    publish(w, (int)(lease - w->leases));
+}
+
+static void open_world(struct world *w, uint64_t seed, int members, unsigned shards)
+{
+    world_init(w, seed, members, shards);
+    for (int k = 0; k < members; k++)
+        begin(&w->processes[k]);
+    pass(w, (60 + 3 * (int64_t)shards) * S);
+    check_rest(w);
+}
+
+/* ---- what is written ---- */
+
+/* Each member writes its own Lease each retry period, and who has shard 0 the Lease NAME. */
+TEST(at_rest_members_renew_and_no_lease_of_a_shard_is_written_whatever_their_number)
+{
+    static const unsigned numbers[] = {4, 64, 256};
+    for (size_t k = 0; k < PL_ARRAY_LEN(numbers); k++) {
+        struct world w;
+        uint64_t versions[PL_SHARDS_MAX];
+        open_world(&w, 21, 5, numbers[k]);
+        for (unsigned i = 0; i < numbers[k]; i++)
+            versions[i] = w.leases[1 + i].is.version;
+        w.writes = w.reads = 0;
+        pass(&w, 60 * S);
+        for (unsigned i = 0; i < numbers[k]; i++)
+            CHECK(w.leases[1 + i].is.version == versions[i]);
+        CHECK(w.writes > 160 && w.writes < 200); /* 30 a minute each, by clocks of their own */
+        CHECK_INT((int64_t)w.reads, 0);
+        world_deinit(&w);
+    }
+}
+
+static void check_named(const struct world *w, unsigned shards)
+{
+    for (unsigned i = 0; i <= shards; i++) /* NAME, and each shard */
+        if (!w->leases[i].exists || w->leases[i].holder[0] == '\0')
+            TEST_FAIL("lease %u names nobody", i);
+}
+
+TEST(what_is_given_names_the_receiver_in_one_write_and_one_at_a_time)
+{
+    struct world w;
+    world_init(&w, 22, 5, 16);
+    begin(&w.processes[0]);
+    rest(&w);
+    for (int k = 1; k < 8; k++) {
+        if (k < 5)
+            begin(&w.processes[k]);
+        else
+            stop(&w.processes[k - 5]);
+        for (int64_t until = w.now_ns + 90 * S; w.now_ns < until;) {
+            tick(&w);
+            check_named(&w, 16);
+            for (int i = 0; i < w.count; i++)
+                if (w.processes[i].m != NULL && !w.processes[i].leaving)
+                    CHECK(in_state(&w.processes[i], PL_SHARD_GOING) <= 1);
+        }
+        check_rest(&w);
+        check_promises(&w);
+    }
+    world_deinit(&w);
+}
+
+/* ---- receivers that die ---- */
+
+TEST(a_receiver_that_dies_before_it_acts_loses_its_shards_as_any_holder_does)
+{
+    struct world w;
+    world_init(&w, 23, 2, 8);
+    begin(&w.processes[0]);
+    rest(&w);
+    begin(&w.processes[1]);
+    while (!lease_of_member(&w, 1)->exists)
+        tick(&w);
+    w.processes[1].frozen_until_ns = INT64_MAX;
+    while (named(&w, "m0001") == 0)
+        tick(&w);
+    CHECK_INT(held_by(&w.processes[1]), 0);
+    kill_it(&w.processes[1]);
+    pass(&w, 10 * S);
+    CHECK(named(&w, "m0001") > 0); /* its Lease has not expired */
+    CHECK(held_by(&w.processes[0]) < 8);
+    rest(&w);
+    CHECK_INT(held_by(&w.processes[0]), 8);
+    CHECK(w.worst_gap_ns < (int64_t)(1.055 * 17 * (double)S));
+    world_deinit(&w);
+}
+
+TEST(a_shard_that_drains_for_a_receiver_that_dies_is_kept)
+{
+    struct world w;
+    world_init(&w, 24, 2, 8);
+    begin(&w.processes[0]);
+    rest(&w);
+    w.never_drains = true;
+    begin(&w.processes[1]);
+    while (in_state(&w.processes[0], PL_SHARD_GOING) == 0)
+        tick(&w);
+    kill_it(&w.processes[1]);
+    w.worst_gap_ns = 0;
+    pass(&w, 20 * S);
+    CHECK_INT(in_state(&w.processes[0], PL_SHARD_OURS), 8);
+    CHECK_INT(named(&w, "m0000"), 8);
+    CHECK_INT(w.worst_gap_ns, 0);
+    world_deinit(&w);
+}
+
+/* ---- Leases that others delete ---- */
+
+TEST(a_dead_members_lease_that_somebody_deletes_is_waited_for_all_the_same)
+{
+    struct world w;
+    open_world(&w, 25, 3, 12);
+    w.worst_gap_ns = 0;
+    kill_it(&w.processes[1]);
+    pass(&w, S);
+    delete_lease(&w, lease_of_member(&w, 1));
+    pass(&w, 12 * S);
+    CHECK_INT(named(&w, "m0001"), 4);
+    rest(&w);
+    CHECK(w.worst_gap_ns > 15 * S);
+    CHECK(w.worst_gap_ns < (int64_t)(1.055 * 18 * (double)S));
+    world_deinit(&w);
+}
+
+TEST(a_living_members_lease_that_somebody_deletes_is_written_again)
+{
+    struct world w;
+    open_world(&w, 26, 3, 12);
+    uint64_t moves = w.moves;
+    for (int i = 0; i < 5; i++) {
+        delete_lease(&w, lease_of_member(&w, 1));
+        pass(&w, 3 * S);
+        CHECK(lease_of_member(&w, 1)->exists);
+    }
+    rest(&w);
+    CHECK(w.moves == moves && w.losses == 0);
+    world_deinit(&w);
+}
+
+TEST(shards_whose_leases_somebody_deletes_are_taken_again)
+{
+    struct world w;
+    open_world(&w, 27, 3, 12);
+    w.worst_gap_ns = 0;
+    for (unsigned i = 0; i <= 12; i++)
+        delete_lease(&w, &w.leases[i]);
+    rest(&w);
+    check_named(&w, 12);
+    CHECK(w.worst_gap_ns < 4 * S);
+    CHECK_INT(w.losses, 0);
+    world_deinit(&w);
+}
+
+/* ---- shares ---- */
+
+/* A member that renews and takes nothing leaves its share to who is there. */
+TEST(what_has_been_free_for_a_retry_period_is_taken_over_the_share)
+{
+    struct world w;
+    unsigned most = 0;
+    world_init(&w, 28, 1, 8);
+    write_member(&w, 0, 8, 1);
+    w.members = 1;
+    begin(&w.processes[0]);
+    pass(&w, S);
+    CHECK_INT(held_by(&w.processes[0]), 4);
+    for (int i = 0; i < 8 * 50; i++) {
+        tick(&w);
+        if (i % 50 == 0)
+            write_member(&w, 0, 8, 2 + i);
+        most = held_by(&w.processes[0]) > most ? held_by(&w.processes[0]) : most;
+    }
+    CHECK(most > 4);
+    check_named(&w, 8);
+    world_deinit(&w);
+}
+
+/* ---- one name, one N ---- */
+
+/* The refused one ends, as the process does. */
+static void end_refused(struct world *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (w->processes[k].m != NULL && w->processes[k].refused)
+            end(&w->processes[k], INT64_MAX);
+}
+
+TEST(of_two_numbers_of_shards_that_begin_together_one_stays)
+{
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct world w;
+        world_init(&w, seed, 2, 16);
+        w.limit_ns *= 4; /* nothing is promised while they find out */
+        begin(&w.processes[0]);
+        pass(&w, (int64_t)(chance(&w) * (double)(3 * S)));
+        w.shards = 12;
+        begin(&w.processes[1]);
+        for (int i = 0; i < 90 * 50; i++) {
+            tick(&w);
+            end_refused(&w);
+        }
+        bool first = w.processes[0].m != NULL, second = w.processes[1].m != NULL;
+        if (first == second)
+            TEST_FAIL("seed %d: %s are there", (int)seed, first ? "both" : "none of them");
+        else
+            CHECK_INT(held_by(&w.processes[first ? 0 : 1]), first ? 16 : 12);
+        CHECK_INT(w.two_actors, 0);
+        world_deinit(&w);
+    }
+}
+
+TEST_MAIN()
