@@ -219,7 +219,7 @@ return {
     from = "    e->watch_after_ns = election_mono(e);\n    try_now(e);\n", to = "    e->watch_after_ns = election_mono(e);\n",
     red = { "f36_who_lost_campaigns_again_as_often_as_told" } },
   -- the lead
-  { id = "L1", faults = "F45", e2e = "leader", file = "host/write/gate.c",
+  { id = "L1", faults = "F45", e2e = "leader", file = "host/write/gate_fence.c",
     what = "no write is behind the fence",
     from = "    if (gate->fence == NULL || write->any_replica || write->held)\n", to = "    if (gate->fence == NULL || write != NULL)\n",
     red = { "frozen leader" } },

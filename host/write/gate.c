@@ -10,7 +10,6 @@
 #include "write/capture.h"
 #include "kube/status.h"
 #include "object/meta.h"
-#include "shard/shards.h"
 
 #include <string.h>
 
@@ -29,6 +28,43 @@ static void gate_join(struct pl_gate *gate, struct pl_gate *parent)
         pl_gate_close(gate, parent->rule, parent->message);
 }
 
+void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
+{
+    PL_REQUIRE(gate->fence == NULL && pl_list_empty(&gate->ops));
+    gate->fence = fence;
+    PL_LIST_FOR (link, &gate->children)
+        pl_gate_fence(PL_CONTAINER_OF(link, struct pl_gate, sibling), fence);
+}
+
+/* which NULL: whatever their shard is. */
+static void gate_cut(struct pl_gate *gate, const struct pl_shard_set *which)
+{
+    PL_LIST_FOR (link, &gate->ops) {
+        struct pl_gate_op *op = PL_CONTAINER_OF(link, struct pl_gate_op, link);
+        bool meant = which == NULL || (op->w.shard > 0 && pl_shard_set_has(which, op->w.shard - 1));
+        if (!op->fenced || op->stage == PL_GATE_FINISHING || !meant)
+            continue;
+        op->cut = true;
+        pl_gate_op_cancel(op);
+    }
+    PL_LIST_FOR (link, &gate->children)
+        gate_cut(PL_CONTAINER_OF(link, struct pl_gate, sibling), which);
+}
+
+void pl_gate_cut(struct pl_gate *gate)
+{
+    gate_cut(gate, NULL);
+}
+
+/* The transport asks the fence, but nothing of shards: what is under way ends here. */
+static void on_gate_shards(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+{
+    if (state == PL_SHARD_ELSEWHERE)
+        gate_cut(arg, which);
+}
+
+static const struct pl_shards_follower_ops follower_ops = {on_gate_shards, NULL};
+
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
 {
     struct pl_gate *gate = PL_NEW(struct pl_gate);
@@ -40,6 +76,8 @@ struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
     gate->cluster = options->cluster;
     if (options->parent != NULL)
         gate_join(gate, options->parent);
+    else
+        pl_shards_follow(pl_site_shards(gate->site), &gate->shards, &follower_ops, gate);
     gate->applied = pl_applied_create(PL_APPLIED_MAX);
     struct pl_metrics *metrics = pl_site_metrics(options->site);
     if (metrics != NULL) {
@@ -58,6 +96,8 @@ void pl_gate_destroy(struct pl_gate *gate)
         return;
     PL_REQUIRE(pl_list_empty(&gate->ops) && pl_list_empty(&gate->children));
     pl_link_unlink(&gate->sibling);
+    if (gate->parent == NULL)
+        pl_shards_unfollow(pl_site_shards(gate->site), &gate->shards);
     pl_applied_destroy(gate->applied);
     pl_map_deinit(&gate->said);
     pl_free(gate->rule);
@@ -88,86 +128,12 @@ void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message)
         pl_gate_close(PL_CONTAINER_OF(link, struct pl_gate, sibling), rule, message);
 }
 
-void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
-{
-    PL_REQUIRE(gate->fence == NULL && pl_list_empty(&gate->ops));
-    gate->fence = fence;
-    PL_LIST_FOR (link, &gate->children)
-        pl_gate_fence(PL_CONTAINER_OF(link, struct pl_gate, sibling), fence);
-}
-
-void pl_gate_cut(struct pl_gate *gate)
-{
-    PL_LIST_FOR (link, &gate->ops) {
-        struct pl_gate_op *op = PL_CONTAINER_OF(link, struct pl_gate_op, link);
-        if (!op->fenced || op->stage == PL_GATE_FINISHING)
-            continue;
-        op->cut = true;
-        pl_gate_op_cancel(op);
-    }
-    PL_LIST_FOR (link, &gate->children)
-        pl_gate_cut(PL_CONTAINER_OF(link, struct pl_gate, sibling));
-}
-
-static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
-{
-    if (gate->fence == NULL || write->any_replica || write->held)
-        return false;
-    if (write->edition != NULL && write->edition->spec->leader_election)
-        return true; /* even if the current scripts would let it run on any replica */
-    return write->controller == NULL || write->controller->spec->leader_election;
-}
-
-static bool has_shard(const struct pl_gate_op *op)
-{
-    const struct pl_shards *shards = pl_site_shards(op->gate->site);
-    return shards == NULL || op->w.shard == 0 ||
-           pl_shards_state(shards, op->w.shard - 1) != PL_SHARD_ELSEWHERE;
-}
-
-static bool is_allowed(const struct pl_gate_op *op)
-{
-    return !op->gate->closed && !op->cut &&
-           (!op->fenced || (pl_fence_is_open(op->gate->fence) && has_shard(op)));
-}
-
-/* ---- the end of a write ---- */
-
-static int refuse_closed(struct pl_gate_op *op)
-{
-    const struct pl_gate *gate = op->gate;
-    if (gate->closed)
-        return pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
-    if (op->stage == PL_GATE_SENDING)
-        return pl_gate_refuse(&op->err, "leader",
-                              "%s of %s: this replica's lead ended while it was on its way; it is "
-                              "not known whether the server has carried it out",
-                              pl_verb_name(op->w.verb), op->key);
-    const char *why = has_shard(op) ? "this replica is not the leader"
-                                    : "this replica does not hold the shard of the run's key";
-    return pl_gate_refuse(&op->err, "leader", "%s of %s: %s", pl_verb_name(op->w.verb), op->key,
-                          why);
-}
-
-/* If the gate's closing caused the failure, the error says so: the request was cancelled, or its
- * connection was cut. A server's answer is reported unchanged. */
-static void gate_explain(struct pl_gate_op *op)
-{
-    int code = op->err.code;
-    bool refused = code == PL_EREFUSED && op->err.reason[0] == '\0';
-    bool ended = op->cut || op->gate->closed;
-    bool broken = code == PL_ENETWORK || code == PL_ETIMEOUT;
-    if (refused || (ended && code == PL_ECANCELED) ||
-        (broken && op->fenced && !pl_fence_is_open(op->gate->fence)))
-        refuse_closed(op);
-}
-
 static void gate_finish(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     struct pl_site *site = gate->site;
     if (op->failed)
-        gate_explain(op);
+        pl_gate_explain(op);
     if (op->failed)
         gate->stats.refused += op->err.code == PL_EREFUSED;
     struct pl_written written = {.err = op->failed ? &op->err : NULL,
@@ -235,7 +201,7 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
 static bool gate_may_send(void *arg)
 {
     const struct pl_gate_op *op = arg;
-    return is_allowed(op);
+    return pl_gate_is_allowed(op);
 }
 
 static void on_refreshed(void *arg, const struct pl_answer *answer)
@@ -598,10 +564,10 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     op->arg = arg;
     pl_list_push(&gate->ops, &op->link);
     pl_site_hold(gate->site);
-    op->fenced = is_fenced(gate, write);
-    if (!is_allowed(op)) {
+    op->fenced = pl_gate_is_fenced(gate, write);
+    if (!pl_gate_is_allowed(op)) {
         op->failed = true;
-        refuse_closed(op);
+        pl_gate_refuse_closed(op);
         gate_finish_later(op);
         return op;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "shard/shards.h"
 #include "write/gate.h"
 #include "sync/informers.h"
 #include "write/noop.h"
@@ -16,9 +17,10 @@ struct pl_gate {
     struct pl_link sibling;         /* in the parent's children */
     bool dry_run;
     bool closed;
-    char *rule, *message;         /* owned; the reason for being closed */
-    const struct pl_fence *fence; /* borrowed; NULL: this replica may make every write */
-    struct pl_list ops;           /* not finished yet */
+    char *rule, *message;             /* owned; the reason for being closed */
+    const struct pl_fence *fence;     /* borrowed; NULL: this replica may make every write */
+    struct pl_shards_follower shards; /* without a parent */
+    struct pl_list ops;               /* not finished yet */
     struct pl_applied *applied;
     struct pl_map
         said; /* undeclared writes that were logged; the values point to the gate itself */
@@ -93,6 +95,15 @@ const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
 
 /* Sets EREFUSED with the rule as its reason, and returns it. */
 int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...) PL_PRINTF(3, 4);
+
+/* gate_fence.c: step 1, and again before each attempt. */
+bool pl_gate_is_fenced(const struct pl_gate *gate, const struct pl_write *write);
+bool pl_gate_is_allowed(const struct pl_gate_op *op);
+/* Sets the op's error to the reason why it is not allowed. */
+void pl_gate_refuse_closed(struct pl_gate_op *op);
+/* If the closing of the gate, its fence or a shard has caused the op's failure, the error says so.
+ */
+void pl_gate_explain(struct pl_gate_op *op);
 
 /* gate_check.c: steps 2 and 3. 0, or the refusal. */
 PL_MUST_USE int pl_gate_check(struct pl_gate_op *op, struct pl_err *err);

@@ -6,10 +6,10 @@
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
+local sharing = require("spec.support.sharing")
 
--- So long that a busy machine costs nobody its Lease.
-local times = { "9s", "7s", "1s" }
-local SHARDS, NAMESPACES = 8, 12
+local SHARDS, NAMESPACES = sharing.shards, 12
+local id_of, how_often = sharing.id_of, sharing.how_often
 
 local audited = [[
 apiVersion: audit.k8s.io/v1
@@ -44,7 +44,7 @@ end)
 ]]
 
 describe("replicas that share", function()
-  local server, audit, home, name, namespaces, others
+  local server, audit, group, home, name, namespaces, others
 
   setup(function()
     if not e2e.is_kube then
@@ -58,8 +58,8 @@ describe("replicas that share", function()
   end)
   before_each(function()
     others = {}
-    home = server:new_namespace()
-    name = e2e.unique("share"):lower():gsub("[^%w]", "")
+    group = sharing.group(server)
+    home, name = group.home, group.name
     namespaces = {}
   end)
   after_each(function()
@@ -95,67 +95,11 @@ describe("replicas that share", function()
 
   -- options: flags, the server that it asks, its cache_sync_timeout.
   local function replica(who, options)
-    options = options or {}
-    local socket = e2e.folder() .. "/" .. who .. ".sock"
-    local all = { "--shards", tostring(SHARDS), "--leader-elect-resource-namespace", home,
-      "--leader-elect-resource-name", name, "--leader-elect-lease-duration", times[1],
-      "--leader-elect-renew-deadline", times[2], "--leader-elect-retry-period", times[3],
-      "--health-probe-bind-address", "0", "--admin-socket", socket }
-    for _, flag in ipairs(options.flags or {}) do
-      all[#all + 1] = flag
-    end
-    local host = e2e.start_host(options.server or server, text_of(who, options.timeout), all)
-    host.socket, host.who = socket, who
-    return host
-  end
-
-  local function leases()
-    local out = { shards = {}, members = {}, ids = 0 }
-    for _, lease in ipairs(server:get("/apis/coordination.k8s.io/v1/namespaces/" .. home .. "/leases").items) do
-      local holder = type(lease.spec.holderIdentity) == "string" and lease.spec.holderIdentity or ""
-      local shard = lease.metadata.name:match("%-shard%-(%d+)$")
-      if shard then
-        out.shards[tonumber(shard)] = holder
-      elseif lease.metadata.name == name then
-        out.name = holder
-      elseif lease.metadata.name:find("-member-", 1, true) then
-        out.members[holder] = lease
-      end
-    end
-    return out
-  end
-
-  -- How many shards each holder has, largest first: "3 3 2".
-  local function shares()
-    local count, out = {}, {}
-    for _, holder in pairs(leases().shards) do
-      count[holder] = (count[holder] or 0) + 1
-    end
-    for holder, shards in pairs(count) do
-      out[#out + 1] = holder == "" and -shards or shards
-    end
-    table.sort(out, function(a, b)
-      return a > b
-    end)
-    return table.concat(out, " ")
+    return group:replica(who, text_of(who, options and options.timeout), options)
   end
 
   local function have_shares(expected)
-    local seen
-    e2e.eventually("the shares are " .. expected, function()
-      seen = shares()
-      return seen == expected
-    end, 90)
-  end
-
-  local function id_of(host)
-    local id
-    e2e.eventually("it has joined", function()
-      host:must_run()
-      id = host:text():match('"identity":"([^"]+)","shards"') or host:text():match("identity=(%S+) shards=")
-      return id
-    end)
-    return id
+    group:have_shares(expected)
   end
 
   -- Every note of every object, in the server's order.
@@ -228,6 +172,27 @@ describe("replicas that share", function()
     end, 60)
   end
 
+  -- Tasks are run where shard 0 is, and nowhere else.
+  local function tasks_are_where_shard_0_is(hosts)
+    local function who_runs()
+      local notes = server:get(maps(home) .. "/task").metadata.annotations or {}
+      return tostring(notes.task):match("^%w+"), notes.task
+    end
+    local holder
+    for _, host in ipairs(hosts) do
+      holder = id_of(host) == group:leases().shards[0] and host.who or holder
+    end
+    e2e.eventually("the task is run by " .. tostring(holder), function()
+      return who_runs() == holder
+    end)
+    local _, last = who_runs()
+    e2e.eventually("it is run again, by nobody else", function()
+      local who, note = who_runs()
+      assert.equals(holder, who)
+      return note ~= last
+    end)
+  end
+
   -- ---- what the server was asked for ----
 
   local function unescape(text)
@@ -282,16 +247,6 @@ describe("replicas that share", function()
     return count, lists
   end
 
-  local function how_often(host, message)
-    local count = {}
-    for _, line in ipairs(host:log()) do
-      for shard in (line.msg == message and line.shards or ""):gmatch("%d+") do
-        count[tonumber(shard)] = (count[tonumber(shard)] or 0) + 1
-      end
-    end
-    return count
-  end
-
   -- A shard is asked for as often as it has come, and never while it is kept.
   local function check_no_kept_shard_is_listed(host)
     local came, ours = how_often(host, "shards arrive: their objects are listed"), how_often(host, "shards acquired")
@@ -319,7 +274,8 @@ describe("replicas that share", function()
     local three = replica("three", by_uid)
     have_shares("3 3 2")
     all_are_run()
-    local seen = leases()
+    tasks_are_where_shard_0_is({ one, two, three })
+    local seen = group:leases()
     assert.equals(seen.shards[0], seen.name)
     local id = id_of(one)
     assert.equals(tostring(SHARDS), seen.members[id].metadata.annotations["perilune.dev/shard-count"])
@@ -337,7 +293,8 @@ describe("replicas that share", function()
     one:stop() -- with 0
     have_shares("4 4")
     all_are_run()
-    assert.is_nil(leases().members[id])
+    tasks_are_where_shard_0_is({ two, three })
+    assert.is_nil(group:leases().members[id])
 
     two.child:signal("KILL")
     two.child:wait(e2e.patience)
@@ -358,7 +315,7 @@ describe("replicas that share", function()
     end
 
     three:stop()
-    local over = leases()
+    local over = group:leases()
     assert.equals("", over.name)
     for shard = 0, SHARDS - 1 do
       assert.equals("", over.shards[shard])
@@ -370,6 +327,62 @@ describe("replicas that share", function()
     end
     io.stderr:write(("    %d runs of %d keys, each by one replica at a time; %d lists, none of a kept shard\n")
       :format(runs, NAMESPACES, lists))
+  end)
+
+  -- Those that the other has given are the frozen or dead one's, until its Lease is over.
+  for _, case in ipairs({ { "receiver", "KILL" }, { "giver", "STOP" } }) do
+    it("the " .. case[1] .. " gets SIG" .. case[2] .. " in the middle of a hand-over", function()
+      make_objects()
+      local file = record()
+      local one = replica("one")
+      have_shares("8")
+      all_are_run()
+      local two = replica("two")
+      local id = id_of(two)
+      e2e.eventually("a shard is given", function()
+        return table.concat(group:leases().shards, " ", 0):find(id, 1, true)
+      end)
+      local victim, other = case[1] == "giver" and one or two, case[1] == "giver" and two or one
+      victim.child:signal(case[2])
+      have_shares("8")
+      all_are_run()
+      victim.child:signal("CONT")
+      if case[2] == "STOP" then
+        assert.equals(3, victim.child:wait(e2e.patience))
+      else
+        victim.child:wait(e2e.patience)
+      end
+      all_are_run()
+      assert.equals(id_of(other), group:leases().shards[0])
+      check_one_at_a_time(file, { [victim.who] = true })
+      other:stop()
+    end)
+  end
+
+  it("one that has lost its Lease and stands by comes back as another member", function()
+    make_objects()
+    local file = record()
+    local one, two = replica("one"), replica("two", { flags = { "--on-lost-lease", "standby" } })
+    have_shares("4 4")
+    all_are_run()
+    local id = id_of(two)
+    two.child:signal("STOP")
+    have_shares("8")
+    all_are_run()
+    two.child:signal("CONT")
+    e2e.eventually("it joins anew", function()
+      return id_of(two) ~= id
+    end)
+    assert.equals(1, two:count_logged("^the member's Lease is lost, and with it all its shards$"))
+    have_shares("4 4")
+    all_are_run()
+    local shards = group:leases().shards
+    for shard = 0, SHARDS - 1 do
+      assert.not_equals(id, shards[shard])
+    end
+    check_one_at_a_time(file, { two = true })
+    one:stop()
+    two:stop()
   end)
 
   if not e2e.is_kube then
@@ -388,7 +401,7 @@ describe("replicas that share", function()
       assert.equals(1, two:count_logged("did not sync within cache_sync_timeout: they are given back"))
       have_shares("8")
       all_are_run()
-      assert.is_nil(leases().members[id])
+      assert.is_nil(group:leases().members[id])
       one:stop()
     end)
   end
@@ -408,10 +421,11 @@ describe("replicas that share", function()
     make_objects()
     local one = replica("one")
     have_shares("8")
-    local plain = e2e.start_host(server, text_of("plain"), { "--leader-elect",
-      "--leader-elect-resource-namespace", home, "--leader-elect-resource-name", name,
-      "--leader-elect-lease-duration", times[1], "--leader-elect-renew-deadline", times[2],
-      "--leader-elect-retry-period", times[3], "--health-probe-bind-address", "0", "--admin-socket", "0" })
+    local flags = group:times()
+    for _, flag in ipairs({ "--leader-elect", "--admin-socket", "0" }) do
+      flags[#flags + 1] = flag
+    end
+    local plain = e2e.start_host(server, text_of("plain"), flags)
     plain:logged(function(line)
       return line.msg == "another replica holds the lease" and line.holder == id_of(one)
     end)
@@ -425,7 +439,7 @@ describe("replicas that share", function()
     local two = replica("two")
     id_of(two)
     all_are_run()
-    assert.equals("", shares():gsub("^%-%d+$", ""))
+    assert.equals("", group:shares():gsub("^%-%d+$", ""))
     plain:stop()
     have_shares("8")
     two:stop()

@@ -155,6 +155,61 @@ TEST(by_uid_an_object_that_went_is_run_and_a_key_without_one_is_not_queued)
     close_shared(&t);
 }
 
+/* The name is still queued, from the object before. */
+TEST(by_uid_a_name_whose_object_is_now_in_a_shard_that_is_not_ours_is_not_run)
+{
+    struct shared t;
+    begin(&t, PL_SHARD_BY_UID);
+    CHECK_INT(pl_shards_of_uid(t.shards, pl_slice_z("aab")), 3);
+    add_shard_3(&t);
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("e", "x", "baa", "11")));
+    check_log(&t.stage.fake, "start e/x(MODIFIED);");
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("e", "x", "baa", "12")));
+    set(&t, 3, PL_SHARD_GOING);
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("DELETED", IN("e", "x", "baa", "13")));
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("ADDED", IN("e", "x", "aab", "14")));
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_pass(&t.stage.bed, PL_SECOND);
+    check_log(&t.stage.fake, "");
+    set(&t, 3, PL_SHARD_OURS); /* its receiver has gone */
+    bed_pass(&t.stage.bed, PL_SECOND);
+    CHECK(fake_run(&t.stage.fake, "e/x") != NULL);
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    if (fake_run(&t.stage.fake, "f/x") != NULL)
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+/* One worker: what happens meanwhile to the kept ones goes first. */
+TEST(the_keys_of_a_shard_that_comes_have_low_priority)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("maps");
+    spec.leader_election = true;
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    stage_add(&t.stage, &spec);
+    set(&t, 0, PL_SHARD_COMING);
+    pl_manager_start(t.stage.manager);
+    t.watch = stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+    set(&t, 0, PL_SHARD_OURS);
+    check_log(&t.stage.fake, "start e/x(RESYNC);");
+    set(&t, 3, PL_SHARD_COMING);
+    bed_reply(&t.stage.bed, bed_expect(&t.stage.bed, "GET", MAPS), 200, BED_MAPS("10", ALL));
+    set(&t, 3, PL_SHARD_OURS);
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("ADDED", IN("e", "y", "bab", "11")));
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    check_log(&t.stage.fake, "start e/y(ADDED);");
+    fake_finish(&t.stage.fake, "e/y", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    check_log(&t.stage.fake, "start f/x(RESYNC);");
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
 TEST(by_namespace_a_key_lies_where_its_namespace_does_whether_it_is_there_or_not)
 {
     struct shared t;

@@ -296,4 +296,76 @@ TEST(a_failure_says_nothing_about_filters_and_the_question_is_asked_again)
     }
 }
 
+/* ---- writing, by a wall clock that jumps ---- */
+
+static int64_t wall_now;
+
+static int64_t read_wall(void *arg)
+{
+    PL_UNUSED(arg);
+    return wall_now;
+}
+
+static void ignore(void *arg, const struct pl_err *err, const struct pl_shard_lease *lease)
+{
+    PL_UNUSED(arg);
+    CHECK(err == NULL && lease != NULL);
+}
+
+/* The renewTime that is sent, as others read it. The server's Lease has version - 1 before. */
+static int64_t renewed(struct watched *w, int version)
+{
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER,
+                                   .id = pl_slice_z("host-1"),
+                                   .holder = pl_slice_z("host-1"),
+                                   .duration_s = 15,
+                                   .count = 4};
+    char before[40], spec[100], body[400];
+    pl_shard_leases_start(w->leases, PL_SHARD_UPDATE, &lease, ignore, NULL);
+    run(w, 0);
+    struct fake_request *put = FAKE_EXPECT(&w->net, version == 1 ? "POST" : "PUT", LEASES);
+    snprintf(before, sizeof before, "\"resourceVersion\":\"%d\"", version - 1);
+    CHECK((strstr(pl_buf_z(&put->body), before) != NULL) == (version > 1));
+    const char *time = strstr(pl_buf_z(&put->body), "\"renewTime\":\"");
+    REQUIRE(time != NULL);
+    snprintf(spec, sizeof spec, "{%.41s}", time); /* 1970-01-01T00:00:00.000000Z, quoted */
+    snprintf(body, sizeof body,
+             "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+             "\"name\":\"web-member-host-1\",\"resourceVersion\":\"%d\"},\"spec\":%s}",
+             version, spec);
+    answer(w, put, version == 1 ? 201 : 200, body);
+    struct reading r;
+    begin_reading(&r, "web-member-host-1", "{}", spec);
+    CHECK(r.ok && r.lease.stamp != 0);
+    pl_doc_unref(r.doc);
+    return r.lease.stamp;
+}
+
+/* Others see a renewal by its time, which is no time of theirs. */
+TEST(each_renewal_has_another_time_whatever_the_wall_clock_does)
+{
+    static const int64_t steps_ns[] = {0,
+                                       0,
+                                       PL_MS,
+                                       -PL_MS,
+                                       -500 * PL_MS,
+                                       7 * 60 * PL_SECOND,
+                                       -20 * 60 * PL_SECOND,
+                                       0,
+                                       PL_SECOND};
+    struct watched w;
+    int64_t stamps[PL_ARRAY_LEN(steps_ns)];
+    watch_leases(&w);
+    wall_now = INT64_C(1795253400) * PL_SECOND;
+    w.clock.clock.wall_ns = read_wall;
+    for (size_t i = 0; i < PL_ARRAY_LEN(steps_ns); i++) {
+        wall_now += steps_ns[i];
+        stamps[i] = renewed(&w, (int)i + 1);
+        for (size_t k = 0; k < i; k++)
+            CHECK(stamps[i] != stamps[k]);
+    }
+    CHECK(stamps[6] < stamps[5]); /* it tells the time that it is told */
+    end_watching(&w);
+}
+
 TEST_MAIN()

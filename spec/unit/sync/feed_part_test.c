@@ -197,6 +197,40 @@ TEST(a_server_that_filters_is_asked_for_the_new_ranges_alone)
     close_scene(&scene);
 }
 
+static struct fake_request *page_of(struct scene *scene, const char *token, const char *ranges)
+{
+    struct fake_request *list = bed_expect(&scene->bed, "GET", MAPS);
+    check_query(list, "continue", token);
+    check_query(list, "watch", NULL);
+    check_query(list, "shardSelector", ranges);
+    return list;
+}
+
+TEST(each_page_of_a_list_is_asked_for_with_the_ranges)
+{
+    struct scene scene;
+    open_scene(&scene, PL_SHARD_BY_UID, PL_PART_FOR);
+    pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
+    set(&scene, 1, PL_SHARD_COMING);
+    bed_reply(&scene.bed, page_of(&scene, NULL, RANGE(Q1, Q2)), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t\"", IN("d", "w", "jaa", "6")));
+    bed_reply(&scene.bed, page_of(&scene, "t", RANGE(Q1, Q2)), 200, BED_MAPS("10", ));
+    scene.watch = bed_expect(&scene.bed, "GET", MAPS);
+    fake_begin(scene.watch, 200);
+    set(&scene, 1, PL_SHARD_OURS);
+    set(&scene, 3, PL_SHARD_COMING); /* beside the watch */
+    bed_reply(&scene.bed, page_of(&scene, NULL, RANGE(Q3, Q4)), 200,
+              BED_LIST("ConfigMap", "11", ",\"continue\":\"u\"", IN("d", "y", "aaa", "8")));
+    struct fake_request *watch = bed_expect(&scene.bed, "GET", MAPS);
+    check_query(watch, "watch", "true");
+    fake_begin(watch, 200);
+    bed_reply(&scene.bed, page_of(&scene, "u", RANGE(Q3, Q4)), 200, BED_MAPS("11", ));
+    check_keys(&scene, "d/w d/y");
+    CHECK(pl_shards_is_settled(scene.shards, 3));
+    CHECK(bed_is_quiet(&scene.bed));
+    close_scene(&scene);
+}
+
 TEST(where_all_shards_have_gone_no_more_is_asked_for)
 {
     struct scene scene;

@@ -243,6 +243,14 @@ TEST(a_write_of_a_run_leaves_while_the_shard_of_its_key_is_held_and_no_longer)
     create_as(&scene, scene.leader_only, false);
     check_refused(&scene);
     CHECK(strstr(scene.err.message, "does not hold the shard of the run's key") != NULL);
+    pl_shards_set(shards, &which, PL_SHARD_COMING);
+    bed_reply(&scene.stage.bed, bed_expect(&scene.stage.bed, "GET", MAPS), 200, BED_MAPS("20", ));
+    create_as(&scene, scene.leader_only, false);
+    struct fake_request *post = expect_post(&scene);
+    pl_shards_set(shards, &which, PL_SHARD_ELSEWHERE);
+    check_refused(&scene);
+    CHECK(post->canceled);
+    CHECK(strstr(scene.err.message, "the run's shard was lost while it was on its way") != NULL);
     create_as(&scene, scene.everywhere, false); /* is sharded by nothing */
     check_made(&scene);
     scene.shard = 0; /* a key that lies in no shard */
