@@ -108,8 +108,9 @@ static inline bool pl_shard_err_is(const struct pl_err *err, int status)
 
 /* ---- roster.c: members, and their shards ---- */
 
-/* The member with this id, which is added if it is new. It belongs to the membership. NULL: it is
- * new and the id is empty or there are too many members. */
+/* The member with this id, which is added if it is new. It belongs to the membership. When too many
+ * are known, one that nothing names makes room, so that who has a shard is always known. NULL: the
+ * id is empty. */
 struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);

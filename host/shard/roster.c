@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MEMBERS_MAX 4096 /* members beyond the limit are ignored: no one has so many replicas */
+#define MEMBERS_MAX 4096 /* limit of known members: no one has so many replicas */
 
 static size_t roster_place_of(const struct pl_membership *m, struct pl_slice id)
 {
@@ -37,12 +37,9 @@ static void roster_insert(struct pl_membership *m, struct pl_member *member)
     m->member_count++;
 }
 
-struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id)
+static struct pl_member *roster_add(struct pl_membership *m, struct pl_slice id)
 {
-    struct pl_member *member = pl_map_get(&m->by_id, id);
-    if (member != NULL || id.len == 0 || m->member_count >= MEMBERS_MAX)
-        return member;
-    member = PL_NEW(struct pl_member);
+    struct pl_member *member = PL_NEW(struct pl_member);
     member->id = pl_memdup0(id.ptr, id.len);
     member->changed_ns = pl_membership_now(m);
     member->duration_ns = m->o.lease_duration_ns;
@@ -59,6 +56,27 @@ static void roster_forget(struct pl_membership *m, size_t at)
     pl_map_remove(&m->by_id, pl_slice_z(member->id));
     pl_free(member->id);
     pl_free(member);
+}
+
+static bool is_needed(const struct pl_membership *m, const struct pl_member *member)
+{
+    if (member == m->me || member->asked || strcmp(m->title.holder, member->id) == 0)
+        return true;
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        if (m->hands[i].holder == member || m->hands[i].to == member)
+            return true;
+    return false;
+}
+
+struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id)
+{
+    struct pl_member *member = pl_map_get(&m->by_id, id);
+    if (member != NULL || id.len == 0)
+        return member;
+    for (size_t i = m->member_count; m->member_count >= MEMBERS_MAX && i-- > 0;)
+        if (!is_needed(m, m->members[i]))
+            roster_forget(m, i);
+    return roster_add(m, id);
 }
 
 void pl_roster_deinit(struct pl_membership *m)
@@ -82,7 +100,8 @@ static bool roster_is_news(const struct pl_member *member, const struct pl_shard
 /* Most reports are renewals: they end here. */
 static void see_member(struct pl_membership *m, const struct pl_shard_lease *lease)
 {
-    struct pl_member *member = pl_roster_member(m, lease->id);
+    bool full = m->member_count >= MEMBERS_MAX && pl_map_get(&m->by_id, lease->id) == NULL;
+    struct pl_member *member = full ? NULL : pl_roster_member(m, lease->id);
     if (member == NULL || lease->version <= member->version)
         return;
     member->version = lease->version;

@@ -108,7 +108,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
 
   it("bear Leases with nonsense, from before and in the middle", function()
     local count = "perilune.dev/shard-count"
-    put_lease("-shard-0", nil, { holderIdentity = "nobody-knows" })
+    put_lease("-shard-0", nil, { holderIdentity = "../nobody/knows?limit=1#" })
     put_lease("-shard-1", { [count] = "banana" }, { holderIdentity = "" })
     put_lease("-shard-2", { [count] = "-1" }, { holderIdentity = ("x"):rep(600), leaseDurationSeconds = 2147483647 })
     put_lease("-shard-3", { [count] = "99999999999999999999" }, { leaseTransitions = 2147483647 })

@@ -344,15 +344,8 @@ static int64_t renewed(struct watched *w, int version)
 /* Others see a renewal by its time, which is no time of theirs. */
 TEST(each_renewal_has_another_time_whatever_the_wall_clock_does)
 {
-    static const int64_t steps_ns[] = {0,
-                                       0,
-                                       PL_MS,
-                                       -PL_MS,
-                                       -500 * PL_MS,
-                                       7 * 60 * PL_SECOND,
-                                       -20 * 60 * PL_SECOND,
-                                       0,
-                                       PL_SECOND};
+    static const int64_t steps_ns[] = {
+        0, 0, PL_MS, -PL_MS, -500 * PL_MS, 7 * 60 * PL_SECOND, -20 * 60 * PL_SECOND, 0, PL_SECOND};
     struct watched w;
     int64_t stamps[PL_ARRAY_LEN(steps_ns)];
     watch_leases(&w);

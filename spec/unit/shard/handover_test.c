@@ -181,6 +181,49 @@ TEST(shards_whose_leases_somebody_deletes_are_taken_again)
     world_deinit(&w);
 }
 
+/* More than a replica cares to know: of members, and of shards of another number. */
+static void flood(struct process *p)
+{
+    char text[16];
+    for (int i = 0; i < 6000; i++) {
+        struct pl_shard_lease ghost = {.kind = i < 5000 ? PL_LEASE_OF_MEMBER : PL_LEASE_OF_SHARD,
+                                       .index = 8 + (unsigned)i % 240,
+                                       .duration_s = 600,
+                                       .stamp = 1,
+                                       .version = 1000000 + (uint64_t)i};
+        snprintf(text, sizeof text, "%c%d", i % 2 == 0 ? 'g' : 'h', 10 + i / 2);
+        ghost.id = ghost.holder = pl_slice_z(text);
+        pl_membership_see(p->m, &ghost);
+    }
+}
+
+static void freeze(struct process *p, struct process *flooded)
+{
+    p->frozen_until_ns = p->world->now_ns + 25 * S;
+    for (int i = 0; i < 60; i++) {
+        flood(flooded); /* whatever it has forgotten */
+        pass(p->world, S);
+    }
+}
+
+TEST(among_thousands_of_rubbish_leases_a_replica_knows_itself_and_who_has_shards)
+{
+    struct world w;
+    open_world(&w, 30, 2, 8);
+    struct process *flooded = &w.processes[0], *other = &w.processes[1];
+    freeze(other, flooded); /* it comes back under an id that the flooded one has no place for */
+    CHECK_STR(other->id, "m0002");
+    CHECK_INT(held_by(flooded), 8);
+    freeze(flooded, flooded);
+    CHECK_STR(flooded->id, "m0003");
+    CHECK(lease_of_member(&w, 3)->exists);
+    pass(&w, 120 * S);
+    CHECK_INT(held_by(flooded) + held_by(other), 8);
+    CHECK(held_by(other) > 0);
+    CHECK_INT(w.two_actors, 0);
+    world_deinit(&w);
+}
+
 /* ---- shares ---- */
 
 /* A member that renews and takes nothing leaves its share to who is there. */
