@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "shard/plan.h"
 
+#include <string.h>
+
 #define AT_ONCE_MAX 16 /* limit of concurrent requests for shards */
 
 static struct pl_shard_set one(unsigned i)
@@ -298,10 +300,17 @@ static void on_confirmed(struct pl_membership *m, void *what, const struct pl_er
     pl_membership_at(m, pl_membership_now(m) + (err != NULL ? m->o.retry_period_ns / 4 : 0));
 }
 
+/* False for text that others wrote into a shard's Lease and that is no part of a Lease's name: the
+ * server would never say that there is none. */
+static bool may_have_lease(const struct pl_member *member)
+{
+    return member->id[strspn(member->id, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
 /* By the reports it has expired. They may be outdated, so the server is asked. */
 static bool has_vanished(struct pl_membership *m, struct pl_member *member)
 {
-    if (member == NULL || member->confirmed || member->is_ours)
+    if (member == NULL || member->confirmed || member->is_ours || !may_have_lease(member))
         return true;
     if (!member->asked) {
         struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(member->id)};

@@ -211,6 +211,8 @@ static inline void start(void *self, enum pl_shard_verb verb, const struct pl_sh
 {
     struct process *p = self;
     struct request *r = PL_NEW(struct request);
+    for (size_t i = 0; i < lease->id.len; i++) /* it is a part of a Lease's name */
+        CHECK(strchr("abcdefghijklmnopqrstuvwxyz0123456789-", lease->id.ptr[i]) != NULL);
     r->p = p;
     r->life = p->lives;
     r->verb = verb;
