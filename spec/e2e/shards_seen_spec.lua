@@ -214,8 +214,10 @@ perilune.controller("NAME")
     local text = [[
 local perilune = require("perilune")
 local runs = perilune.metrics.counter("seen_runs_total", "Runs.", { "code" })
+local listed = perilune.metrics.gauge("seen_listed", "Objects in a list over all namespaces.")
 perilune.controller("NAME"):For("v1/ConfigMap", { labels = "seen=NAME" }):Reconcile(function()
   runs:inc({ code = "CODE" })
+  listed:set(#perilune.client:list("v1/ConfigMap"))
 end)
 ]]
     local files, hosts = {}, {}
@@ -245,6 +247,7 @@ end)
       return runs(hosts[1], "new") == cached(hosts[1])
     end)
     assert.equal(0, runs(hosts[2], "new"))
+    assert.equal(cached(hosts[1]), hosts[1]:metrics():value("seen_listed")) -- lists have our own
     assert.same(before, { figures(hosts[1]), figures(hosts[2]) })
     assert.equal("4 4", group:shares())
     hosts[1]:stop()
