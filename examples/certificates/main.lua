@@ -64,6 +64,16 @@ perilune.controller("certificates")
   :For("v1/Secret", { predicates = { function(event)
     return #names_of(event.object) > 0
   end } })
+  -- Another authority, or none, is the business of all whose certificates it has signed.
+  :Watches("v1/Secret", function(object)
+    local issued = {}
+    for _, secret in ipairs(client:list("v1/Secret", { namespace = object.metadata.namespace })) do
+      issued[#issued + 1] = #names_of(secret) > 0 and secret or nil
+    end
+    return issued
+  end, { predicates = { function(event)
+    return event.object.metadata.name == "authority"
+  end } })
   :Writes("v1/Secret", { "create", "patch" })
   :Reconcile(function(request, context)
     local secret = client:get("v1/Secret", request)

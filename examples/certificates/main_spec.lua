@@ -1,5 +1,5 @@
--- Run by `perilune test examples/certificates`. Keys are random, so what is compared is whether a
--- Secret has changed.
+-- Run by `perilune test examples/certificates`, and explored with --explore. Keys are random, by
+-- the world's seed; what is compared is whether a Secret has changed.
 local test = require("perilune.test")
 
 local SECRET = "v1/Secret"
@@ -47,4 +47,16 @@ describe("certificates", function()
     world:settle()
     assert.is_nil(data("plain"))
   end)
+end)
+
+test.explore("certificates survive", { scripts = ".", manifests = "manifests",
+  config = { life = "3d" } }, function(world)
+  world:settle()
+  world:patch(SECRET, "default/web-tls",
+    { metadata = { annotations = { ["example.com/certificate-for"] = "other.default.svc" } } })
+  world:settle()
+  world:advance("49h")
+  world:settle()
+  world:delete(SECRET, "default/authority")
+  world:settle()
 end)

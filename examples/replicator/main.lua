@@ -61,6 +61,15 @@ local function replicate(name, kind)
     return client:list(kind, { index = { name = "source", value = key } })
   end
 
+  -- Of a source that goes nobody looks after what is overlooked now, and the cache may lag.
+  local function all_copies_of(key)
+    local copies = {}
+    for _, object in ipairs(perilune.live:list(kind, { labels = COPY .. "=true" })) do
+      copies[#copies + 1] = source_of(object) == key and object or nil
+    end
+    return copies
+  end
+
   local function copy(source, namespace, context)
     local key = perilune.key(source)
     local target = { apiVersion = api_version, kind = kind_name,
@@ -80,11 +89,19 @@ local function replicate(name, kind)
     end)
   end
 
-  local function drop(key, is_meant)
-    for _, one in ipairs(copies_of(key)) do
+  local function drop(copies, is_meant)
+    for _, one in ipairs(copies) do
       if not is_meant(one.metadata.namespace) then
         client:delete(one)
       end
+    end
+  end
+
+  -- A host with an old cache may have made copies of a source that was gone: their events tell.
+  local function drop_orphans(request)
+    local copies = copies_of(request.key)
+    if #copies > 0 and not perilune.live:get(kind, request) then
+      drop(copies, function() return false end)
     end
   end
 
@@ -102,7 +119,9 @@ local function replicate(name, kind)
     :Watches(kind, function(object) return source_of(object) end)
     :Reconcile(function(request, context)
       local source = client:get(kind, request)
-      if not source or source_of(source) then
+      if not source then
+        return drop_orphans(request)
+      elseif source_of(source) then
         return -- a copy is copied no further
       end
       if not wants_copies(source) and not perilune.finalizer.has(source, FINALIZER) then return end
@@ -121,10 +140,10 @@ local function replicate(name, kind)
               copy(object, other, context)
             end
           end
-          drop(request.key, is_meant)
+          drop(copies_of(request.key), is_meant)
         end,
         cleanup = function()
-          drop(request.key, function() return false end)
+          drop(all_copies_of(request.key), function() return false end)
         end,
       })
     end)

@@ -6,6 +6,7 @@
 #include "bind/list.h"
 #include "crypto/digest.h"
 #include "crypto/x509.h"
+#include "crypto/x509_seed.h"
 #include "format/ip.h"
 #include "format/url.h"
 #include "net/http_server.h"
@@ -76,12 +77,29 @@ static struct pl_x509_fields check_fields(lua_State *L, int index)
     return (struct pl_x509_fields){list, count};
 }
 
+/* Scripts of a world get the same keys each time: one number of theirs is the seed of all that a
+ * call needs. Call unseed behind it. */
+static void seed(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    if (s->seeded)
+        pl_x509_seed(pl_rand_u64(&s->rand) | 1);
+}
+
+static void unseed(void)
+{
+    pl_x509_seed(0);
+}
+
 /* x509_key(kind) -> pem | nil, message */
 static int x509_key(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    int rc = pl_x509_make_key(luaL_checkstring(L, 1), &out, &err);
+    const char *kind = luaL_checkstring(L, 1);
+    seed(L);
+    int rc = pl_x509_make_key(kind, &out, &err);
+    unseed();
     if (rc == 0)
         pl_secrets_add(&pl_state_of(L)->secrets, pl_buf_slice(&out));
     return bytes_finish(L, rc, &out, &err);
@@ -102,7 +120,10 @@ static int x509_request(lua_State *L)
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
     struct pl_slice key = pl_lua_check_text(L, 1);
-    int rc = pl_x509_make_request(key, check_fields(L, 2), &out, &err);
+    struct pl_x509_fields fields = check_fields(L, 2);
+    seed(L);
+    int rc = pl_x509_make_request(key, fields, &out, &err);
+    unseed();
     return bytes_finish(L, rc, &out, &err);
 }
 
@@ -113,7 +134,10 @@ static int x509_sign(lua_State *L)
     struct pl_err err;
     struct pl_slice subject = pl_lua_check_text(L, 1), issuer = pl_lua_check_text(L, 2),
                     key = pl_lua_check_text(L, 3);
-    int rc = pl_x509_sign(subject, issuer, key, check_fields(L, 4), &out, &err);
+    struct pl_x509_fields fields = check_fields(L, 4);
+    seed(L);
+    int rc = pl_x509_sign(subject, issuer, key, fields, &out, &err);
+    unseed();
     return bytes_finish(L, rc, &out, &err);
 }
 

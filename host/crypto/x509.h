@@ -7,8 +7,10 @@
  *   not_before, not_after                             seconds since 1970
  *   ca                                                "true": may sign others
  *   usage                                             "server", "client"
- * Reading adds: kind ("certificate", "request"), issuer.*, serial, fingerprint (SHA-256), key,
- * signature, and self_signed ("true").
+ *   now                                               of pl_x509_sign: seconds since 1970, by which
+ *                                                     the issuer must not have expired (the
+ * system's) Reading adds: kind ("certificate", "request"), issuer.*, serial, fingerprint (SHA-256),
+ * key, signature, and self_signed ("true").
  *
  * Any thread; making an RSA key takes long (a second and more), all else is quick. Texts that are
  * returned belong to the caller. Errors are PL_EINVAL with the reason. Keys with a password are

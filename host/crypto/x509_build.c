@@ -4,6 +4,7 @@
 #include "crypto/x509_build.h"
 
 #include "base/alloc.h"
+#include "crypto/x509_context.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -54,7 +55,7 @@ bool pl_x509_add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 bool pl_x509_add_serial(X509 *cert)
 {
     unsigned char serial[16];
-    if (RAND_bytes(serial, sizeof serial) != 1)
+    if (RAND_bytes_ex(pl_x509_context(), serial, sizeof serial, 0) != 1)
         return false;
     serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40);
     BIGNUM *number = BN_bin2bn(serial, sizeof serial, NULL);

@@ -2,6 +2,7 @@
  * syntax reads only our own constants, so that it never splits a script's text. */
 #include "base/base.h"
 #include "crypto/x509_build.h"
+#include "crypto/x509_context.h"
 #include "crypto/x509_pem.h"
 
 #include <arpa/inet.h>
@@ -17,14 +18,15 @@
 
 static EVP_PKEY *generate(const char *kind)
 {
+    OSSL_LIB_CTX *context = pl_x509_context();
     if (strcmp(kind, "ecdsa-p256") == 0)
-        return EVP_EC_gen("P-256");
+        return EVP_PKEY_Q_keygen(context, NULL, "EC", "P-256");
     if (strcmp(kind, "ecdsa-p384") == 0)
-        return EVP_EC_gen("P-384");
+        return EVP_PKEY_Q_keygen(context, NULL, "EC", "P-384");
     if (strcmp(kind, "ed25519") == 0)
-        return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+        return EVP_PKEY_Q_keygen(context, NULL, "ED25519");
     if (strncmp(kind, "rsa-", 4) == 0)
-        return EVP_RSA_gen((unsigned)strtoul(kind + 4, NULL, 10));
+        return EVP_PKEY_Q_keygen(context, NULL, "RSA", (size_t)strtoul(kind + 4, NULL, 10));
     return NULL;
 }
 
@@ -236,7 +238,7 @@ int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fields fields, 
     EVP_PKEY *key = pl_x509_private_key(key_pem, err);
     if (key == NULL)
         return PL_EINVAL;
-    X509_REQ *request = X509_REQ_new();
+    X509_REQ *request = X509_REQ_new_ex(pl_x509_context(), NULL);
     int rc = fill_request(request, key, fields, err);
     if (rc == 0) {
         BIO *bio = BIO_new(BIO_s_mem());
@@ -341,14 +343,17 @@ static int x509_make_fill(X509 *cert, EVP_PKEY *key, X509 *issuer, struct pl_x50
     return add_other_names(cert, fields, err);
 }
 
-static int check_issuer(X509 *issuer, EVP_PKEY *key, struct pl_err *err)
+static int check_issuer(X509 *issuer, EVP_PKEY *key, struct pl_x509_fields fields,
+                        struct pl_err *err)
 {
     int rc = 0;
+    time_t now;
+    bool has_time = seconds_of(fields, "now", &now);
     if (X509_check_private_key(issuer, key) != 1)
         rc = pl_err_set(err, PL_EINVAL, "the issuer's key is not its certificate's");
     else if (X509_check_ca(issuer) != 1)
         rc = pl_err_set(err, PL_EINVAL, "the issuer's certificate is not that of a CA");
-    else if (X509_cmp_current_time(X509_get0_notAfter(issuer)) < 0)
+    else if (X509_cmp_time(X509_get0_notAfter(issuer), has_time ? &now : NULL) < 0)
         rc = pl_err_set(err, PL_EINVAL, "the issuer's certificate has expired");
     ERR_clear_error();
     return rc;
@@ -357,8 +362,8 @@ static int check_issuer(X509 *issuer, EVP_PKEY *key, struct pl_err *err)
 static int x509_make_sign(EVP_PKEY *subject, X509 *issuer, EVP_PKEY *key,
                           struct pl_x509_fields fields, struct pl_buf *pem, struct pl_err *err)
 {
-    X509 *cert = X509_new();
-    int rc = issuer != NULL ? check_issuer(issuer, key, err) : 0;
+    X509 *cert = X509_new_ex(pl_x509_context(), NULL);
+    int rc = issuer != NULL ? check_issuer(issuer, key, fields, err) : 0;
     if (rc == 0)
         rc = x509_make_fill(cert, subject, issuer, fields, err);
     if (rc == 0 && X509_sign(cert, key, digest_for(key)) <= 0)

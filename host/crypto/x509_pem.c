@@ -1,6 +1,7 @@
 /* The input is hostile: texts have a limit, keys with a password are refused, and OpenSSL's error
  * queue, which belongs to the thread, is left empty. */
 #include "crypto/x509_pem.h"
+#include "crypto/x509_context.h"
 
 #include "base/base.h"
 
@@ -46,7 +47,8 @@ EVP_PKEY *pl_x509_private_key(struct pl_slice pem, struct pl_err *err)
     BIO *bio = pl_x509_open(pem, err);
     if (bio == NULL)
         return NULL;
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, pl_x509_no_password, NULL);
+    EVP_PKEY *key =
+        PEM_read_bio_PrivateKey_ex(bio, NULL, pl_x509_no_password, NULL, pl_x509_context(), NULL);
     BIO_free(bio);
     if (key == NULL)
         pl_x509_fail(err, "this is not a PEM private key without a password");

@@ -223,6 +223,14 @@ static void lane_work(struct pl_lane *lane)
     atomic_fetch_add(&lane->busy_ns, pl_clock_mono(pl_clock_system()) - began);
 }
 
+/* Scripts that are loaded again draw other numbers than those before them. */
+static uint64_t seed_of(const struct pl_lanes_options *options)
+{
+    return options->rand_seed == 0
+               ? 0
+               : options->rand_seed ^ (options->generation * 0xd1342543de82ef95ULL);
+}
+
 static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
 {
     const struct pl_lanes_options *options = &lane->lanes->options;
@@ -241,7 +249,7 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .generation = options->generation,
             .origin = lane->lanes->origin,
             .clock = lane->tape != NULL ? &lane->tape->clock : options->clock,
-            .rand_seed = options->rand_seed,
+            .rand_seed = seed_of(options),
             .math_seed = lane->tape != NULL ? lane->tape->seed : 0,
             .lines = options->lines,
         },

@@ -16,6 +16,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 #include <string.h>
 
 static const char meta[] = "perilune.world";
@@ -527,10 +528,13 @@ static int why(lua_State *L)
 
 /* ---- time ---- */
 
+/* step(world [, seconds since 1970]): no further than then */
 static int binding_step(lua_State *L)
 {
     struct bound *bound = binding_check(L);
-    bool some = pl_world_step(bound->world);
+    lua_Number end = luaL_optnumber(L, 2, HUGE_VAL);
+    bool some =
+        pl_world_step(bound->world, end < 9e9 ? (int64_t)(end * (double)PL_SECOND) : INT64_MAX);
     struct pl_err err;
     pl_err_clear(&err);
     pl_choose_raise(&bound->choose, L);

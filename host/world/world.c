@@ -233,10 +233,11 @@ static bool move_on(struct pl_world *world, int64_t end_ns)
     return true;
 }
 
-bool pl_world_step(struct pl_world *world)
+bool pl_world_step(struct pl_world *world, int64_t end_ns)
 {
     int64_t before = world->now_ns;
-    bool some = move_on(world, INT64_MAX);
+    int64_t room = end_ns - pl_world_now(world);
+    bool some = move_on(world, end_ns == INT64_MAX ? INT64_MAX : before + room);
     return some && (world->now_ns == before || pl_world_step_now(world));
 }
 

@@ -36,8 +36,8 @@ void pl_world_destroy(struct pl_world *world);
 
 int64_t pl_world_now(const struct pl_world *world); /* wall, ns */
 /* Does one piece of work, which may be moving the clock to the next timer; false: there is nothing
- * left to do at all. */
-bool pl_world_step(struct pl_world *world);
+ * left to do until then (wall, ns; INT64_MAX: at all). */
+bool pl_world_step(struct pl_world *world, int64_t end_ns);
 /* Does all work that is due until then. ELIMIT when reconciles do not end at one instant. */
 int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);
 /* Runs until no work continues by itself and nothing is due within that time, or until a full round

@@ -87,6 +87,7 @@ local function certificate_fields(o)
   add_all(fields, "not_before", { string.format("%.0f", from) })
   add_all(fields, "not_after", { string.format("%.0f",
     floor((o.not_before or host.now()) + long)) })
+  add_all(fields, "now", { string.format("%.0f", host.now()) })
   add_all(fields, "ca", o.ca and { "true" })
   add_all(fields, "usage", o.usages or (not o.ca and { "server" }))
   return fields

@@ -114,14 +114,16 @@ function exec:start_for_user()
   return true
 end
 
--- Reloads the scripts in the middle of a run. Steps one by one up to that place.
-function exec:reload_of_step()
+-- Reloads the scripts in the middle of a run. Steps one by one up to that place, no further than
+-- the world would settle.
+function exec:reload_of_step(o)
   local wanted
   for _, d in ipairs(self.plan) do
     wanted = wanted or (d.what == "reload" and d.step == self.choose.step and not self.reloaded)
   end
+  local finish = self.world:explore_end(o)
   for _ = 1, wanted and STEPS or 0 do
-    if self.reload_now or not self.world:explore_runs() or not self.world:step() then
+    if self.reload_now or not self.world:explore_runs() or not self.world:explore_step(finish) then
       break
     end
   end
@@ -150,7 +152,7 @@ end
 function exec:run_on(o)
   for _ = 1, RESTARTS do
     if self.world:explore_runs() then
-      self:reload_of_step()
+      self:reload_of_step(o)
     end
     if self.world:explore_runs() then
       self:settle_once(o)
@@ -251,12 +253,13 @@ function exec:is_early(o)
 end
 
 -- Runs until `d.n` effects have happened.
-function exec:part_of_settle(d)
-  local from = self.effects
+function exec:part_of_settle(d, o)
+  local from, finish = self.effects, self.world:explore_end(o)
   self.choose:use(d)
   self:fault(d)
   for _ = 1, STEPS do
-    if self.effects - from >= d.n or not self.world:explore_runs() or not self.world:step() then
+    if self.effects - from >= d.n or not self.world:explore_runs()
+      or not self.world:explore_step(finish) then
       break
     end
   end
@@ -265,7 +268,7 @@ end
 function exec:settle(o)
   local early = self:is_early(o)
   if early then
-    self:part_of_settle(early)
+    self:part_of_settle(early, o)
     return self:record(true)
   end
   self:run_on(o)

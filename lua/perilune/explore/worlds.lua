@@ -2,6 +2,7 @@
 -- that are held back or cut, writes of other clients that are no steps. And the worlds of `perilune
 -- test --explore`, whose points an executor answers.
 
+local check = require("perilune.check")
 local host = require("perilune.host")
 local native = require("perilune.world")
 local declare = require("perilune.explore.declare")
@@ -9,6 +10,7 @@ local declare = require("perilune.explore.declare")
 local format = string.format
 local M = {}
 
+local DEFAULT_LIMIT = 3600 -- seconds; what settle lets pass
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 
 -- ---- kinds ----
@@ -101,6 +103,17 @@ function Extended:explore_version()
 end
 
 -- True if every host runs.
+-- When a settle with these options lets no more time pass.
+function Extended:explore_end(o)
+  return self:now() + check.duration("settle: limit", o and o.limit or DEFAULT_LIMIT)
+end
+
+-- Does one step; false: there is nothing to do until then.
+function Extended:explore_step(finish)
+  native.renew()
+  return native.step(self.handle, finish)
+end
+
 function Extended:explore_runs()
   for _, name in ipairs(self.hosts) do
     if not native.runs_host(self.handle, name) then

@@ -1,4 +1,5 @@
 #include "crypto/x509.h"
+#include "crypto/x509_seed.h"
 
 #include "base/alloc.h"
 
@@ -219,6 +220,51 @@ TEST(texts_that_are_none_are_errors)
     memset(long_text, 'a', PL_X509_TEXT_MAX + 1);
     CHECK_INT(pl_x509_read(pl_slice(long_text, PL_X509_TEXT_MAX + 1), &out, &err), PL_ELIMIT);
     pl_free(long_text);
+    pl_buf_deinit(&out);
+    free_chain(&c);
+}
+
+/* The key, its request and a certificate, by a seed; 0: by none. */
+static char *made_by(uint64_t seed, const char *kind)
+{
+    struct pl_buf key = PL_BUF_INIT, all = PL_BUF_INIT;
+    struct pl_err err;
+    pl_x509_seed(seed);
+    REQUIRE(pl_x509_make_key(kind, &key, &err) == 0);
+    pl_buf_add_slice(&all, text(&key));
+    REQUIRE(pl_x509_make_request(text(&key), FIELDS(field("subject.CN", "x")), &all, &err) == 0);
+    REQUIRE(pl_x509_sign(text(&key), pl_slice(NULL, 0), pl_slice(NULL, 0), FIELDS(VALID), &all,
+                         &err) == 0);
+    pl_x509_seed(0);
+    pl_buf_deinit(&key);
+    return pl_buf_take(&all);
+}
+
+TEST(keys_and_certificates_follow_from_a_seed)
+{
+    static const char *const kinds[] = {"ecdsa-p256", "ecdsa-p384", "ed25519", "rsa-2048"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++) {
+        char *first = made_by(7, kinds[i]), *other = made_by(8, kinds[i]);
+        char *unseeded = made_by(0, kinds[i]), *again = made_by(7, kinds[i]);
+        CHECK_STR(again, first);
+        CHECK(strcmp(other, first) != 0);
+        CHECK(strcmp(unseeded, first) != 0);
+        pl_free(first), pl_free(other), pl_free(unseeded), pl_free(again);
+    }
+}
+
+TEST(an_issuer_has_expired_by_the_time_that_is_told)
+{
+    struct chain c = make_chain("ed25519");
+    struct pl_buf out = PL_BUF_INIT;
+    struct pl_err err;
+    CHECK_INT(pl_x509_sign(text(&c.key), text(&c.ca), text(&c.ca_key),
+                           FIELDS(VALID, field("now", "1800000000")), &out, &err),
+              0);
+    CHECK_INT(pl_x509_sign(text(&c.key), text(&c.ca), text(&c.ca_key),
+                           FIELDS(VALID, field("now", "9000000000")), &out, &err),
+              PL_EINVAL);
+    CHECK_STR(err.message, "the issuer's certificate has expired");
     pl_buf_deinit(&out);
     free_chain(&c);
 }
