@@ -32,11 +32,20 @@
 
 static const struct pl_flag table[] = {
     {.name = "kubeconfig",
+     .with = "cluster",
      .of = CLUSTER,
      .metavar = "FILE",
      .help = "kubeconfig file (default: $KUBECONFIG, then in-cluster, then ~/.kube/config)"},
-    {.name = "context", .of = CLUSTER, .metavar = "NAME", .help = "context of the kubeconfig"},
-    {.name = "server", .of = CLUSTER, .metavar = "URL", .help = "address of the API server"},
+    {.name = "context",
+     .with = "cluster",
+     .of = CLUSTER,
+     .metavar = "NAME",
+     .help = "context of the kubeconfig"},
+    {.name = "server",
+     .with = "cluster",
+     .of = CLUSTER,
+     .metavar = "URL",
+     .help = "address of the API server"},
     {.name = "namespace",
      .of = LEAD "|manifests|uninstall",
      .letter = 'n',
@@ -83,6 +92,7 @@ static const struct pl_flag table[] = {
      .help = "record what the scripts read, write and are told, for perilune replay (default max: "
              "64MiB)"},
     {.name = "record-secrets",
+     .with = "record",
      .of = HOST,
      .type = PL_FLAG_SWITCH,
      .help = "with --record: record the values of Secrets instead of pseudonyms"},
@@ -111,6 +121,7 @@ static const struct pl_flag table[] = {
      .metavar = "N",
      .help = "client-side limit of requests per second; 0 turns it off"},
     {.name = "kube-api-burst",
+     .with = "kube-api-qps",
      .of = HOST,
      .type = PL_FLAG_INTEGER,
      .fallback = "0",
@@ -151,6 +162,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .help = "serve /metrics over TLS, and only to clients that the API server authorizes"},
     {.name = "metrics-cert-dir",
+     .with = "metrics-secure",
      .of = HOST,
      .metavar = "DIR",
      .help = "for --metrics-secure: folder with tls.crt and tls.key (default: a self-signed "
@@ -186,29 +198,34 @@ static const struct pl_flag table[] = {
      .metavar = "NAME",
      .help = "namespace of the Lease (default: the pod's; required outside a cluster)"},
     {.name = "leader-elect-lease-duration",
+     .with = "leader-elect|shards",
      .of = HOST,
      .type = PL_FLAG_DURATION,
      .fallback = "15s",
      .metavar = "DURATION",
      .help = "how long other replicas wait for a leader that does not renew"},
     {.name = "leader-elect-renew-deadline",
+     .with = "leader-elect|shards",
      .of = HOST,
      .type = PL_FLAG_DURATION,
      .fallback = "10s",
      .metavar = "DURATION",
      .help = "how long after its last renewal a leader may write"},
     {.name = "leader-elect-retry-period",
+     .with = "leader-elect|shards",
      .of = HOST,
      .type = PL_FLAG_DURATION,
      .fallback = "2s",
      .metavar = "DURATION",
      .help = "time between attempts to acquire or renew the Lease"},
     {.name = "leader-elect-release-on-exit",
+     .with = "leader-elect|shards",
      .of = HOST,
      .type = PL_FLAG_SWITCH,
      .fallback = "true",
      .help = "release the Lease at a clean stop"},
     {.name = "on-lost-lease",
+     .with = "leader-elect|shards",
      .of = HOST,
      .type = PL_FLAG_CHOICE,
      .choices = "exit|standby",
@@ -222,6 +239,7 @@ static const struct pl_flag table[] = {
      .help =
          "all replicas act, each on its share of N shards (at most 256); implies --leader-elect"},
     {.name = "shard-by",
+     .with = "shards",
      .of = LEAD "|manifests",
      .type = PL_FLAG_CHOICE,
      .choices = "namespace|uid",
@@ -232,6 +250,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .help = "end when every key and task has run: with 0, or with 1 when one failed"},
     {.name = "once-timeout",
+     .with = "once",
      .of = HOST,
      .type = PL_FLAG_DURATION,
      .fallback = "1h",
@@ -268,6 +287,7 @@ static const struct pl_flag table[] = {
      .metavar = "FILE",
      .help = "the same from a file: `perilune status -o json`, or an audit log"},
     {.name = "pid",
+     .with = "recorded",
      .of = RBAC,
      .type = PL_FLAG_INTEGER,
      .fallback = "0",
@@ -435,8 +455,6 @@ static int read_addresses(struct pl_options *options, struct pl_err *err)
 {
     options->metrics_secure = pl_flags_switch(&options->flags, "metrics-secure");
     options->metrics_cert = pl_flags_text(&options->flags, "metrics-cert-dir");
-    if (options->metrics_cert != NULL && !options->metrics_secure)
-        return pl_err_set(err, PL_EINVAL, "--metrics-cert-dir goes with --metrics-secure");
     int rc = read_page_address(options, err);
     if (rc == 0)
         rc = read_address(&options->flags, "metrics-bind-address", 8080, &options->metrics_address,
@@ -453,7 +471,7 @@ static int read_record(struct pl_options *options, struct pl_err *err)
     bool secrets = pl_flags_switch(&options->flags, "record-secrets");
     uint64_t max = (uint64_t)64 << 20;
     if (text == NULL)
-        return secrets ? pl_err_set(err, PL_EINVAL, "--record-secrets goes with --record") : 0;
+        return 0;
     const char *comma = strstr(text, ",max=");
     size_t len = comma != NULL ? (size_t)(comma - text) : strlen(text);
     if (len == 0 || (comma != NULL && !pl_size_parse(pl_slice_z(comma + 5), &max)))
@@ -526,7 +544,8 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         *exit_code = PL_EXIT_FAILURE;
         return false;
     }
-    if (check_target(&options->flags, &err) != 0 || read_addresses(options, &err) != 0 ||
+    if (pl_flags_check(&options->flags, &err) != 0 || check_target(&options->flags, &err) != 0 ||
+        read_addresses(options, &err) != 0 ||
         pl_leader_read(&options->flags, &options->leader, &err) != 0 ||
         pl_webhook_read(&options->flags, &options->webhook, &err) != 0 ||
         read_record(options, &err) != 0) {

@@ -30,6 +30,15 @@ void pl_command_flush(void)
     clearerr(stdout);
 }
 
+/* Then flags are complete, and can be checked, when the file is read. */
+static bool has_config(const struct pl_flag *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].name, "config") == 0)
+            return true;
+    return false;
+}
+
 bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code)
@@ -43,6 +52,8 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
     pl_err_clear(&err);
     const struct pl_flag_table own = {table, count, self->name};
     int rc = pl_flags_parse(flags, &own, argc, argv, (const char *const *)environ, &err);
+    if (rc == 0 && !flags->help && !has_config(table, count))
+        rc = pl_flags_check(flags, &err);
     if (rc != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;

@@ -322,6 +322,8 @@ int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, in
         (struct pl_flags){.table = table->flags, .count = table->count, .command = table->command};
     flags->values = pl_calloc(table->count, sizeof(*flags->values));
     int rc = parse_argv(flags, argc, argv, err);
+    for (size_t i = 0; i < flags->count; i++)
+        flags->values[i].typed = flags->values[i].count > 0;
     if (rc == 0 && !flags->help)
         rc = parse_environment(flags, environ, err);
     return rc;
@@ -379,6 +381,53 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
         }
         if (rc != 0)
             return rc;
+    }
+    return 0;
+}
+
+/* ---- flags that say nothing without another ---- */
+
+/* A switch that is off is not set. */
+static bool is_set(const struct pl_flags *flags, size_t i)
+{
+    const struct pl_flag_value *value = &flags->values[i];
+    bool truth;
+    return value->count > 0 &&
+           (takes_value(&flags->table[i]) || (is_truth(value->texts[0], &truth) && truth));
+}
+
+/* True also when the command has none of them. */
+static bool has_partner(const struct pl_flags *flags, const char *names)
+{
+    bool any = false;
+    for (const char *p = names; *p != '\0'; p += *p == '|') {
+        size_t end = strcspn(p, "|"), i = flags_find(flags, pl_slice(p, end));
+        p += end;
+        if (i == flags->count || !is_taken(&flags->table[i], flags->command))
+            continue;
+        if (is_set(flags, i))
+            return true;
+        any = true;
+    }
+    return !any;
+}
+
+int pl_flags_check(const struct pl_flags *flags, struct pl_err *err)
+{
+    for (size_t i = 0; i < flags->count; i++) {
+        const struct pl_flag *flag = &flags->table[i];
+        if (flag->with == NULL || !flags->values[i].typed || !is_set(flags, i) ||
+            has_partner(flags, flag->with))
+            continue;
+        char names[128];
+        size_t len = 0;
+        for (const char *p = flag->with; *p != '\0'; p += *p == '|') {
+            size_t end = strcspn(p, "|");
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s--%.*s",
+                                    len > 0 ? " or " : "", (int)end, p);
+            p += end;
+        }
+        return pl_err_set(err, PL_EINVAL, "--%s goes with %s", flag->name, names);
     }
     return 0;
 }

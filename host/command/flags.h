@@ -26,6 +26,7 @@ struct pl_flag {
     const char *help;     /* one line */
     const char *choices;  /* "text|json" */
     const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
+    const char *with;     /* "a|b": it says nothing without one of these flags; NULL: it does */
     int64_t least;
     char letter;     /* -f; 0: none */
     bool repeatable; /* texts only */
@@ -45,8 +46,9 @@ struct pl_flags {
     struct pl_flag_value {
         char **texts; /* owned */
         size_t count;
-    } * values;   /* owned, one for each flag */
-    char **paths; /* owned: arguments that are not flags */
+        bool typed; /* on the command line */
+    } * values;     /* owned, one for each flag */
+    char **paths;   /* owned: arguments that are not flags */
     size_t path_count;
     bool help; /* --help was given */
 };
@@ -60,6 +62,10 @@ PL_MUST_USE int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_tabl
  * serves several commands: other commands' flags are checked, but not used. */
 PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
                                struct pl_err *err);
+/* EINVAL when the command line has a flag that says nothing without another, which is not set
+ * anywhere. Call it when all sources are read. The environment and a --config file, which serve
+ * several commands, may have such flags. */
+PL_MUST_USE int pl_flags_check(const struct pl_flags *flags, struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 
 /* Values, or their defaults, also for other commands' flags. The name must be in the table. Texts

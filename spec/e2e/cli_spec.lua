@@ -105,6 +105,16 @@ describe("the command line", function()
     { { "run", "--leader-elect", "--leader-elect-renew-deadline", "2s", "a.lua" },
       "renew deadline must be longer than 1.2 retry periods" },
     { { "run", "--on-lost-lease", "panic", "a.lua" }, "exit|standby" },
+    { { "run", "--once-timeout", "5s", "a.lua" }, "--once-timeout goes with --once" },
+    { { "dev", "--once-timeout", "5s", "--no-once", "a.lua" }, "--once-timeout goes with --once" },
+    { { "run", "--on-lost-lease", "standby", "a.lua" }, "--on-lost-lease goes with --leader-elect or --shards" },
+    { { "run", "--shard-by", "uid", "a.lua" }, "--shard-by goes with --shards" },
+    { { "run", "--kube-api-burst", "5", "a.lua" }, "--kube-api-burst goes with --kube-api-qps" },
+    { { "run", "--record-secrets", "a.lua" }, "--record-secrets goes with --record" },
+    { { "check", "--context", "x", "a.lua" }, "--context goes with --cluster" },
+    { { "rbac", "--pid", "7", "a.lua" }, "--pid goes with --recorded" },
+    { { "test", "--plan", "x", "." }, "--plan goes with --explore" },
+    { { "reload", "--keys", "3" }, "--keys goes with --shadow" },
     {}, -- no command at all
   }
   for _, case in ipairs(usage) do

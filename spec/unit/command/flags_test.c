@@ -22,6 +22,7 @@ static const struct pl_flag table[] = {
     {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
     {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
+    {.name = "late", .with = "lead|format", .type = PL_FLAG_SWITCH, .help = "with one of them"},
     {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
 
@@ -53,6 +54,30 @@ static void refused(const char *const *words, const char *part)
     if (strstr(err.message, part) == NULL)
         TEST_FAIL("\"%s\" is not in \"%s\"", part, err.message);
     pl_flags_deinit(&flags);
+}
+
+static void checked(const char *command, const char *const *environment, const char *const *words,
+                    const char *expected)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse_as(&flags, command, environment, words), 0);
+    CHECK_INT(pl_flags_check(&flags, &err), expected != NULL ? PL_EINVAL : 0);
+    CHECK_STR(err.message, expected != NULL ? expected : "");
+    pl_flags_deinit(&flags);
+}
+
+TEST(a_flag_that_says_nothing_without_another_is_refused)
+{
+    const char *const by_environment[] = {"PERILUNE_LEAD=true", NULL};
+    const char *const alone[] = {"PERILUNE_LATE=true", NULL};
+    checked("run", NULL, WORDS("--late"), "--late goes with --lead or --format");
+    checked("run", NULL, WORDS("--late", "--no-lead"), "--late goes with --lead or --format");
+    checked("check", NULL, WORDS("--late"), "--late goes with --lead or --format");
+    checked("run", NULL, WORDS("--late", "--lead"), NULL);
+    checked("run", NULL, WORDS("--late", "--format", "json"), NULL);
+    checked("run", by_environment, WORDS("--late"), NULL);
+    checked("run", alone, nothing, NULL);
+    checked("run", NULL, WORDS("--no-late"), NULL);
 }
 
 TEST(numbers_that_do_not_fit_say_what_does)
