@@ -1,8 +1,11 @@
 /* Admission by classes, as in kube-apiserver's plug-ins. Priority and RuntimeClass: the class (or
  * the global default class) gives a Pod its integer priority, and the overhead of its runtime is
  * added. A Pod that names a missing class is refused. DefaultStorageClass and DefaultIngressClass:
- * an object without a class gets the default class. */
+ * an object without a class gets the default class. PersistentVolumeClaimResize: a claim grows only
+ * if its class allows it. */
 #include "admission/classes.h"
+
+#include "format/units.h"
 
 #include <inttypes.h>
 
@@ -139,4 +142,40 @@ void pl_api_admit_ingress(struct pl_api_ctx *ctx, struct pl_tree *ingress)
     admit_default_class(ctx, ingress, table_of(ctx->api, "networking.k8s.io", "ingressclasses"),
                         "ingressclass.kubernetes.io/is-default-class", "ingressClassName",
                         "kubernetes.io/ingress.class");
+}
+
+static double amount(const struct pl_tree *value)
+{
+    double out = 0;
+    if (pl_tree_is(value, PL_STRING) || pl_tree_is(value, PL_NUMBER))
+        PL_IGNORE(pl_quantity_parse(value->text, &out));
+    return out;
+}
+
+static bool class_grows(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice old)
+{
+    const struct pl_api_entry *entry =
+        pl_api_table_find(table_of(ctx->api, "storage.k8s.io", "storageclasses"), name);
+    return entry != NULL && pl_slice_eq(name, old) &&
+           pl_node_flagz(pl_doc_root(entry->doc), "allowVolumeExpansion");
+}
+
+int pl_api_admit_growth(struct pl_api_ctx *ctx, const struct pl_tree *claim,
+                        const struct pl_tree *old)
+{
+    const struct pl_tree *size = pl_tree_dig(claim, "spec.resources.requests.storage");
+    const struct pl_tree *had = pl_tree_dig(old, "spec.resources.requests.storage");
+    struct pl_slice name = pl_tree_text_at(claim, "metadata.name");
+    if (!pl_api_type_is_builtin(ctx->type, "PersistentVolumeClaim") || old == NULL ||
+        ctx->request.subresource.len > 0 || amount(size) <= amount(had))
+        return 0;
+    if (!pl_slice_eqz(pl_tree_text_at(old, "status.phase"), "Bound"))
+        return pl_api_forbid(ctx, name,
+                             pl_slice_z("Only bound persistent volume claims can be expanded"));
+    if (class_grows(ctx, pl_tree_text_at(claim, "spec.storageClassName"),
+                    pl_tree_text_at(old, "spec.storageClassName")))
+        return 0;
+    return pl_api_forbid(ctx, name,
+                         pl_slice_z("only dynamically provisioned pvc can be resized and the "
+                                    "storageclass that provisions the pvc must support resize"));
 }

@@ -200,6 +200,22 @@ static void prepare_role(struct pl_arena *arena, struct pl_tree *object)
         pl_tree_setz(arena, object, "rules", pl_tree_literal(arena, "null"));
 }
 
+/* When its phase has changed, unless the client says when. */
+static void note_phase(struct pl_api_ctx *ctx, struct pl_tree *volume, const struct pl_tree *old)
+{
+    static const char time[] = "lastPhaseTransitionTime";
+    struct pl_tree *status = pl_tree_getz(volume, "status");
+    const struct pl_tree *was = pl_tree_getz(old, "status");
+    struct pl_tree *is_at = pl_tree_getz(status, time), *was_at = pl_tree_getz(was, time);
+    bool same = pl_slice_eq(pl_tree_text_at(status, "phase"), pl_tree_text_at(was, "phase"));
+    if (!pl_slice_eqz(ctx->request.subresource, "status") || status == NULL)
+        return;
+    if (same && is_at == NULL && was_at != NULL)
+        pl_tree_setz(&ctx->arena, status, time, pl_tree_copy(&ctx->arena, was_at));
+    else if (!same && (is_at == NULL || pl_tree_equal(is_at, was_at)))
+        pl_tree_setz(&ctx->arena, status, time, pl_api_now(ctx->api, &ctx->arena));
+}
+
 int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
                            const struct pl_tree *old)
 {
@@ -218,6 +234,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         return -1;
     else if (strcmp(kind, "PersistentVolume") == 0 && old == NULL)
         prepare_volume(ctx, object);
+    else if (strcmp(kind, "PersistentVolume") == 0)
+        note_phase(ctx, object, old);
     else if (strcmp(kind, "Node") == 0 && old == NULL)
         prepare_node(arena, object);
     else if (strcmp(kind, "Ingress") == 0 && old == NULL)

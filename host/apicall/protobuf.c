@@ -153,10 +153,35 @@ void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame)
         out->ptr[frame.start + i] = (char)(unsigned char)(len >> (24 - 8 * i));
 }
 
+/* Kinds that kube-apiserver still knows without serving them. */
+static bool was_there(struct pl_slice api_version, struct pl_slice kind)
+{
+    static const char *const old[][2] = {
+        {"v1", "List"},
+        {"apps/v1beta1", "Deployment"},
+        {"apps/v1beta1", "StatefulSet"},
+        {"apps/v1beta2", "DaemonSet"},
+        {"apps/v1beta2", "Deployment"},
+        {"apps/v1beta2", "ReplicaSet"},
+        {"apps/v1beta2", "StatefulSet"},
+        {"extensions/v1beta1", "DaemonSet"},
+        {"extensions/v1beta1", "Deployment"},
+        {"extensions/v1beta1", "Ingress"},
+        {"extensions/v1beta1", "NetworkPolicy"},
+        {"extensions/v1beta1", "ReplicaSet"},
+        {"batch/v1beta1", "CronJob"},
+        {"policy/v1beta1", "PodDisruptionBudget"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(old); i++)
+        if (pl_slice_eqz(api_version, old[i][0]) && pl_slice_eqz(kind, old[i][1]))
+            return true;
+    return false;
+}
+
 const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
                            struct pl_slice kind)
 {
-    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)))
+    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)) || was_there(api_version, kind))
         return NULL;
     return pl_arena_f(&ctx->arena,
                       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "

@@ -170,6 +170,16 @@ static int (*own_subresource(const struct pl_api_ctx *ctx, const char *verb))(st
     return NULL;
 }
 
+/* By another method. */
+static bool has_own_subresource(const struct pl_api_ctx *ctx)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(own_subresources); i++)
+        if (!ctx->type->is_custom && strcmp(ctx->type->plural, own_subresources[i].plural) == 0 &&
+            pl_slice_eqz(ctx->request.subresource, own_subresources[i].sub))
+            return true;
+    return false;
+}
+
 static int run_sub(struct pl_api_ctx *ctx, const char *verb)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
@@ -181,6 +191,8 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
     int (*own)(struct pl_api_ctx * ctx) = own_subresource(ctx, verb);
     if (own != NULL)
         return own(ctx);
+    if (!status && !scale && has_own_subresource(ctx))
+        return pl_api_no_method(&ctx->status);
     if (!status && !scale)
         return ctx->type->is_custom ? pl_api_fail_not_found(ctx, ctx->request.name)
                                     : pl_api_no_resource(&ctx->status);

@@ -8,6 +8,7 @@
  * that loses its last finalizer while it is being deleted is removed instead of stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "admission/classes.h"
 #include "admission/pod_security.h"
 #include "admission/prepare.h"
 #include "admission/quota.h"
@@ -225,6 +226,10 @@ static bool needs_generation(const struct change *c)
 {
     const struct pl_api_ctx *ctx = c->ctx;
     bool deployment = !ctx->type->is_custom && strcmp(ctx->type->kind, "Deployment") == 0;
+    bool slice = pl_api_type_is_builtin(ctx->type, "EndpointSlice");
+    if (slice && !pl_tree_equal(pl_tree_dig(c->old, "metadata.labels"),
+                                pl_tree_dig(c->object, "metadata.labels")))
+        return true;
     if (deployment && !pl_tree_equal(pl_tree_dig(c->old, "metadata.annotations"),
                                      pl_tree_dig(c->object, "metadata.annotations")))
         return true;
@@ -359,7 +364,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     count_generation(&c);
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
         pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
-        pl_api_pod_security(ctx, c.object, c.old) != 0 || admit_check(&c) != 0 ||
+        pl_api_pod_security(ctx, c.object, c.old) != 0 ||
+        pl_api_admit_growth(ctx, c.object, c.old) != 0 || admit_check(&c) != 0 ||
         pl_api_quota_check(ctx, c.object, c.old) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));

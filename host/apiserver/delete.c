@@ -128,6 +128,7 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
         if (pl_tree_is(dry, PL_ARRAY) && dry->count > 0)
             dried = pl_tree_text(pl_tree_at(dry, 0));
         says_orphan = pl_tree_is(orphan, PL_BOOL) && policy.len > 0;
+        options->says_no_orphans = pl_tree_is(orphan, PL_BOOL) && !orphan->boolean;
     }
     check_policy(&faults, options->policy, says_orphan);
     pl_api_check_dry(&faults, dried);
@@ -401,7 +402,8 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     if (gone && !(ctx->type->flags & PL_API_RETURNS_DELETED))
         answer_gone(ctx, ctx->request.name, uid);
     else
-        pl_api_answer_stored(ctx, 200, left, pl_tree_copy(&ctx->arena, admission.old));
+        pl_api_answer_stored(ctx, !gone && options.says_no_orphans ? 202 : 200, left,
+                             pl_tree_copy(&ctx->arena, admission.old));
     pl_doc_unref(left);
     return 0;
 }

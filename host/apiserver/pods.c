@@ -58,6 +58,38 @@ static int fail_binding(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_
     return -1;
 }
 
+static int check_target(struct pl_api_ctx *ctx, const struct pl_tree *binding, struct pl_slice name)
+{
+    struct pl_slice kind = pl_tree_text_at(binding, "target.kind");
+    if (!pl_slice_eq(pl_tree_text_at(binding, "metadata.name"), name))
+        return pl_api_bad_request(&ctx->status,
+                                  "name in URL does not match name in Binding object");
+    if (kind.len > 0 && !pl_slice_eqz(kind, "Node"))
+        return pl_api_fail(&ctx->status, 500, "",
+                           "target.kind: Unsupported value: \"%.*s\": supported values: \"Node\", "
+                           "\"<empty>\"",
+                           PL_FMT(kind));
+    if (pl_tree_text_at(binding, "target.name").len == 0)
+        return pl_api_fail(&ctx->status, 500, "", "target.name: Required value");
+    return 0;
+}
+
+/* A Binding may say which Pod of that name it means. */
+static int check_meant(struct pl_api_ctx *ctx, const struct pl_tree *binding,
+                       const struct pl_api_entry *entry, struct pl_slice name)
+{
+    struct pl_slice uid = pl_tree_text_at(binding, "metadata.uid");
+    if (uid.len == 0 || pl_slice_eqz(uid, entry->uid))
+        return 0;
+    struct pl_slice why = pl_arena_f(
+        &ctx->arena,
+        "StorageError: invalid object, Code: 4, Key: /registry/pods/%s, ResourceVersion: 0, "
+        "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+        "%s",
+        entry->key, PL_FMT(uid), entry->uid);
+    return pl_api_fail_conflict(ctx, name, why.ptr);
+}
+
 static int check_bindable(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice name)
 {
     struct pl_slice node = pl_tree_text_at(pod, "spec.nodeName");
@@ -103,8 +135,8 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
     struct pl_slice name = ctx->request.subresource.len > 0
                                ? ctx->request.name
                                : pl_tree_text_at(binding, "metadata.name");
-    if (pl_tree_text_at(binding, "target.name").len == 0)
-        return pl_api_fail(&ctx->status, 500, "", "target.name: Required value");
+    if (check_target(ctx, binding, name) != 0)
+        return -1;
     ctx->type = pods_of(ctx->api);
     ctx->version = ctx->type->storage_version;
     struct pl_api_entry *entry =
@@ -112,7 +144,7 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, name);
     struct pl_tree *pod = pl_api_load(ctx, entry->doc);
-    if (pod == NULL)
+    if (pod == NULL || check_meant(ctx, binding, entry, name) != 0)
         return -1;
     if (check_bindable(ctx, pod, name) != 0)
         return -1;

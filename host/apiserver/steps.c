@@ -170,6 +170,7 @@ struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)
         .now = pl_api_now(ctx->api, &ctx->arena),
         .schema = pl_api_type_lists(ctx->type, ctx->version),
         .status_has_meta = pl_api_type_status_has_meta(ctx->type),
+        .makes_status = pl_api_type_is_builtin(ctx->type, "Node"),
         .owns_status = !pl_api_ctx_version(ctx)->has_status,
         .is_silent = ctx->type->is_custom && pl_slice_eqz(sub, "scale"),
     };
@@ -327,7 +328,9 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
         validate_builtin(&faults, ctx->type, object, old);
     if (faults.causes == NULL)
         warn_of_values(ctx, object, old);
-    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+    bool event = pl_api_type_is_builtin(ctx->type, "Event"); /* in both groups the same kind */
+    return pl_api_fail_faults(&ctx->status, &faults,
+                              pl_slice_z(event ? "" : pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));
 }
 

@@ -29,9 +29,10 @@ struct pl_api_delete_options {
     struct pl_slice uid, rv; /* preconditions; empty: none */
     struct pl_slice policy;  /* Background, Foreground, Orphan; empty: the kind's */
     bool dry_run;
-    bool is_asked;    /* by a client: without a policy the kind's own policy holds */
-    bool is_unsafe;   /* despite unreadable storage: refused, as storage here is readable */
-    bool is_graceful; /* a Pod on a node stays until its grace period has ended */
+    bool says_no_orphans; /* orphanDependents: false */
+    bool is_asked;        /* by a client: without a policy the kind's own policy holds */
+    bool is_unsafe;       /* despite unreadable storage: refused, as storage here is readable */
+    bool is_graceful;     /* a Pod on a node stays until its grace period has ended */
     bool has_grace;
     int64_t grace_s; /* instead of the Pod's own */
 };

@@ -39,6 +39,8 @@
 static const struct pl_schema plain = {FIELDS(META)};
 static const struct pl_schema status_conditions = KIND(STATUS(CONDITIONS));
 
+static const struct pl_schema revision = KIND({"data", ATOMIC});
+
 /* ---- core ---- */
 
 static const struct pl_schema binding = KIND({"target", ATOMIC});
@@ -68,8 +70,8 @@ static const struct pl_schema csi_volume = {
            {"nodeExpandSecretRef", ATOMIC}, {"nodePublishSecretRef", ATOMIC},
            {"nodeStageSecretRef", ATOMIC})};
 static const struct pl_schema volume_spec = {
-    FIELDS({"cephfs", &secret_volume}, {"cinder", &secret_volume}, {"claimRef", ATOMIC},
-           {"csi", &csi_volume}, {"flexVolume", &secret_volume}, {"iscsi", &secret_volume},
+    FIELDS({"cephfs", &secret_volume}, {"cinder", &secret_volume}, {"csi", &csi_volume},
+           {"flexVolume", &secret_volume}, {"iscsi", &secret_volume},
            {"nodeAffinity", OBJECT({"required", ATOMIC})}, {"rbd", &secret_volume},
            {"scaleIO", &secret_volume}, {"storageos", &secret_volume})};
 static const struct pl_schema volume = KIND({"spec", &volume_spec});
@@ -163,7 +165,7 @@ static const struct {
     {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", &webhooks},
     {"apiextensions.k8s.io", "v1", "CustomResourceDefinition", &apply_conditions},
     {"apiregistration.k8s.io", "v1", "APIService", &status_conditions},
-    {"apps", "v1", "ControllerRevision", &plain},
+    {"apps", "v1", "ControllerRevision", &revision},
     {"apps", "v1", "DaemonSet", &workload},
     {"apps", "v1", "Deployment", &workload},
     {"apps", "v1", "ReplicaSet", &workload},

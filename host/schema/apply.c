@@ -279,6 +279,8 @@ struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const s
     }
     struct pl_tree *object = put_back(writer, live, after);
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    if (live == NULL && writer->makes_status && pl_tree_getz(config, "status") != NULL)
+        pl_tree_setz(arena, object, "status", pl_tree_getz(config, "status"));
     struct pl_tree *sorted = pl_api_managed_sorted(arena, out);
     if (sorted != NULL)
         pl_tree_setz(arena, meta, "managedFields", sorted);

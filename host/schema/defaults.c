@@ -20,6 +20,7 @@ struct rule {
 #define PROBE(p)                                                                                   \
     {p, "timeoutSeconds", "1"}, {p, "periodSeconds", "10"}, {p, "successThreshold", "1"},          \
         {p, "failureThreshold", "3"}, {p ".httpGet", "path", "\"/\""},                             \
+        {p ".grpc", "service", "\"\""},                                                            \
     {                                                                                              \
         p ".httpGet", "scheme", "\"HTTP\""                                                         \
     }
@@ -123,8 +124,7 @@ static const struct kind_rules kinds[] = {
     {"PersistentVolume", NULL,
      RULES({"spec", "volumeMode", "\"Filesystem\""},
            {"spec", "persistentVolumeReclaimPolicy", "\"Retain\""},
-           {"spec.hostPath", "type", "\"\""}, {"spec.claimRef", "apiVersion", "\"v1\""},
-           {"spec.claimRef", "kind", "\"PersistentVolumeClaim\""})},
+           {"spec.hostPath", "type", "\"\""})},
     {"CSIDriver", NULL,
      RULES({"spec", "attachRequired", "true"}, {"spec", "podInfoOnMount", "false"},
            {"spec", "storageCapacity", "false"}, {"spec", "requiresRepublish", "false"},
@@ -277,6 +277,18 @@ static void volume_sources(struct pl_arena *arena, struct pl_tree *volumes)
     }
 }
 
+/* In the host's network a container's port is the host's. */
+static void host_ports(struct pl_arena *arena, struct pl_tree *containers)
+{
+    PL_TREE_FOR(container, containers)
+    PL_TREE_FOR(port, pl_tree_getz(container->value, "ports"))
+    {
+        struct pl_tree *number = pl_tree_getz(port->value, "containerPort");
+        if (number != NULL && pl_tree_is(port->value, PL_OBJECT))
+            pl_tree_default(arena, port->value, "hostPort", pl_tree_copy(arena, number));
+    }
+}
+
 static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
 {
     static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
@@ -286,9 +298,12 @@ static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool 
     fill_all(arena, spec, pod_rules);
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         struct pl_tree *list = pl_tree_getz(spec, lists[i]);
+        const struct pl_tree *host = pl_tree_getz(spec, "hostNetwork");
         pull_policies(arena, list);
         if (is_pod)
             resource_requests(arena, list);
+        if (is_pod && pl_tree_is(host, PL_BOOL) && host->boolean && i < 2)
+            host_ports(arena, list);
     }
     struct pl_tree *account = pl_tree_getz(spec, "serviceAccountName");
     if (pl_tree_text(account).len > 0)

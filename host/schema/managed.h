@@ -12,6 +12,7 @@ struct pl_api_writer {
     const struct pl_schema *schema;
     bool owns_status;     /* false: writes to the main resource do not change status */
     bool status_has_meta; /* writes to the status may change metadata such as labels */
+    bool makes_status;    /* a new object may come with a status */
     bool is_silent;       /* takes fields without an entry of its own (scale) */
 };
 

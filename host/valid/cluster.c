@@ -237,7 +237,7 @@ void pl_valid_signing_request(struct pl_api_faults *f, const struct pl_tree *obj
 void pl_valid_revision(struct pl_api_faults *f, const struct pl_tree *object,
                        const struct pl_tree *old)
 {
-    if (!pl_tree_is(pl_tree_getz(object, "data"), PL_OBJECT) &&
+    if (old == NULL && !pl_tree_is(pl_tree_getz(object, "data"), PL_OBJECT) &&
         pl_is_empty(pl_tree_getz(object, "data")))
         pl_bad_required(f, PL_MEMBER(NULL, "data"), "data is mandatory");
     pl_natural(f, PL_MEMBER(NULL, "revision"), pl_tree_getz(object, "revision"), NULL);

@@ -57,10 +57,25 @@ static void need_then_key(struct pl_api_faults *f, const struct pl_spot *at,
         pl_config_key(f, at, value, arg);
 }
 
+/* pl_need, then characters. */
+static void env_name(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                     const char *arg)
+{
+    struct pl_slice name = pl_tree_text(value);
+    pl_need(f, at, value, arg);
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] < ' ' || name.ptr[i] > '~' || name.ptr[i] == '=') {
+            pl_bad_value(f, at, value,
+                         "a valid environment variable name must consist only of printable ASCII "
+                         "characters other than '='");
+            return;
+        }
+}
+
 static void check_env(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *env)
 {
     static const struct pl_rule rules[] = {
-        {"name", pl_need, NULL},
+        {"name", env_name, NULL},
         {"valueFrom.fieldRef.fieldPath", field_path, NULL},
         {"valueFrom.resourceFieldRef.resource", need_then_resource, NULL},
         {"valueFrom.configMapKeyRef.key", need_then_key, NULL},

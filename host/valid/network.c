@@ -400,7 +400,8 @@ void pl_valid_ingress_class(struct pl_api_faults *f, const struct pl_tree *objec
                 pl_tree_dig(spec, "parameters.namespace"),
                 "`parameters.scope` is set to 'Namespace'");
     if (old != NULL)
-        pl_frozen(f, at, controller, pl_tree_dig(old, "spec.controller"));
+        pl_frozen(f, at, controller != NULL ? controller : pl_tree_strz(f->arena, ""),
+                  pl_tree_dig(old, "spec.controller"));
 }
 
 /* ---- NetworkPolicies ---- */
@@ -604,5 +605,6 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
     pl_hold(f, NULL, object, rules);
     pl_unique(f, PL_MEMBER(NULL, "ports"), pl_tree_getz(object, "ports"), "name");
     if (old != NULL)
-        pl_frozen(f, PL_MEMBER(NULL, "addressType"), type, pl_tree_getz(old, "addressType"));
+        pl_frozen(f, PL_MEMBER(NULL, "addressType"), pl_is_empty(type) ? NULL : type,
+                  pl_tree_getz(old, "addressType"));
 }

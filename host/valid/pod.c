@@ -250,7 +250,7 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
     static const char *const free_members[] = {"activeDeadlineSeconds", "tolerations",
-                                               "schedulingGates", "nodeName"};
+                                               "schedulingGates"};
     const struct pl_tree *spec = pl_tree_getz(object, "spec"), *was = pl_tree_getz(old, "spec");
     bool stop = false;
     check_counts(f, spec, was, "containers", &stop);
@@ -270,8 +270,6 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
                      pl_tree_getz(was, "terminationGracePeriodSeconds"));
     for (size_t i = 0; i < PL_ARRAY_LEN(free_members); i++) {
         struct pl_tree *before = pl_tree_getz(was, free_members[i]);
-        if (strcmp(free_members[i], "nodeName") == 0 && !pl_is_empty(before))
-            continue;
         if (before != NULL)
             pl_tree_setz(f->arena, changed, free_members[i], before);
         else

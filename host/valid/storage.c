@@ -290,7 +290,8 @@ void pl_valid_storage_class(struct pl_api_faults *f, const struct pl_tree *objec
         const struct pl_tree *was = pl_tree_getz(old, frozen[i]);
         if ((pl_is_empty(is) && pl_is_empty(was)) || pl_tree_equal(is, was))
             continue;
-        pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), is, "field is immutable");
+        pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), pl_is_empty(is) ? NULL : is,
+                     "field is immutable");
     }
 }
 

