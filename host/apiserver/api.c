@@ -348,7 +348,7 @@ static int dispatch(struct pl_api_ctx *ctx)
     if (pl_api_debug_handle(ctx))
         return 0;
     if (!ctx->request.is_resource)
-        return pl_api_discover(ctx);
+        return ctx->request.wants_whole ? pl_api_discover_whole(ctx) : pl_api_discover(ctx);
     const char *verb = pl_api_verb(&ctx->request);
     struct pl_slice resource = ctx->request.resource;
     if (ctx->request.subresource.len > 0)

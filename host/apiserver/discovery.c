@@ -364,10 +364,6 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         answer_metrics(ctx);
         return 0;
     }
-    if (ctx->request.wants_whole && (pl_slice_eqz(path, "/api") || pl_slice_eqz(path, "/apis"))) {
-        pl_discovery_whole(ctx, pl_slice_eqz(path, "/api"));
-        return 0;
-    }
     if (pl_slice_eqz(path, "/api")) {
         answer_versions(ctx);
         return 0;

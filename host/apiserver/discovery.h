@@ -5,6 +5,8 @@
 
 /* Answers a path that is not a resource. -1 with the status if it does not exist. */
 int pl_api_discover(struct pl_api_ctx *ctx);
+/* Answers /api and /apis with all groups, versions and resources: an APIGroupDiscoveryList. */
+int pl_api_discover_whole(struct pl_api_ctx *ctx);
 
 /* ---- for the files of discovery; trees lie in the request's arena ---- */
 
@@ -13,5 +15,3 @@ struct pl_tree *pl_discovery_groups(struct pl_api_ctx *ctx);
 /* The resources of a version with their subresources, as APIResourceList has them. */
 struct pl_tree *pl_discovery_resources(struct pl_api_ctx *ctx, struct pl_slice group,
                                        struct pl_slice version);
-/* Answers with everything at once: an APIGroupDiscoveryList of the core group or of the others. */
-void pl_discovery_whole(struct pl_api_ctx *ctx, bool is_core);

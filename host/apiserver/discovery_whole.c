@@ -6,6 +6,7 @@
 #include "crypto/sha256.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define MEDIA_TYPE "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -117,8 +118,12 @@ static void whole_reply(struct pl_api_ctx *ctx, struct pl_slice body)
                               same ? pl_slice("", 0) : body);
 }
 
-void pl_discovery_whole(struct pl_api_ctx *ctx, bool is_core)
+int pl_api_discover_whole(struct pl_api_ctx *ctx)
 {
+    struct pl_slice path = ctx->request.call.path;
+    bool is_core = path.len < 5 || memcmp(path.ptr, "/apis", 5) != 0;
+    if (strcmp(ctx->request.call.method, "GET") != 0)
+        return pl_api_no_method(&ctx->status);
     struct whole w = {.ctx = ctx, .arena = &ctx->arena};
     struct pl_tree *items = pl_tree_array(w.arena);
     struct pl_tree *root = pl_tree_literal(
@@ -137,4 +142,5 @@ void pl_discovery_whole(struct pl_api_ctx *ctx, bool is_core)
     pl_buf_add_char(&out, '\n');
     whole_reply(ctx, pl_buf_slice(&out));
     pl_buf_deinit(&out);
+    return 0;
 }

@@ -58,7 +58,7 @@ static int fail_binding(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_
     return -1;
 }
 
-static int check_target(struct pl_api_ctx *ctx, const struct pl_tree *binding, struct pl_slice name)
+static int check_named(struct pl_api_ctx *ctx, const struct pl_tree *binding, struct pl_slice name)
 {
     struct pl_slice kind = pl_tree_text_at(binding, "target.kind");
     if (!pl_slice_eq(pl_tree_text_at(binding, "metadata.name"), name))
@@ -135,7 +135,7 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
     struct pl_slice name = ctx->request.subresource.len > 0
                                ? ctx->request.name
                                : pl_tree_text_at(binding, "metadata.name");
-    if (check_target(ctx, binding, name) != 0)
+    if (check_named(ctx, binding, name) != 0)
         return -1;
     ctx->type = pods_of(ctx->api);
     ctx->version = ctx->type->storage_version;

@@ -213,8 +213,8 @@ static void check_annotation(struct scope *s, const struct pl_spot *at, struct p
         check_typed(s, text_at, trimmed(text), PL_CEL_STRING, true, true);
 }
 
-static void check_annotations(struct scope *s, const struct pl_spot *at, struct pl_slice policy,
-                              const struct pl_tree *list)
+static void policy_check_annotations(struct scope *s, const struct pl_spot *at,
+                                     struct pl_slice policy, const struct pl_tree *list)
 {
     size_t i = 0;
     if (list != NULL && list->count > MOST_ANNOTATIONS) {
@@ -252,7 +252,8 @@ static void check_expressions(struct scope *s, const struct pl_tree *object)
     }
     PL_EACH(item, validations)
     check_validation(s, PL_INDEX(list, i++), item->value);
-    check_annotations(s, annotations_at, pl_tree_text_at(object, "metadata.name"), annotations);
+    policy_check_annotations(s, annotations_at, pl_tree_text_at(object, "metadata.name"),
+                             annotations);
 }
 
 static void check_variables(struct scope *s, const struct pl_tree *object)

@@ -149,7 +149,8 @@ static void same(const char *where, struct pl_message type, const struct pl_sche
             same_list(path, &is, of);
         bool atomic = is.many == PL_MANY_ONE && is.form == PL_FORM_MESSAGE &&
                       pl_message_is_atomic(is.message);
-        atomic = atomic || (is.flags & PL_PACKED_ATOMIC) || is.form == PL_FORM_RAW;
+        atomic = atomic || (is.flags & PL_PACKED_ATOMIC) ||
+                 (is.form == PL_FORM_RAW && strcmp(is.name, "data") == 0 && depth == 0);
         if (strcmp(is.name, "claimRef") ==
             0) /* marked as granular, which the table does not have */
             atomic = false;
