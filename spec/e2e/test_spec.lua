@@ -38,6 +38,19 @@ describe("perilune test", function()
     assert(out:find("ok 1 - pear", 1, true) and out:find("1..1", 1, true), out)
   end)
 
+  it("leaves out a folder that is busted's own, and says so", function()
+    os.execute("mkdir -p " .. folder .. "/own")
+    write("own/.busted", "return {}")
+    write("own/b_spec.lua", "error('not loaded')")
+    write("a_spec.lua", 'it("apple", function() end)')
+    local code, out, err = e2e.run("test", folder, "-o", "tap")
+    assert.equal(0, code, out)
+    assert(out:find("1..1", 1, true), out)
+    assert(err:find(folder .. "/own is left out", 1, true), err)
+    code = e2e.run("test", folder .. "/own", "-o", "tap") -- it was asked for
+    assert.equal(1, code)
+  end)
+
   it("ends with 1 and says where, when something failed", function()
     local path = write("x_spec.lua", 'it("fails", function()\n  assert.equal(1, 2)\nend)\n')
     for _, form in ipairs({ "text", "tap", "json", "junit" }) do

@@ -40,7 +40,11 @@ local function add_files(out, path, lfs)
     local inside = path == "." and name or path .. "/" .. name
     local hidden = name:sub(1, 1) == "." -- also "." and ".."
     if not hidden and lfs.attributes(inside, "mode") == "directory" then
-      add_files(out, inside, lfs)
+      if lfs.attributes(inside .. "/.busted", "mode") then
+        say("%s is left out: its .busted says that busted itself runs its specs", inside)
+      else
+        add_files(out, inside, lfs)
+      end
     elseif not hidden and name:find("_spec%.lua$") then
       out[#out + 1] = inside
     end
