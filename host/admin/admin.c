@@ -209,6 +209,7 @@ static void on_admin_line(void *arg, struct pl_line_client *client, struct pl_sl
 
 void pl_admin_run(struct pl_admin *admin, struct pl_doc *request, const struct pl_admin_ear *ear)
 {
+    pl_loop_require(admin->o.loop);
     struct pl_admin_call *call = PL_NEW(struct pl_admin_call);
     call->admin = admin;
     call->ear = *ear;

@@ -319,6 +319,7 @@ static struct remote *remotes_make(struct pl_remotes *remotes, const struct pl_r
 
 struct pl_cluster *pl_remotes_take(struct pl_remotes *remotes, const struct pl_remote_spec *spec)
 {
+    pl_loop_require(remotes->o.loop);
     for (size_t i = 0; i < remotes->count; i++)
         if (is_spec(&remotes->items[i]->spec, spec))
             return remotes->items[i]->cluster;

@@ -467,6 +467,7 @@ void pl_loop_require(const struct pl_loop *loop)
 
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task))
 {
+    pl_loop_require(loop);
     task->run = run;
     if (pl_link_is_linked(&task->link))
         return;
@@ -493,6 +494,7 @@ void pl_loop_remove_inbox(struct pl_inbox *inbox)
 void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
                        void (*run)(struct pl_idle *idle))
 {
+    pl_loop_require(loop);
     idle->run = run;
     if (!pl_link_is_linked(&idle->link))
         pl_list_push(&loop->each_turn, &idle->link);

@@ -39,11 +39,14 @@ struct pl_timers *pl_loop_timers(struct pl_loop *loop);
 const struct pl_clock *pl_loop_clock(struct pl_loop *loop);
 int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
 
-/* Dies unless called on the loop's thread. */
+/* Dies unless called on the loop's thread: the thread that created the loop, until another one runs
+ * it. For functions whose header says "I/O thread" and that have the loop at hand; pl_loop_defer
+ * checks those that defer work. */
 void pl_loop_require(const struct pl_loop *loop);
 bool pl_loop_is_current(const struct pl_loop *loop);
 
-/* Runs task->run later in this turn or the next, once: for "after the current callback". */
+/* On the loop's thread: runs task->run later in this turn or the next, once, "after the current
+ * callback". */
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
 /* Another thread was asked for something that it will answer soon: the next wait for events begins
  * by spinning (base/awake.h). */
@@ -51,7 +54,8 @@ void pl_loop_expect(struct pl_loop *loop);
 /* Does nothing when the task is not deferred. */
 void pl_loop_undefer(struct pl_task *task);
 
-/* Called at the end of every turn, e.g. to collect dropped documents. */
+/* Called at the end of every turn, e.g. to collect dropped documents. Registered on the loop's
+ * thread. */
 struct pl_idle {
     struct pl_link link;
     void (*run)(struct pl_idle *idle);

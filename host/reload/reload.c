@@ -283,6 +283,7 @@ static const struct pl_reload_ops ops = {
 
 void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait)
 {
+    pl_loop_require(reload->o.loop);
     if (wait != NULL)
         pl_list_push(&reload->waits, &wait->link);
     reload->why = why;
@@ -332,6 +333,7 @@ int pl_reload_start(struct pl_reload *reload, struct pl_err *err)
 
 void pl_reload_stop(struct pl_reload *reload)
 {
+    pl_loop_require(reload->o.loop);
     reload->stopped = true;
     pl_reload_tell(reload, PL_RELOAD_STOP);
     reload->guard.on = false;

@@ -252,6 +252,7 @@ static void shadow_end(void *arg, enum pl_shadow_why why, bool ran)
 
 bool pl_shadow_finish(struct pl_shadow *shadow)
 {
+    pl_loop_require(shadow->o.loop);
     bool is_on = pl_shadow_state_is_on(&shadow->state);
     shadow_tell(shadow, PL_SHADOW_FINISH);
     return is_on;
@@ -259,6 +260,7 @@ bool pl_shadow_finish(struct pl_shadow *shadow)
 
 void pl_shadow_abort(struct pl_shadow *shadow, const char *why)
 {
+    pl_loop_require(shadow->o.loop);
     struct pl_err err;
     pl_err_clear(&err);
     pl_err_set(&err, PL_ECANCELED, "%s", why);

@@ -152,6 +152,7 @@ static void forget_handlers(struct pl_hooks *hooks)
 
 void pl_hooks_switch(struct pl_hooks *hooks, struct pl_edition *const *editions, size_t count)
 {
+    pl_loop_require(hooks->o.loop);
     struct pl_hook_route **end = &hooks->first;
     hooks->switches++;
     forget_handlers(hooks);

@@ -428,6 +428,7 @@ static void begin_conversion(struct pl_hooks *hooks, struct pl_slice query,
 void pl_hooks_ask(struct pl_hooks *hooks, const struct pl_hook_question *question,
                   struct pl_hook_client client)
 {
+    pl_loop_require(hooks->o.loop);
     struct pl_slice path = question->path;
     bool converts = is_convert(path) && pl_hooks_converts(hooks);
     struct pl_hook_route *route = converts ? NULL : pl_hooks_find(hooks, path);
