@@ -22,7 +22,7 @@ struct pl_manager {
     struct pl_controller **controllers; /* owned array of owned controllers */
     size_t count;
     size_t held;    /* holds of other work, which a stop waits for */
-    size_t to_stop; /* controllers that have not stopped yet */
+    size_t to_stop; /* while stopping: what the end waits for, see pl_manager_stop */
     bool started, stopping, ended;
     int exit_code;
     struct pl_timer cancel, grace;
@@ -172,6 +172,7 @@ static void manager_tell_stopped(void *arg)
     manager->o.stopped(manager->o.arg, manager->exit_code);
 }
 
+/* The Lease is released last: another replica may write as soon as it has the Lease. */
 static void manager_end(struct pl_manager *manager, bool release)
 {
     if (manager->ended)
@@ -190,6 +191,7 @@ static void on_manager_idle(void *arg)
     manager_end(arg, true);
 }
 
+/* Sources are released after the last run of all controllers, as any run may read them. */
 static void on_controller_stopped(void *arg)
 {
     struct pl_manager *manager = arg;
@@ -236,6 +238,10 @@ void pl_manager_release(struct pl_manager *manager)
         manager->held--;
 }
 
+/* A standby is kept from becoming leader before anything else. The timers run before the first
+ * controller is told, since the end stops them. `to_stop` counts the controllers, the holds and
+ * this call: so the end does not begin before every controller was told, although `stopping` may
+ * release holds at once, and it begins also when there is neither a controller nor a hold. */
 void pl_manager_stop(struct pl_manager *manager)
 {
     if (manager->stopping)
