@@ -2,7 +2,7 @@
 #include "admin/admin.h"
 #include "cluster/remotes.h"
 #include "control/leadership.h"
-#include "control/loops.h"
+#include "control/write_loops.h"
 #include "control/report.h"
 #include "control/sharer.h"
 #include "control/tally.h"

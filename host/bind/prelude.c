@@ -8,7 +8,7 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/number.h"
-#include "lua/own.h"
+#include "lua/own_modules.h"
 #include "lane/co.h"
 
 static int prelude_fill(lua_State *L)

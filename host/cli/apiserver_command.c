@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/dev_access.h"
-#include "cli/leave.h"
+#include "cli/terminate.h"
 #include "cli/services.h"
 
 #include <signal.h>
@@ -124,7 +124,7 @@ static int apiserver_serve(const struct pl_flags *flags, struct pl_apiserver_opt
                            struct pl_err *err)
 {
     struct pl_dev_access access = {.token = ""};
-    pl_leave_on_signals(PL_EXIT_OK); /* keys take a while to make */
+    pl_terminate_on_signals(PL_EXIT_OK); /* keys take a while to make */
     bool insecure = pl_flags_switch(flags, "insecure");
     int rc = insecure ? 0 : pl_dev_access_make(&access, options->host, err);
     apiserver_warn(options->host, insecure);

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/rand.h"
-#include "cli/leave.h"
+#include "cli/terminate.h"
 #include "crypto/self_signed.h"
 #include "value/write.h"
 
@@ -155,7 +155,7 @@ char *pl_dev_temporary_kubeconfig(struct pl_err *err)
     const char *tmp = getenv("TMPDIR");
     char *folder = pl_format("%s/perilune-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
     char *path = NULL;
-    if (pl_leave_make_folder(folder, NAME) == 0)
+    if (pl_terminate_make_folder(folder, NAME) == 0)
         path = pl_format("%s/" NAME, folder);
     else
         pl_err_set(err, PL_EIO, "%s: %s", folder, strerror(errno));
@@ -167,6 +167,6 @@ void pl_dev_temporary_remove(char *path)
 {
     if (path == NULL)
         return;
-    pl_leave_remove_folder();
+    pl_terminate_remove_folder();
     pl_free(path);
 }

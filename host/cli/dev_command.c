@@ -4,7 +4,7 @@
 #include "cli/dev_access.h"
 #include "cli/dev_server.h"
 #include "cli/host.h"
-#include "cli/leave.h"
+#include "cli/terminate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_options_read(&dev.options, self, argc, argv, &exit_code)) {
-        pl_leave_on_signals(PL_EXIT_OK);
+        pl_terminate_on_signals(PL_EXIT_OK);
         int rc = dev_serve(&dev, &err);
         if (rc < 0) /* not an exit code of the host, which has reported its own errors */
             fprintf(stderr, "perilune dev: %s\n", err.message);

@@ -4,7 +4,7 @@
 #include "cli/dev_server.h"
 
 #include "base/alloc.h"
-#include "cli/leave.h"
+#include "cli/terminate.h"
 #include "net/mailbox.h"
 
 #include <pthread.h>
@@ -65,9 +65,9 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
     server->stop.kind = STOP;
     server->to_starter = pl_mailbox_create();
     sigset_t before;
-    pl_leave_hold(&before); /* the thread never gets the signals */
+    pl_terminate_hold(&before); /* the thread never gets the signals */
     int failed = pthread_create(&server->thread, NULL, dev_server_serve, server);
-    pl_leave_release(&before);
+    pl_terminate_release(&before);
     if (failed) {
         pl_err_set(err, PL_EIO, "the server's thread can't be started");
         pl_mailbox_destroy(server->to_starter, NULL);

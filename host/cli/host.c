@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/leave.h"
+#include "cli/terminate.h"
 #include "cli/load.h"
 #include "cli/open_page.h"
 #include "crypto/tls_prepare.h"
@@ -123,7 +123,7 @@ static void on_host_signal(void *arg, int signum)
         pl_reload_request(host->reload, "SIGHUP", NULL);
     } else if (host->stopping) {
         pl_log(PL_LOG_WARN, "a second signal: ending at once");
-        pl_leave(PL_EXIT_FAILURE);
+        pl_terminate(PL_EXIT_FAILURE);
     } else {
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
@@ -362,9 +362,9 @@ static void tear_down(struct host *host)
 {
     /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
-        pl_leave(host->exit_code);
+        pl_terminate(host->exit_code);
     if (!pl_repls_is_closed(host->repls))
-        pl_leave(host->exit_code);
+        pl_terminate(host->exit_code);
     pl_page_destroy(host->page);
     pl_admin_destroy(host->admin);
     pl_tuner_destroy(host->tuner);
@@ -397,10 +397,10 @@ static void tear_down(struct host *host)
     pl_tracer_destroy(host->tracer);
     pl_leader_destroy(host->leader);
     pl_shards_destroy(host->shards);
-    pl_tidy_stop(&host->tidy);
+    pl_trim_stop(&host->trim);
     pl_loop_unwatch_signals(host->loop);
-    pl_leave_on_signals(host->stopping ? PL_EXIT_FAILURE
-                                       : PL_EXIT_OK); /* a second signal, or the first */
+    pl_terminate_on_signals(host->stopping ? PL_EXIT_FAILURE
+                                           : PL_EXIT_OK); /* a second signal, or the first */
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
         pl_loop_each_turn_stop(&host->collect);
@@ -455,7 +455,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     if (rc != 0)
         return rc;
     begin_once(host);
-    pl_tidy_start(&host->tidy, host->loop, host->pool);
+    pl_trim_start(&host->trim, host->loop, host->pool);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
            pl_int("lanes", host->options->lanes.count));
@@ -493,7 +493,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     struct pl_err err;
     pl_err_clear(&err);
     struct host host = {.options = options};
-    pl_leave_on_signals(PL_EXIT_OK);
+    pl_terminate_on_signals(PL_EXIT_OK);
     if (open_record(&host, &err) != 0)
         return host_complain(&err);
     host.metrics = pl_metrics_create();

@@ -3,7 +3,7 @@
 
 #include "admin/repl.h"
 #include "cli/host.h"
-#include "cli/tidy.h"
+#include "cli/trim_memory.h"
 #include "cluster/remotes.h"
 #include "cluster/tracer.h"
 #include "control/manager.h"
@@ -60,7 +60,7 @@ struct host {
     _Atomic int stuck; /* abandoned lanes */
     struct pl_idle collect;
     struct pl_task collect_again;
-    struct pl_tidy tidy;
+    struct pl_trim trim;
     bool stopping;
     int exit_code;
 };

@@ -116,15 +116,15 @@ static int read_options(const struct pl_flags *flags, struct pl_replay_options *
 {
     const char *stop = pl_flags_text(flags, "break");
     const char *until = pl_flags_text(flags, "until"), *key = pl_flags_text(flags, "key");
-    *options = (struct pl_replay_options){.say = say, .desk = {.ask = ask, .say = say}};
+    *options = (struct pl_replay_options){.say = say, .breakpoint = {.ask = ask, .say = say}};
     if (until != NULL && !pl_time_parse(pl_slice_z(until), &options->until_ns))
         return pl_err_set(err, PL_EINVAL,
                           "--until takes a time such as 2026-01-31T08:00:00Z, not \"%s\"", until);
     int rc = key != NULL ? read_key(key, kind, &options->key, err) : 0;
     options->controller = *kind;
     if (rc == 0 && stop != NULL)
-        rc = pl_desk_parse(stop, file, &options->desk.line, err);
-    options->desk.file = *file;
+        rc = pl_breakpoint_parse(stop, file, &options->breakpoint.line, err);
+    options->breakpoint.file = *file;
     return rc;
 }
 
@@ -166,7 +166,7 @@ static int rehearse(const struct pl_reader *reader, const struct pl_flags *flags
                                                 .controller = replay->controller,
                                                 .key = replay->key,
                                                 .differs = print_difference,
-                                                .desk = replay->desk};
+                                                .breakpoint = replay->breakpoint};
     if (pl_rehearse_run(reader, &options, &done, &err) == 0)
         return print_rehearsed(&done, pl_flags_switch(flags, "exit-code"));
     fprintf(stderr, "%s\n", err.message);

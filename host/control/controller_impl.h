@@ -8,7 +8,7 @@
 #include "base/wait.h"
 #include "cluster/cluster.h"
 #include "control/edition.h"
-#include "control/loops.h"
+#include "control/write_loops.h"
 #include "control/tuning.h"
 #include "control/waiting.h"
 #include "event/causes.h"
@@ -142,8 +142,8 @@ struct pl_controller {
     int64_t unmapped_said_ns;
     bool listening;
 
-    struct pl_loops *loops; /* owned; NULL: no run has written yet */
-    struct pl_list askers;  /* loop_report.c: reads of objects for a field's managers */
+    struct pl_write_loops *loops; /* owned; NULL: no run has written yet */
+    struct pl_list askers;        /* write_loop_report.c: reads of objects for a field's managers */
 
     struct pl_tuning tuning; /* zero: as declared */
     struct pl_timer tuned;   /* active while a tuning is set */
@@ -248,7 +248,7 @@ struct pl_subscription *pl_members_twin(struct pl_edition *edition,
 /* True when no event of followed kinds is under way. A member that cannot sync does not count. */
 bool pl_members_are_settled(const struct pl_controller *controller);
 
-/* ---- loop_report.c ---- */
+/* ---- write_loop_report.c ---- */
 
 void pl_controller_run_wrote(struct pl_run *run, struct pl_node object);
 /* An event has queued key; cause: as it was noted; NULL: there were enough causes. */

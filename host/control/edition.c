@@ -183,6 +183,15 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
         pl_subscription_adopt(&edition->members[i]->subscription, c);
 }
 
+/* The order of the steps:
+ *
+ * 1. Runs that were handed over ahead are taken back first: they would begin under the old edition.
+ * 2. The new edition follows the members of families before it takes over positions, since it takes
+ * over theirs, too.
+ * 3. Positions are taken over before the old edition falls silent, so that no event is lost.
+ * 4. The old edition falls silent before the new one is used, so that no event is delivered twice.
+ * 5. The old edition is released after its times were compared with the new ones.
+ * 6. Keys are queued again last: pl_controller_check may have begun to listen to new sources. */
 void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bool changed)
 {
     PL_REQUIRE(strcmp(c->name, edition->spec.name) == 0 && edition->is_open);

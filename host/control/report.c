@@ -50,7 +50,7 @@ void pl_controller_each_loop(const struct pl_controller *c,
                              void (*visit)(void *arg, const char *key, const struct pl_loop *loop),
                              void *arg)
 {
-    pl_loops_each(c->loops, pl_controller_now(c), visit, arg);
+    pl_write_loops_each(c->loops, pl_controller_now(c), visit, arg);
 }
 
 void pl_controller_report_key(const struct pl_controller *c, struct pl_slice key,

@@ -49,7 +49,7 @@ void pl_controller_each_run(const struct pl_controller *controller,
 void pl_controller_each_woken(struct pl_controller *controller, size_t source,
                               struct pl_doc *object, void (*visit)(void *arg, struct pl_slice key),
                               void *arg);
-/* Endless work of its keys: see control/loops.h. */
+/* Endless work of its keys: see control/write_loops.h. */
 struct pl_loop;
 void pl_controller_each_loop(const struct pl_controller *controller,
                              void (*visit)(void *arg, const char *key, const struct pl_loop *loop),

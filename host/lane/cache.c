@@ -10,7 +10,7 @@
 #include "base/text_sort.h"
 #include "write/capture.h"
 #include "sync/label_index.h"
-#include "lane/wish.h"
+#include "lane/index_request.h"
 #include "object/label.h"
 #include "object/meta.h"
 #include "object/selector.h"
@@ -329,7 +329,7 @@ int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_
     if (failed == 0) {
         keep_passing(&found->docs, &tests);
         if (selector != NULL)
-            pl_wish_consider(lane, cache, selector, seen, found->docs.count);
+            pl_index_request_consider(lane, cache, selector, seen, found->docs.count);
         arrange(filter, found);
     }
     deinit_tests(&tests);

@@ -193,8 +193,8 @@ struct pl_cache {
     enum pl_share_by share;             /* the part that it keeps */
     _Atomic bool ready;                 /* synced: informer, store and options are set */
     struct pl_informer *held;           /* I/O: a reference, see pl_lanes_hold_caches */
-    int64_t awaited_ns;   /* I/O: start of the wait of index functions for it; 0: none */
-    struct pl_map wished; /* labels of index requests so far, under hint_lock */
+    int64_t awaited_ns;      /* I/O: start of the wait of index functions for it; 0: none */
+    struct pl_map requested; /* labels of index requests so far, under hint_lock */
 };
 
 struct pl_known_controller {

@@ -13,8 +13,9 @@
 #include "lane/memo.h"
 #include "lua/origin.h"
 #include "lua/state.h"
-#include "lane/wish.h"
+#include "lane/index_request.h"
 #include "net/http_client.h"
+#include "net/loop.h"
 #include "object/meta.h"
 
 #include <unistd.h>
@@ -63,7 +64,7 @@ static void destroy_controllers(struct pl_lanes *lanes)
         struct pl_known_controller *known = &lanes->controllers[i];
         for (size_t j = 0; j < known->cache_count; j++) {
             pl_source_options_deinit(&known->caches[j].options);
-            pl_map_deinit(&known->caches[j].wished);
+            pl_map_deinit(&known->caches[j].requested);
         }
         pl_free(known->caches);
         pl_free(known->name);
@@ -427,8 +428,16 @@ static struct pl_exec *make_exec(struct pl_lanes *lanes, struct pl_run *run)
     return pl_exec_create_io(lane_of(lanes, run->key), run, controller);
 }
 
+/* Lanes without a loop (`check`, a replay) have no I/O thread. */
+static void lanes_require_thread(const struct pl_lanes *lanes)
+{
+    if (lanes->loop != NULL)
+        pl_loop_require(lanes->loop);
+}
+
 static void start_run(void *self, struct pl_run *run)
 {
+    lanes_require_thread(self);
     struct pl_exec *exec = make_exec(self, run);
     if (pl_lanes_is_run_barred(self, exec->controller, run->key)) {
         pl_exec_refuse_io(exec);
@@ -439,6 +448,7 @@ static void start_run(void *self, struct pl_run *run)
 
 static bool follow_run(void *self, struct pl_run *run, struct pl_run *next)
 {
+    lanes_require_thread(self);
     struct pl_exec *exec = make_exec(self, next);
     if (!pl_lanes_is_run_barred(self, exec->controller, next->key) &&
         pl_exec_follow_io(run->self_data, exec))
@@ -455,7 +465,7 @@ static bool unfollow_run(void *self, struct pl_run *run, struct pl_run *next)
 
 static void cancel_run(void *self, struct pl_run *run, const struct pl_err *why)
 {
-    PL_UNUSED(self);
+    lanes_require_thread(self);
     pl_exec_cancel_io(run->self_data, why);
 }
 
@@ -521,6 +531,7 @@ static struct pl_known_controller *known_as(struct pl_lanes *lanes, const char *
 
 void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition)
 {
+    lanes_require_thread(lanes);
     const struct pl_controller_spec *spec = pl_edition_spec(edition);
     struct pl_known_controller *known = known_as(lanes, spec->name);
     PL_REQUIRE(known->edition == NULL);
@@ -542,11 +553,13 @@ void pl_lanes_add_cluster(struct pl_lanes *lanes, const char *name, struct pl_cl
 
 void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller)
 {
+    lanes_require_thread(lanes);
     known_as(lanes, pl_controller_spec(controller)->name)->controller = controller;
 }
 
 void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller)
 {
+    lanes_require_thread(lanes);
     pl_lanes_forget_keys(lanes, pl_controller_spec(controller)->name);
     for (size_t i = 0; i < lanes->controller_count; i++) {
         if (lanes->controllers[i].controller == controller)

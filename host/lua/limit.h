@@ -16,7 +16,7 @@
 
 #include "base/list.h"
 #include "lua/nesting.h"
-#include "lua/spare.h"
+#include "lua/spare_blocks.h"
 #include "lua/watchdog.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "lua/origin.h"
-#include "lua/own.h"
+#include "lua/own_modules.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The page's server: access control and files; calls.c answers requests under /api.
  *
- * The gate checks the request's headers before any answer. Requests have a deadline and a size
+ * access.c checks the request's headers before any answer. Requests have a deadline and a size
  * limit, and the number of connections is limited, since every program of this machine can reach
  * the port. */
 #include "page/page.h"
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "page/assets.h"
 #include "page/calls.h"
-#include "page/gate.h"
+#include "page/access.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 struct pl_page {
     struct pl_page_options o;
-    struct pl_page_gate gate;
+    struct pl_page_access access;
     struct pl_page_calls calls;
     struct pl_server *server;
 };
@@ -54,9 +54,9 @@ static void page_refuse(struct pl_exchange *exchange, enum pl_page_verdict verdi
  * it, and sends its value as a header with each action. */
 static void reply_session(const struct pl_page *page, struct pl_exchange *exchange)
 {
-    char cookie[sizeof page->gate.cookie + PL_PAGE_TOKEN + 32];
-    snprintf(cookie, sizeof cookie, "%s=%s; SameSite=Strict; Path=/", page->gate.cookie,
-             page->gate.token);
+    char cookie[sizeof page->access.cookie + PL_PAGE_TOKEN + 32];
+    snprintf(cookie, sizeof cookie, "%s=%s; SameSite=Strict; Path=/", page->access.cookie,
+             page->access.token);
     pl_page_reply_with(exchange, 200, "application/json", pl_slice_z("{\"ok\":true}"), cookie);
 }
 
@@ -73,8 +73,8 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .acts = pl_slice_eqz(path, "/session") || pl_page_call_acts(path),
     };
     bool for_everybody = asset != NULL && asset->for_everybody;
-    enum pl_page_verdict verdict = for_everybody ? pl_page_gate_look(&page->gate, &caller)
-                                                 : pl_page_gate_check(&page->gate, &caller);
+    enum pl_page_verdict verdict = for_everybody ? pl_page_access_look(&page->access, &caller)
+                                                 : pl_page_access_check(&page->access, &caller);
     if (verdict != PL_PAGE_WELCOME)
         page_refuse(exchange, verdict);
     else if (asset != NULL)
@@ -104,7 +104,7 @@ struct pl_page *pl_page_create(const struct pl_page_options *options, struct pl_
         pl_free(page);
         return NULL;
     }
-    if (pl_page_gate_init(&page->gate, host, pl_server_port(page->server)) != 0) {
+    if (pl_page_access_init(&page->access, host, pl_server_port(page->server)) != 0) {
         pl_err_set(err, PL_EIO, "a token can't be made: no randomness");
         pl_server_destroy(page->server);
         pl_free(page);
@@ -132,10 +132,10 @@ void pl_page_url(const struct pl_page *page, struct pl_buf *out)
     else if (strcmp(shown.host, "::") == 0)
         snprintf(shown.host, sizeof shown.host, "::1");
     pl_bind_address_text(&shown, pl_server_port(page->server), where, sizeof where);
-    pl_buf_add_f(out, "http://%s/#token=%s", where, page->gate.token);
+    pl_buf_add_f(out, "http://%s/#token=%s", where, page->access.token);
 }
 
 bool pl_page_is_open_to_network(const struct pl_page *page)
 {
-    return !page->gate.loopback;
+    return !page->access.loopback;
 }

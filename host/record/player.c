@@ -138,7 +138,7 @@ void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, cons
 
 bool pl_player_is_done(const struct pl_player *player)
 {
-    return player->out->difference != NULL || player->over || player->desk.quit;
+    return player->out->difference != NULL || player->over || player->breakpoint.quit;
 }
 
 static int stop_script(lua_State *L, struct pl_state *s)
@@ -227,7 +227,7 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
     struct pl_player *player = player_of(base);
     struct pl_state *s = pl_state_of(L);
     bool loads = s->phase == PL_PHASE_LOAD;
-    if (player->desk.open)
+    if (player->breakpoint.open)
         return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
                              name);
     if (strcmp(name, "join") == 0 || (loads && !player->stream->whole))
@@ -253,7 +253,7 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
 static int64_t time_of(struct pl_player *player, enum pl_entry what, int64_t otherwise)
 {
     const struct pl_state *s = player->base.s;
-    if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) || player->desk.open ||
+    if (s == NULL || !pl_tape_runs(s) || pl_player_is_done(player) || player->breakpoint.open ||
         (s->phase == PL_PHASE_LOAD && !player->stream->whole))
         return otherwise;
     if (!player_next_is(player, what)) {

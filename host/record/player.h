@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "lane/co.h"
-#include "record/desk_impl.h"
+#include "record/breakpoint_impl.h"
 #include "record/reader.h"
 #include "record/replay.h"
 #include "record/tape.h"
@@ -25,7 +25,7 @@ struct pl_player {
     bool skips;                             /* the current entries belong to an unknown run */
     bool over;                              /* the record ends in the middle of a run */
     const struct pl_declarations *declared; /* the scripts' declarations; borrowed */
-    struct pl_desk desk;
+    struct pl_breakpoint breakpoint;
     struct pl_replayed *out;
 };
 

@@ -15,9 +15,9 @@
 #include "lua/origin.h"
 #include "object/kind.h"
 #include "object/meta.h"
-#include "record/desk_impl.h"
+#include "record/breakpoint_impl.h"
 #include "record/exec.h"
-#include "record/known.h"
+#include "record/known_objects.h"
 #include "record/runs.h"
 #include "record/tape.h"
 #include "record/value.h"
@@ -45,7 +45,7 @@ struct rehearsal {
     bool differs;
     struct pl_rehearsed_record *out;
     const struct pl_declarations *declared; /* the scripts' declarations; borrowed */
-    struct pl_desk desk;
+    struct pl_breakpoint breakpoint;
 };
 
 /* ---- effects ---- */
@@ -394,7 +394,7 @@ static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
                                       "read_file", "zone_file", NULL};
     struct rehearsal *rehearsal = PL_CONTAINER_OF(base, struct rehearsal, base);
     struct pl_state *s = pl_state_of(L);
-    if (rehearsal->desk.open)
+    if (rehearsal->breakpoint.open)
         return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
                              name);
     if (rehearsal->run == NULL || strcmp(name, "join") == 0)
@@ -519,7 +519,7 @@ static bool is_wanted(const struct pl_rehearse_options *o, const struct pl_decla
 static void rehearse_one(struct rehearsal *rehearsal, struct pl_record_run *run)
 {
     int controller = pl_record_controller(rehearsal->lanes, run->controller);
-    if (rehearsal->desk.quit || !is_wanted(rehearsal->o, rehearsal->declared, run))
+    if (rehearsal->breakpoint.quit || !is_wanted(rehearsal->o, rehearsal->declared, run))
         return;
     if (controller < 0) {
         rehearsal->out->missing++;
@@ -567,7 +567,7 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
 {
     static const unsigned char key[PL_VEIL_KEY];
     struct rehearsal rehearsal = {.o = options, .out = out};
-    pl_desk_init(&rehearsal.desk, &options->desk);
+    pl_breakpoint_init(&rehearsal.breakpoint, &options->breakpoint);
     *out = (struct pl_rehearsed_record){.runs = 0};
     rehearsal.base =
         (struct pl_tape){.ops = &ops,
@@ -583,13 +583,13 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
                                           .stepped = loop,
                                           .clock = &rehearsal.base.clock,
                                           .taping = &taping,
-                                          .lines = pl_desk_watch(&rehearsal.desk)};
+                                          .lines = pl_breakpoint_watch(&rehearsal.breakpoint)};
     struct pl_declarations declared = {.controllers = NULL};
     struct pl_record_runs runs;
     pl_record_runs_find(&runs, reader);
     rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* the time of loading */
     rehearsal.declared = &declared;
-    rehearsal.lanes = rehearsal.desk.lanes = pl_lanes_create(&with);
+    rehearsal.lanes = rehearsal.breakpoint.lanes = pl_lanes_create(&with);
     int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
     if (rc == 0)
         rehearse_all(&rehearsal, reader, &runs);

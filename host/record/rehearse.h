@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "record/desk.h"
+#include "record/breakpoint.h"
 #include "value/doc.h"
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct pl_rehearse_options {
     void (*differs)(void *arg, const char *controller, const char *key, int64_t wall_ns,
                     struct pl_node difference, const char *error);
     void *arg;
-    struct pl_desk_options desk; /* the breakpoint in the scripts */
+    struct pl_breakpoint_options breakpoint; /* the breakpoint in the scripts */
 };
 
 struct pl_rehearsed_record {

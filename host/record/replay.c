@@ -311,9 +311,9 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
 {
     struct pl_player player;
     pl_player_init(&player, stream, options, reader->secrets, out);
-    pl_desk_init(&player.desk, &options->desk);
-    player.desk.is_wanted = stops_in;
-    player.desk.arg = &player;
+    pl_breakpoint_init(&player.breakpoint, &options->breakpoint);
+    player.breakpoint.is_wanted = stops_in;
+    player.breakpoint.arg = &player;
     const struct pl_clock clock = {pl_player_mono, pl_player_mono, pl_player_wall, &player};
     const struct pl_taping taping = {pl_player_open_tape, &player};
     struct pl_loop *loop = pl_loop_create_stepped(&clock);
@@ -326,16 +326,16 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
                                           .stepped = loop,
                                           .clock = &clock,
                                           .taping = &taping,
-                                          .lines = pl_desk_watch(&player.desk),
+                                          .lines = pl_breakpoint_watch(&player.breakpoint),
                                           .origin = scripts->origin};
     struct pl_declarations declared = {.controllers = NULL};
-    player.lanes = player.desk.lanes = pl_lanes_create(&with);
+    player.lanes = player.breakpoint.lanes = pl_lanes_create(&with);
     player.declared = &declared;
     int rc = pl_lanes_load(player.lanes, (const char *const *)scripts->paths, scripts->path_count,
                            &declared, err);
     if (rc == 0 && !pl_player_is_done(&player))
         play_entries(&player);
-    out->quit = player.desk.quit;
+    out->quit = player.breakpoint.quit;
     pl_declarations_deinit(&declared);
     pl_lanes_destroy(player.lanes);
     pl_loop_destroy(loop);

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "record/desk.h"
+#include "record/breakpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct pl_replay_options {
                                      of its For; "default/blog". NULL: none */
     void (*say)(void *arg, const char *line); /* borrowed for the call */
     void *arg;
-    struct pl_desk_options desk; /* the breakpoint; with a key only in its runs */
+    struct pl_breakpoint_options breakpoint; /* the breakpoint; with a key only in its runs */
 };
 
 struct pl_replayed {

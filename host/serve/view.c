@@ -10,7 +10,7 @@
 #include "serve/endpoints.h"
 #include "serve/host_metrics.h"
 #include "serve/memory_limit.h"
-#include "serve/memory_words.h"
+#include "serve/memory_report.h"
 #include "serve/process_metrics.h"
 #include "control/dump.h"
 

@@ -113,7 +113,7 @@ static struct pl_feed_part *create_part(struct pl_feed *feed)
         .shards = shards,
         .by = by,
         .asks = asks,
-        .topup = {.listing = listing_of(feed)},
+        .side_list = {.listing = listing_of(feed)},
         .ops = &part_ops,
         .arg = feed,
     };

@@ -17,13 +17,13 @@
 
 struct pl_feed_part {
     struct pl_feed_part_options o;
-    struct pl_shard_set held;    /* shards that are kept; */
-    struct pl_shard_set listed;  /* those whose objects are stored, */
-    struct pl_shard_set listing; /* those of the full list under way, */
-    struct pl_shard_set topping; /* and those of the list beside the watch */
-    struct pl_buf watched;       /* the shardSelector of the watch */
-    struct pl_topup *topup;      /* NULL: none */
-    struct pl_map gone;          /* during the list: uid -> version, owned text */
+    struct pl_shard_set held;       /* shards that are kept; */
+    struct pl_shard_set listed;     /* those whose objects are stored, */
+    struct pl_shard_set listing;    /* those of the full list under way, */
+    struct pl_shard_set coming;     /* and those of the list beside the watch */
+    struct pl_buf watched;          /* the shardSelector of the watch */
+    struct pl_side_list *side_list; /* NULL: none */
+    struct pl_map gone;             /* during the list: uid -> version, owned text */
 };
 
 struct pl_feed_part *pl_feed_part_create(const struct pl_feed_part_options *options)
@@ -47,9 +47,9 @@ static void forget_gone(struct pl_feed_part *part)
 
 static void drop_topup(struct pl_feed_part *part)
 {
-    pl_topup_drop(part->topup);
-    part->topup = NULL;
-    part->topping = (struct pl_shard_set){{0}};
+    pl_side_list_drop(part->side_list);
+    part->side_list = NULL;
+    part->coming = (struct pl_shard_set){{0}};
     forget_gone(part);
 }
 
@@ -127,10 +127,10 @@ bool pl_feed_part_keeps(const struct pl_feed_part *part, struct pl_node object, 
 
 /* ---- the list beside the watch ---- */
 
-static struct pl_doc *each_topped(void *arg, struct pl_doc *object)
+static struct pl_doc *side_list_each(void *arg, struct pl_doc *object)
 {
     struct pl_feed_part *part = arg;
-    if (feed_part_has(part, &part->topping, pl_doc_root(object)))
+    if (feed_part_has(part, &part->coming, pl_doc_root(object)))
         return object;
     pl_doc_unref(object);
     return NULL;
@@ -148,13 +148,13 @@ static void on_feed_part_done(void *arg)
 {
     struct pl_feed_part *part = arg;
     bool is_short = part->gone.count >= MOST_GONE;
-    part->topup = NULL;
+    part->side_list = NULL;
     if (!is_short)
         for (size_t i = 0; i < PL_ARRAY_LEN(part->listed.bits); i++)
-            part->listed.bits[i] |= part->topping.bits[i];
+            part->listed.bits[i] |= part->coming.bits[i];
     drop_topup(part);
     start_topup(part);
-    if (part->topup == NULL)
+    if (part->side_list == NULL)
         part->o.ops->whole(part->o.arg);
 }
 
@@ -170,32 +170,32 @@ static void on_topup_refused(void *arg, const struct pl_err *err)
     part->o.ops->no_shards(part->o.arg, err);
 }
 
-static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_feed_part_done, at_least,
-                                              on_topup_refused};
+static const struct pl_side_list_ops side_list_ops = {side_list_each, on_page, on_feed_part_done,
+                                                      at_least, on_topup_refused};
 
 /* Lists the shards that are held and not listed, if there are any. */
 static void start_topup(struct pl_feed_part *part)
 {
-    part->topping = without(&part->held, &part->listed);
-    if (feed_part_is_empty(&part->topping))
+    part->coming = without(&part->held, &part->listed);
+    if (feed_part_is_empty(&part->coming))
         return;
     struct pl_buf text = PL_BUF_INIT;
-    struct pl_topup_options options = part->o.topup;
-    select_shards(part, &part->topping, &text);
+    struct pl_side_list_options options = part->o.side_list;
+    select_shards(part, &part->coming, &text);
     options.shards = pl_buf_slice(&text);
-    options.ops = &topup_ops;
+    options.ops = &side_list_ops;
     options.arg = part;
-    part->topup = pl_topup_start(&options);
+    part->side_list = pl_side_list_start(&options);
     pl_buf_deinit(&text);
     pl_log(PL_LOG_DEBUG, "listing the objects of new shards",
            pl_str("source", options.listing.owner),
-           pl_int("shards", (int64_t)pl_shard_set_count(&part->topping)));
+           pl_int("shards", (int64_t)pl_shard_set_count(&part->coming)));
 }
 
 /* A full list that is due brings them as well. */
 static void check_topup(struct pl_feed_part *part, const struct pl_reflector *reflector)
 {
-    if (part->topup == NULL && !pl_reflector_will_list(reflector))
+    if (part->side_list == NULL && !pl_reflector_will_list(reflector))
         start_topup(part);
 }
 
@@ -203,14 +203,14 @@ void pl_feed_part_listed(struct pl_feed_part *part)
 {
     part->listed = both(&part->listing, &part->held);
     start_topup(part);
-    if (part->topup == NULL)
+    if (part->side_list == NULL)
         part->o.ops->whole(part->o.arg);
 }
 
 void pl_feed_part_gone(struct pl_feed_part *part, struct pl_node object)
 {
     struct pl_scratch room[2];
-    if (part->topup == NULL || part->gone.count >= MOST_GONE)
+    if (part->side_list == NULL || part->gone.count >= MOST_GONE)
         return;
     struct pl_slice rv = pl_meta_rv(object, &room[0]);
     pl_free(pl_map_put(&part->gone, pl_meta_uid(object, &room[1]), pl_memdup0(rv.ptr, rv.len)));
@@ -261,8 +261,8 @@ bool pl_feed_part_changed(struct pl_feed_part *part, struct pl_reflector *reflec
     part->held = held;
     part->listed = both(&part->listed, &held);
     part->listing = both(&part->listing, &held);
-    part->topping = both(&part->topping, &held);
-    if (part->topup != NULL && feed_part_is_empty(&part->topping))
+    part->coming = both(&part->coming, &held);
+    if (part->side_list != NULL && feed_part_is_empty(&part->coming))
         drop_topup(part);
     rewatch(part, reflector);
     check_topup(part, reflector);

@@ -5,7 +5,7 @@
 
 #include "sync/reflector.h"
 #include "sync/share.h"
-#include "sync/topup.h"
+#include "sync/side_list.h"
 
 struct pl_feed_part;
 
@@ -23,8 +23,8 @@ struct pl_feed_part_ops {
 struct pl_feed_part_options {
     struct pl_shards *shards; /* borrowed for life */
     enum pl_share_by by;
-    bool (*asks)(void *arg);       /* whether the server can filter by uid */
-    struct pl_topup_options topup; /* except its ops, arg and shards; borrowed as there */
+    bool (*asks)(void *arg);               /* whether the server can filter by uid */
+    struct pl_side_list_options side_list; /* except its ops, arg and shards; borrowed as there */
     const struct pl_feed_part_ops *ops;
     void *arg;
 };

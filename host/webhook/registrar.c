@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "kube/status.h"
-#include "webhook/kept.h"
+#include "webhook/kept_object.h"
 #include "write/recorder.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "object/patch.h"
 #include "value/build.h"
-#include "webhook/kept.h"
+#include "webhook/kept_object.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "bind/bind.h"
-#include "control/rest.h"
+#include "control/remaining_work.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "bind/bind.h"
 #include "lua/limit.h"
-#include "lua/own.h"
+#include "lua/own_modules.h"
 #include "world/binding.h"
 
 #include <lauxlib.h>

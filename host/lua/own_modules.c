@@ -1,4 +1,4 @@
-#include "lua/own.h"
+#include "lua/own_modules.h"
 
 #include "base/buf.h"
 

@@ -1,6 +1,6 @@
 /* The data of the signal handler is global and written while signals are blocked. The handler calls
  * only safe functions: unlink, rmdir, write, _exit. */
-#include "cli/leave.h"
+#include "cli/terminate.h"
 
 #include "base/base.h"
 #include "base/check.h"
@@ -21,7 +21,7 @@ static struct {
     atomic_int exit_code;
 } left;
 
-void pl_leave_remove_folder(void)
+void pl_terminate_remove_folder(void)
 {
     if (!atomic_exchange(&left.has_folder, false))
         return;
@@ -30,19 +30,19 @@ void pl_leave_remove_folder(void)
     rmdir(left.folder);
 }
 
-_Noreturn void pl_leave(int exit_code)
+_Noreturn void pl_terminate(int exit_code)
 {
-    pl_leave_remove_folder();
+    pl_terminate_remove_folder();
     _exit(exit_code);
 }
 
 static void on_leave_signal(int signum)
 {
     PL_UNUSED(signum);
-    pl_leave(atomic_load(&left.exit_code));
+    pl_terminate(atomic_load(&left.exit_code));
 }
 
-void pl_leave_on_signals(int exit_code)
+void pl_terminate_on_signals(int exit_code)
 {
     struct sigaction end = {.sa_handler = on_leave_signal}, ignore = {.sa_handler = SIG_IGN};
     atomic_store(&left.exit_code, exit_code);
@@ -50,7 +50,7 @@ void pl_leave_on_signals(int exit_code)
                sigaction(SIGHUP, &ignore, NULL) == 0 && sigaction(SIGUSR1, &ignore, NULL) == 0);
 }
 
-void pl_leave_hold(sigset_t *before)
+void pl_terminate_hold(sigset_t *before)
 {
     sigset_t ours;
     sigemptyset(&ours);
@@ -59,12 +59,12 @@ void pl_leave_hold(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &ours, before);
 }
 
-void pl_leave_release(const sigset_t *before)
+void pl_terminate_release(const sigset_t *before)
 {
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-int pl_leave_make_folder(char *folder, const char *name)
+int pl_terminate_make_folder(char *folder, const char *name)
 {
     sigset_t before;
     PL_REQUIRE(!atomic_load(&left.has_folder));
@@ -72,7 +72,7 @@ int pl_leave_make_folder(char *folder, const char *name)
         errno = ENAMETOOLONG;
         return -1;
     }
-    pl_leave_hold(&before); /* otherwise a signal in between would leave the folder behind */
+    pl_terminate_hold(&before); /* otherwise a signal in between would leave the folder behind */
     int error = mkdtemp(folder) != NULL ? 0 : errno;
     if (error == 0) {
         snprintf(left.folder, sizeof left.folder, "%s", folder);
@@ -80,7 +80,7 @@ int pl_leave_make_folder(char *folder, const char *name)
         snprintf(left.cert, sizeof left.cert, "%s/%s.crt", folder, name);
         atomic_store(&left.has_folder, true);
     }
-    pl_leave_release(&before);
+    pl_terminate_release(&before);
     errno = error;
     return error == 0 ? 0 : -1;
 }

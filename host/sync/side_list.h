@@ -5,14 +5,14 @@
 #include "base/backoff.h"
 #include "sync/listing.h"
 
-struct pl_topup;
+struct pl_side_list;
 
-struct pl_topup_ops {
+struct pl_side_list_ops {
     /* Takes the reference of a listed object; returns it, or NULL if it is not wanted. */
     struct pl_doc *(*each)(void *arg, struct pl_doc *object);
     /* Borrowed. */
     void (*page)(void *arg, const struct pl_docs *items);
-    /* The list is complete; the topup is freed when this returns. */
+    /* The list is complete; the side list is freed when this returns. */
     void (*done)(void *arg);
     /* The minimal version of the list: the watch's. Borrowed until the call that asks returns. */
     struct pl_slice (*at_least)(void *arg);
@@ -20,15 +20,15 @@ struct pl_topup_ops {
     void (*refused)(void *arg, const struct pl_err *err);
 };
 
-struct pl_topup_options {
+struct pl_side_list_options {
     struct pl_listing listing; /* borrowed, like all fields */
     struct pl_slice shards;    /* copied; empty: the server does not filter */
-    const struct pl_topup_ops *ops;
+    const struct pl_side_list_ops *ops;
     void *arg;
 };
 
 /* Starts at once; never calls back inside. The caller owns the result and drops it, also after its
  * end. */
-struct pl_topup *pl_topup_start(const struct pl_topup_options *options);
+struct pl_side_list *pl_side_list_start(const struct pl_side_list_options *options);
 /* There are no callbacks afterwards. Accepts NULL. */
-void pl_topup_drop(struct pl_topup *topup);
+void pl_side_list_drop(struct pl_side_list *side_list);

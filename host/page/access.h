@@ -7,7 +7,7 @@
 
 #define PL_PAGE_TOKEN 64 /* hexadecimal digits */
 
-struct pl_page_gate {
+struct pl_page_access {
     char token[PL_PAGE_TOKEN + 1];
     char cookie[32];   /* the cookie's name; it contains the port, since cookies ignore ports */
     const char *bound; /* the host of the listener, borrowed; "": every address */
@@ -29,10 +29,10 @@ enum pl_page_verdict {
 };
 
 /* Makes the token. EIO when there is no randomness. */
-int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port);
+int pl_page_access_init(struct pl_page_access *access, const char *bound, int port);
 /* Checks only Host and Origin: for public files. */
-enum pl_page_verdict pl_page_gate_look(const struct pl_page_gate *gate,
-                                       const struct pl_page_caller *caller);
+enum pl_page_verdict pl_page_access_look(const struct pl_page_access *access,
+                                         const struct pl_page_caller *caller);
 /* Checks the token, too. */
-enum pl_page_verdict pl_page_gate_check(const struct pl_page_gate *gate,
-                                        const struct pl_page_caller *caller);
+enum pl_page_verdict pl_page_access_check(const struct pl_page_access *access,
+                                          const struct pl_page_caller *caller);

@@ -1,6 +1,6 @@
-/* Reports findings of loops.c once: in the log, as an Event about the For object, by a metric. For
- * a field that is changed in turns, the object is read once more with its managers, to name the
- * other one. */
+/* Reports findings of write_loops.c once: in the log, as an Event about the For object, by a
+ * metric. For a field that is changed in turns, the object is read once more with its managers, to
+ * name the other one. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -32,17 +32,17 @@ void pl_controller_run_wrote(struct pl_run *run, struct pl_node object)
     if (mark == 0 || c == NULL || run->edition->spec.task.form != PL_NO_TASK)
         return;
     if (c->loops == NULL)
-        c->loops = pl_loops_create();
-    pl_loops_wrote(c->loops, run->key, mark, pl_controller_now(c));
+        c->loops = pl_write_loops_create();
+    pl_write_loops_wrote(c->loops, run->key, mark, pl_controller_now(c));
 }
 
 void pl_controller_heard(struct pl_subscription *subscription, struct pl_slice key,
                          const struct pl_event *event, const struct pl_cause *cause)
 {
     struct pl_controller *c = subscription->controller;
-    pl_loops_heard(c->loops, key, mark_of(pl_doc_root(event->object)),
-                   cause != NULL ? cause->changed : NULL, subscription->cause_kind,
-                   cause != NULL ? cause->key : NULL, pl_controller_now(c));
+    pl_write_loops_heard(c->loops, key, mark_of(pl_doc_root(event->object)),
+                         cause != NULL ? cause->changed : NULL, subscription->cause_kind,
+                         cause != NULL ? cause->key : NULL, pl_controller_now(c));
 }
 
 /* ---- telling ---- */
@@ -210,7 +210,7 @@ void pl_controller_check_loops(struct pl_run *run)
         return;
     for (size_t i = 0; i < run->cause_count; i++)
         only_events = only_events && is_event(run->causes[i].type);
-    if (!pl_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
+    if (!pl_write_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
         return;
     if (found.is_fight)
         loop_report_ask(c, run->key, &found);
@@ -224,5 +224,5 @@ void pl_controller_free_loops(struct pl_controller *c)
         PL_CONTAINER_OF(link, struct asker, link)->controller = NULL;
         pl_link_unlink(link);
     }
-    pl_loops_destroy(c->loops);
+    pl_write_loops_destroy(c->loops);
 }

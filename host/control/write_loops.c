@@ -1,7 +1,7 @@
 /* A key's writes and its events may become known in either order: followers get a write's answer
  * before the writer has it. So both are kept until the next run of the key begins. Then all writes
  * of the last run are known, and both are compared. */
-#include "control/loops.h"
+#include "control/write_loops.h"
 
 #include "base/alloc.h"
 #include "base/base.h"
@@ -46,13 +46,13 @@ struct slot {
     struct contested contested[CONTESTED];
 };
 
-struct pl_loops {
+struct pl_write_loops {
     struct slot *slots[SLOTS]; /* owned; NULL: free */
 };
 
-struct pl_loops *pl_loops_create(void)
+struct pl_write_loops *pl_write_loops_create(void)
 {
-    return PL_NEW(struct pl_loops);
+    return PL_NEW(struct pl_write_loops);
 }
 
 static void forget_heard(struct slot *slot)
@@ -89,7 +89,7 @@ static void free_slot(struct slot *slot)
     pl_free(slot);
 }
 
-void pl_loops_destroy(struct pl_loops *loops)
+void pl_write_loops_destroy(struct pl_write_loops *loops)
 {
     if (loops == NULL)
         return;
@@ -98,18 +98,19 @@ void pl_loops_destroy(struct pl_loops *loops)
     pl_free(loops);
 }
 
-static struct slot **loops_place_of(struct pl_loops *loops, struct pl_slice key)
+static struct slot **loops_place_of(struct pl_write_loops *loops, struct pl_slice key)
 {
     return &loops->slots[pl_hash(key.ptr, key.len, 0) % SLOTS];
 }
 
-static struct slot *loops_find(struct pl_loops *loops, struct pl_slice key)
+static struct slot *loops_find(struct pl_write_loops *loops, struct pl_slice key)
 {
     struct slot *slot = loops != NULL ? *loops_place_of(loops, key) : NULL;
     return slot != NULL && pl_slice_eqz(key, slot->key) ? slot : NULL;
 }
 
-void pl_loops_wrote(struct pl_loops *loops, struct pl_slice key, uint64_t mark, int64_t now_ns)
+void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uint64_t mark,
+                          int64_t now_ns)
 {
     struct slot *slot = loops_find(loops, key);
     if (slot == NULL) {
@@ -135,8 +136,8 @@ static bool counts(const char *path)
     return true;
 }
 
-void pl_loops_heard(struct pl_loops *loops, struct pl_slice key, uint64_t mark, char *const *paths,
-                    const char *kind, const char *object, int64_t now_ns)
+void pl_write_loops_heard(struct pl_write_loops *loops, struct pl_slice key, uint64_t mark,
+                          char *const *paths, const char *kind, const char *object, int64_t now_ns)
 {
     struct slot *slot = loops_find(loops, key);
     if (slot == NULL)
@@ -277,8 +278,8 @@ static struct pl_loop fight_of(const struct contested *contested)
                             .object = contested->object};
 }
 
-bool pl_loops_begun(struct pl_loops *loops, struct pl_slice key, bool only_events, int64_t now_ns,
-                    struct pl_loop *found)
+bool pl_write_loops_begun(struct pl_write_loops *loops, struct pl_slice key, bool only_events,
+                          int64_t now_ns, struct pl_loop *found)
 {
     struct slot *slot = loops_find(loops, key);
     if (slot == NULL)
@@ -295,8 +296,9 @@ bool pl_loops_begun(struct pl_loops *loops, struct pl_slice key, bool only_event
     return fight != NULL || loop;
 }
 
-void pl_loops_each(const struct pl_loops *loops, int64_t now_ns,
-                   void (*visit)(void *arg, const char *key, const struct pl_loop *loop), void *arg)
+void pl_write_loops_each(const struct pl_write_loops *loops, int64_t now_ns,
+                         void (*visit)(void *arg, const char *key, const struct pl_loop *loop),
+                         void *arg)
 {
     for (size_t i = 0; loops != NULL && i < SLOTS; i++) {
         const struct slot *slot = loops->slots[i];

@@ -1,4 +1,4 @@
-#include "lua/spare.h"
+#include "lua/spare_blocks.h"
 
 #include "support/test.h"
 

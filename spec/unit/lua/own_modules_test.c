@@ -1,5 +1,5 @@
 /* Perilune's own Lua modules, loaded as the build has compiled them. */
-#include "lua/own.h"
+#include "lua/own_modules.h"
 
 #include "support/state_support.h"
 

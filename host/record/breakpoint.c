@@ -1,7 +1,7 @@
 /* Everything happens inside the hook at that line, on the stack of the script: its frame is alive,
  * and nothing else runs. An expression gets its own environment with copies of the locals and
  * upvalues; behind it are the script's globals. */
-#include "record/desk_impl.h"
+#include "record/breakpoint_impl.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -15,16 +15,17 @@
 static const char help[] =
     "type an expression to see it, \"locals\" for all locals, \"continue\" or \"quit\"";
 
-static void desk_at(void *arg, lua_State *L, const char *path, int line);
+static void breakpoint_at(void *arg, lua_State *L, const char *path, int line);
 
-void pl_desk_init(struct pl_desk *desk, const struct pl_desk_options *options)
+void pl_breakpoint_init(struct pl_breakpoint *breakpoint,
+                        const struct pl_breakpoint_options *options)
 {
-    *desk = (struct pl_desk){.watch = {desk_at, desk}, .o = options};
+    *breakpoint = (struct pl_breakpoint){.watch = {breakpoint_at, breakpoint}, .o = options};
 }
 
-static void desk_say(const struct pl_desk *desk, const char *text)
+static void breakpoint_say(const struct pl_breakpoint *breakpoint, const char *text)
 {
-    desk->o->say(desk->o->arg, text);
+    breakpoint->o->say(breakpoint->o->arg, text);
 }
 
 /* ---- the environment ---- */
@@ -65,7 +66,7 @@ static void push_scope(lua_State *L, lua_Debug *ar)
     lua_setmetatable(L, -2);
 }
 
-static void say_locals(const struct pl_desk *desk, lua_State *L, lua_Debug *ar)
+static void say_locals(const struct pl_breakpoint *breakpoint, lua_State *L, lua_Debug *ar)
 {
     struct pl_buf text = PL_BUF_INIT;
     const char *name;
@@ -77,7 +78,7 @@ static void say_locals(const struct pl_desk *desk, lua_State *L, lua_Debug *ar)
             pl_buf_add_f(&text, "%s%s = %.200s", text.len > 0 ? "\n" : "", name, value);
         lua_pop(L, 1);
     }
-    desk_say(desk, text.len > 0 ? pl_buf_z(&text) : "there are no locals here");
+    breakpoint_say(breakpoint, text.len > 0 ? pl_buf_z(&text) : "there are no locals here");
     pl_buf_deinit(&text);
 }
 
@@ -97,7 +98,7 @@ static bool desk_compile(lua_State *L, const char *typed)
 }
 
 /* -- value; pops it. Tables as YAML. */
-static void say_value(const struct pl_desk *desk, lua_State *L)
+static void say_value(const struct pl_breakpoint *breakpoint, lua_State *L)
 {
     lua_getglobal(L, "require");
     lua_pushliteral(L, "perilune.show");
@@ -106,11 +107,12 @@ static void say_value(const struct pl_desk *desk, lua_State *L)
         lua_pcall(L, 1, 1, 0);
     }
     const char *text = lua_tostring(L, -1);
-    desk_say(desk, text != NULL ? text : luaL_typename(L, -2));
+    breakpoint_say(breakpoint, text != NULL ? text : luaL_typename(L, -2));
     lua_pop(L, 2);
 }
 
-static void desk_evaluate(struct pl_desk *desk, lua_State *L, lua_Debug *ar, const char *typed)
+static void breakpoint_evaluate(struct pl_breakpoint *breakpoint, lua_State *L, lua_Debug *ar,
+                                const char *typed)
 {
     int top = lua_gettop(L);
     if (desk_compile(L, typed)) {
@@ -120,22 +122,23 @@ static void desk_evaluate(struct pl_desk *desk, lua_State *L, lua_Debug *ar, con
         int count = failed ? 0 : lua_gettop(L) - top;
         for (int i = 1; i <= count; i++) {
             lua_pushvalue(L, top + i);
-            say_value(desk, L);
+            say_value(breakpoint, L);
         }
         if (failed)
-            desk_say(desk, lua_tostring(L, -1) != NULL ? lua_tostring(L, -1) : "an error");
+            breakpoint_say(breakpoint,
+                           lua_tostring(L, -1) != NULL ? lua_tostring(L, -1) : "an error");
     } else {
-        desk_say(desk, lua_tostring(L, -1));
+        breakpoint_say(breakpoint, lua_tostring(L, -1));
     }
     lua_settop(L, top);
 }
 
 /* ---- the stop ---- */
 
-static bool is_here(const struct pl_desk *desk, const char *path, int line)
+static bool is_here(const struct pl_breakpoint *breakpoint, const char *path, int line)
 {
-    const char *file = desk->o->file;
-    if (line != desk->o->line)
+    const char *file = breakpoint->o->file;
+    if (line != breakpoint->o->line)
         return false;
     if (file == NULL)
         return true;
@@ -144,47 +147,48 @@ static bool is_here(const struct pl_desk *desk, const char *path, int line)
            (len == tail || path[len - tail - 1] == '/');
 }
 
-static void say_place(const struct pl_desk *desk, const struct pl_exec *exec, const char *path,
-                      int line)
+static void say_place(const struct pl_breakpoint *breakpoint, const struct pl_exec *exec,
+                      const char *path, int line)
 {
     char *text = pl_format("stopped at %s:%d, %s %s; %s", path, line,
-                           desk->lanes->controllers[exec->controller].name, exec->key, help);
-    desk_say(desk, text);
+                           breakpoint->lanes->controllers[exec->controller].name, exec->key, help);
+    breakpoint_say(breakpoint, text);
     pl_free(text);
 }
 
-static void desk_at(void *arg, lua_State *L, const char *path, int line)
+static void breakpoint_at(void *arg, lua_State *L, const char *path, int line)
 {
-    struct pl_desk *desk = arg;
-    const struct pl_state *s = desk->lanes != NULL ? desk->lanes->lanes[0]->s : NULL;
+    struct pl_breakpoint *breakpoint = arg;
+    const struct pl_state *s = breakpoint->lanes != NULL ? breakpoint->lanes->lanes[0]->s : NULL;
     lua_Debug ar;
     char *typed;
-    if (desk->open || desk->quit || !is_here(desk, path, line) || s == NULL || s->task == NULL ||
-        (desk->is_wanted != NULL && !desk->is_wanted(desk->arg, s->task->exec)) ||
+    if (breakpoint->open || breakpoint->quit || !is_here(breakpoint, path, line) || s == NULL ||
+        s->task == NULL ||
+        (breakpoint->is_wanted != NULL && !breakpoint->is_wanted(breakpoint->arg, s->task->exec)) ||
         !lua_getstack(L, 0, &ar) || !lua_checkstack(L, 40))
         return;
-    say_place(desk, s->task->exec, path, line);
-    desk->open = true;
-    while ((typed = desk->o->ask(desk->o->arg)) != NULL) {
+    say_place(breakpoint, s->task->exec, path, line);
+    breakpoint->open = true;
+    while ((typed = breakpoint->o->ask(breakpoint->o->arg)) != NULL) {
         bool on = strcmp(typed, "continue") == 0 || strcmp(typed, "c") == 0;
-        desk->quit = strcmp(typed, "quit") == 0 || strcmp(typed, "q") == 0;
+        breakpoint->quit = strcmp(typed, "quit") == 0 || strcmp(typed, "q") == 0;
         if (strcmp(typed, "locals") == 0)
-            say_locals(desk, L, &ar);
-        else if (!on && !desk->quit && typed[0] != '\0')
-            desk_evaluate(desk, L, &ar, typed);
+            say_locals(breakpoint, L, &ar);
+        else if (!on && !breakpoint->quit && typed[0] != '\0')
+            breakpoint_evaluate(breakpoint, L, &ar, typed);
         pl_free(typed);
-        if (on || desk->quit)
+        if (on || breakpoint->quit)
             break;
     }
-    desk->open = false;
+    breakpoint->open = false;
 }
 
-const struct pl_line_watch *pl_desk_watch(const struct pl_desk *desk)
+const struct pl_line_watch *pl_breakpoint_watch(const struct pl_breakpoint *breakpoint)
 {
-    return desk->o->line > 0 ? &desk->watch : NULL;
+    return breakpoint->o->line > 0 ? &breakpoint->watch : NULL;
 }
 
-int pl_desk_parse(const char *text, char **file, int *line, struct pl_err *err)
+int pl_breakpoint_parse(const char *text, char **file, int *line, struct pl_err *err)
 {
     const char *colon = strrchr(text, ':'), *digits = colon != NULL ? colon + 1 : text;
     char *end;

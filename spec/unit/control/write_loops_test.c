@@ -1,6 +1,6 @@
 /* Keys that their own writes queue again, and fields that two writers change in turns: each is
  * reported once, and nothing else is. */
-#include "control/loops.h"
+#include "control/write_loops.h"
 
 #include "base/base.h"
 #include "support/test.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct scene {
-    struct pl_loops *loops;
+    struct pl_write_loops *loops;
     int64_t now;
     uint64_t mark;
     struct pl_loop found;
@@ -17,7 +17,7 @@ struct scene {
 
 static struct scene begin(void)
 {
-    return (struct scene){.loops = pl_loops_create(), .now = PL_SECOND, .mark = 100};
+    return (struct scene){.loops = pl_write_loops_create(), .now = PL_SECOND, .mark = 100};
 }
 
 static char *paths_of(const char *path, char **out)
@@ -31,7 +31,7 @@ static void hear(struct scene *scene, uint64_t mark, const char *path)
 {
     char *paths[2];
     paths_of(path, paths);
-    pl_loops_heard(scene->loops, pl_slice_z("d/a"), mark, paths, "v1/Pod", "d/p", scene->now);
+    pl_write_loops_heard(scene->loops, pl_slice_z("d/a"), mark, paths, "v1/Pod", "d/p", scene->now);
 }
 
 /* A run that writes, and is woken by that. */
@@ -41,10 +41,11 @@ static bool run(struct scene *scene, bool event_first, bool only_events)
     scene->now += PL_MS;
     if (event_first)
         hear(scene, mark, "status.count");
-    pl_loops_wrote(scene->loops, pl_slice_z("d/a"), mark, scene->now);
+    pl_write_loops_wrote(scene->loops, pl_slice_z("d/a"), mark, scene->now);
     if (!event_first)
         hear(scene, mark, "status.count");
-    return pl_loops_begun(scene->loops, pl_slice_z("d/a"), only_events, scene->now, &scene->found);
+    return pl_write_loops_begun(scene->loops, pl_slice_z("d/a"), only_events, scene->now,
+                                &scene->found);
 }
 
 TEST(a_key_that_wakes_itself_is_told_once_with_its_fields)
@@ -66,7 +67,7 @@ TEST(a_key_that_wakes_itself_is_told_once_with_its_fields)
     for (int i = 0; i < 2 * PL_LOOP_RUNS; i++)
         told += run(&scene, false, true);
     CHECK_INT(told, 2);
-    pl_loops_destroy(scene.loops);
+    pl_write_loops_destroy(scene.loops);
 }
 
 TEST(a_key_that_somebody_else_wakes_now_and_then_is_no_loop)
@@ -80,8 +81,8 @@ TEST(a_key_that_somebody_else_wakes_now_and_then_is_no_loop)
     for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or what asks to come again */
         CHECK(!run(&scene, false, i % 10 != 9));
     for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or whose writes wake nobody */
-        CHECK(!pl_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found));
-    pl_loops_destroy(scene.loops);
+        CHECK(!pl_write_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found));
+    pl_write_loops_destroy(scene.loops);
 }
 
 TEST(a_field_that_is_changed_in_turns_is_told_once)
@@ -91,11 +92,11 @@ TEST(a_field_that_is_changed_in_turns_is_told_once)
     for (int i = 0; i < 5 * PL_LOOP_TURNS; i++) {
         scene.now += PL_SECOND;
         uint64_t mark = ++scene.mark;
-        pl_loops_wrote(scene.loops, pl_slice_z("d/a"), mark, scene.now);
+        pl_write_loops_wrote(scene.loops, pl_slice_z("d/a"), mark, scene.now);
         hear(&scene, mark, "spec.replicas");
         hear(&scene, 1000000 + mark, "spec.replicas"); /* the other one */
         hear(&scene, 2000000 + mark, "metadata.generation");
-        if (pl_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found)) {
+        if (pl_write_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found)) {
             told++;
             CHECK(scene.found.is_fight);
             CHECK_INT(scene.found.times, PL_LOOP_TURNS);
@@ -105,7 +106,7 @@ TEST(a_field_that_is_changed_in_turns_is_told_once)
         }
     }
     CHECK_INT(told, 1);
-    pl_loops_destroy(scene.loops);
+    pl_write_loops_destroy(scene.loops);
 }
 
 TEST(who_writes_other_fields_fights_nobody)
@@ -114,12 +115,12 @@ TEST(who_writes_other_fields_fights_nobody)
     for (int i = 0; i < 10 * PL_LOOP_TURNS; i++) {
         scene.now += PL_SECOND;
         uint64_t mark = ++scene.mark;
-        pl_loops_wrote(scene.loops, pl_slice_z("d/a"), mark, scene.now);
+        pl_write_loops_wrote(scene.loops, pl_slice_z("d/a"), mark, scene.now);
         hear(&scene, mark, "status.phase");
         hear(&scene, 1000000 + mark, "spec.replicas");
-        CHECK(!pl_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found));
+        CHECK(!pl_write_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found));
     }
-    pl_loops_destroy(scene.loops);
+    pl_write_loops_destroy(scene.loops);
 }
 
 static void count(void *arg, const char *key, const struct pl_loop *loop)
@@ -136,14 +137,16 @@ TEST(memory_is_bounded_whatever_is_written)
         char key[32];
         snprintf(key, sizeof key, "d/%d", i);
         scene.now += PL_MS;
-        pl_loops_wrote(scene.loops, pl_slice_z(key), (uint64_t)i + 1, scene.now);
-        pl_loops_heard(scene.loops, pl_slice_z(key), (uint64_t)i + 1, NULL, NULL, NULL, scene.now);
+        pl_write_loops_wrote(scene.loops, pl_slice_z(key), (uint64_t)i + 1, scene.now);
+        pl_write_loops_heard(scene.loops, pl_slice_z(key), (uint64_t)i + 1, NULL, NULL, NULL,
+                             scene.now);
         if (i % 3 == 0)
-            CHECK(!pl_loops_begun(scene.loops, pl_slice_z(key), true, scene.now, &scene.found));
+            CHECK(
+                !pl_write_loops_begun(scene.loops, pl_slice_z(key), true, scene.now, &scene.found));
     }
-    pl_loops_each(scene.loops, scene.now, count, &shown);
+    pl_write_loops_each(scene.loops, scene.now, count, &shown);
     CHECK_INT(shown, 0);
-    pl_loops_destroy(scene.loops);
+    pl_write_loops_destroy(scene.loops);
 }
 
 TEST_MAIN()

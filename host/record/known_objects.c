@@ -1,7 +1,7 @@
 /* A map from kind and key to the newest document. Its size is limited by that of the record. A
  * deleted object stays known in its last state: a record contains deletions only as far as runs
  * have seen them. */
-#include "record/known.h"
+#include "record/known_objects.h"
 
 #include "base/alloc.h"
 #include "object/meta.h"

@@ -2,7 +2,7 @@
  * watch, and listed objects that are older than the store's are late. When a page has expired the
  * list begins anew, and when the server does not filter any more, too; after other failures it
  * retries with growing pauses. */
-#include "sync/topup.h"
+#include "sync/side_list.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -10,8 +10,8 @@
 
 #define PAGE 500
 
-struct pl_topup {
-    struct pl_topup_options o;
+struct pl_side_list {
+    struct pl_side_list_options o;
     struct pl_buf shards, token;
     struct pl_op *list; /* under way, or NULL */
     struct pl_timer pause;
@@ -21,9 +21,9 @@ struct pl_topup {
     bool said;
 };
 
-static void topup_ask(struct pl_topup *t);
+static void side_list_ask(struct pl_side_list *t);
 
-static void topup_destroy(struct pl_topup *t)
+static void side_list_destroy(struct pl_side_list *t)
 {
     pl_timer_stop(t->o.listing.timers, &t->pause);
     pl_buf_deinit(&t->shards);
@@ -33,10 +33,10 @@ static void topup_destroy(struct pl_topup *t)
 
 static void on_topup_pause_over(struct pl_timer *timer)
 {
-    topup_ask(PL_CONTAINER_OF(timer, struct pl_topup, pause));
+    side_list_ask(PL_CONTAINER_OF(timer, struct pl_side_list, pause));
 }
 
-static void topup_try_again(struct pl_topup *t, const struct pl_err *err)
+static void side_list_try_again(struct pl_side_list *t, const struct pl_err *err)
 {
     int64_t now = pl_clock_mono(t->o.listing.timers->clock);
     int64_t delay = pl_backoff_next(&t->backoff, now, t->o.listing.rand);
@@ -58,7 +58,7 @@ static void topup_try_again(struct pl_topup *t, const struct pl_err *err)
 
 static struct pl_doc *each_item(void *arg, struct pl_doc *item)
 {
-    struct pl_topup *t = arg;
+    struct pl_side_list *t = arg;
     if (!t->dropped)
         return t->o.ops->each(t->o.arg, item);
     pl_doc_unref(item);
@@ -67,14 +67,14 @@ static struct pl_doc *each_item(void *arg, struct pl_doc *item)
 
 static void on_topup_list(void *arg, const struct pl_answer *answer)
 {
-    struct pl_topup *t = arg;
+    struct pl_side_list *t = arg;
     t->list = NULL;
     if (t->dropped) {
-        topup_destroy(t);
+        side_list_destroy(t);
         return;
     }
     if (answer->err != NULL) {
-        topup_try_again(t, answer->err);
+        side_list_try_again(t, answer->err);
         return;
     }
     struct pl_scratch scratch;
@@ -84,18 +84,18 @@ static void on_topup_list(void *arg, const struct pl_answer *answer)
     if (answer->items != NULL)
         t->o.ops->page(t->o.arg, answer->items);
     if (t->dropped) {
-        topup_destroy(t);
+        side_list_destroy(t);
     } else if (t->token.len > 0) {
-        topup_ask(t);
+        side_list_ask(t);
     } else {
         void (*done)(void *arg) = t->o.ops->done;
         void *owner = t->o.arg;
-        topup_destroy(t);
+        side_list_destroy(t);
         done(owner);
     }
 }
 
-static void topup_ask(struct pl_topup *t)
+static void side_list_ask(struct pl_side_list *t)
 {
     struct pl_call call = {
         .verb = PL_VERB_LIST,
@@ -123,18 +123,18 @@ static void topup_ask(struct pl_topup *t)
     t->list = pl_client_start(t->o.listing.client, &call, on_topup_list, t);
 }
 
-struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
+struct pl_side_list *pl_side_list_start(const struct pl_side_list_options *options)
 {
-    struct pl_topup *t = PL_NEW(struct pl_topup);
+    struct pl_side_list *t = PL_NEW(struct pl_side_list);
     t->o = *options;
     pl_buf_add_slice(&t->shards, options->shards);
     t->o.shards = pl_slice(NULL, 0);
     pl_backoff_init(&t->backoff, pl_clock_mono(t->o.listing.timers->clock));
-    topup_ask(t);
+    side_list_ask(t);
     return t;
 }
 
-void pl_topup_drop(struct pl_topup *t)
+void pl_side_list_drop(struct pl_side_list *t)
 {
     if (t == NULL)
         return;
@@ -142,5 +142,5 @@ void pl_topup_drop(struct pl_topup *t)
     if (t->list != NULL)
         pl_op_cancel(t->list);
     else
-        topup_destroy(t);
+        side_list_destroy(t);
 }

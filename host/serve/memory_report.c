@@ -1,7 +1,7 @@
 /* Where memory may be: in the Lua heaps or in the caches. The larger part is blamed on a script: of
  * the heaps on the run that has lasted longest, of the caches on the first controller that asked
  * for the largest. Both are likely causes, no proof: all scripts of a lane share its heap. */
-#include "serve/memory_words.h"
+#include "serve/memory_report.h"
 
 #include "base/log.h"
 #include "control/report.h"

@@ -1,7 +1,7 @@
 /* At most one read or write is under way; requests meanwhile are done afterwards. Events of the
  * watch only trigger a read and are not used otherwise, so there is only one way to see the object,
  * and it is always complete. */
-#include "webhook/kept.h"
+#include "webhook/kept_object.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

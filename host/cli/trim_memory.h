@@ -6,7 +6,7 @@
 #include "net/loop.h"
 #include "value/pool.h"
 
-struct pl_tidy {
+struct pl_trim {
     struct pl_pool *pool;
     struct pl_timers *timers;
     struct pl_timer timer;
@@ -19,6 +19,6 @@ struct pl_tidy {
  * worth the walk, which takes about 20 ms in a heap of a gigabyte. While the loop is busy it is
  * postponed for up to 30 s. An idle loop is not woken. pool: borrowed until the stop, collected by
  * the caller. */
-void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop, struct pl_pool *pool);
+void pl_trim_start(struct pl_trim *trim, struct pl_loop *loop, struct pl_pool *pool);
 /* Does nothing when it was not started. */
-void pl_tidy_stop(struct pl_tidy *tidy);
+void pl_trim_stop(struct pl_trim *trim);

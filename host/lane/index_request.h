@@ -7,5 +7,5 @@
 
 /* On the lane's thread. A list with this selector looked at `seen` objects of the cache and found
  * `found`: requests indices for its labels, each once for a cache, if they are worthwhile. */
-void pl_wish_consider(struct pl_lane *lane, struct pl_cache *cache,
-                      const struct pl_selector *labels, size_t seen, size_t found);
+void pl_index_request_consider(struct pl_lane *lane, struct pl_cache *cache,
+                               const struct pl_selector *labels, size_t seen, size_t found);

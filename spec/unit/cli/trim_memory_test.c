@@ -1,4 +1,4 @@
-#include "cli/tidy.h"
+#include "cli/trim_memory.h"
 
 #include "value/doc.h"
 #include "value/scan.h"
@@ -13,7 +13,7 @@ struct bed {
     struct virtual_clock clock;
     struct pl_loop *loop;
     struct pl_pool *pool;
-    struct pl_tidy tidy;
+    struct pl_trim trim;
     void *last; /* of a heap with much free in its middle; NULL: none */
     size_t before_kib;
 };
@@ -24,13 +24,13 @@ static void begin(struct bed *bed)
     virtual_clock_init(&bed->clock, PL_SECOND);
     bed->loop = pl_loop_create(&bed->clock.clock);
     bed->pool = pl_pool_create();
-    pl_tidy_start(&bed->tidy, bed->loop, bed->pool);
+    pl_trim_start(&bed->trim, bed->loop, bed->pool);
 }
 
 static void end(struct bed *bed)
 {
     free(bed->last);
-    pl_tidy_stop(&bed->tidy);
+    pl_trim_stop(&bed->trim);
     pl_pool_destroy(bed->pool);
     pl_loop_destroy(bed->loop);
 }
@@ -69,7 +69,7 @@ TEST(a_loop_that_worked_is_woken_once)
     turns(&bed, 100);
     CHECK(would_wake(&bed));
     end(&bed);
-    pl_tidy_stop(&(struct pl_tidy){0}); /* never started */
+    pl_trim_stop(&(struct pl_trim){0}); /* never started */
 }
 
 static size_t resident_kib(void)

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-struct pl_desk_options {
+struct pl_breakpoint_options {
     const char *file;        /* "main.lua", or a longer end of the path; NULL: any */
     int line;                /* 0: no breakpoint */
     char *(*ask)(void *arg); /* the next input line, owned by the caller of `ask`: free with
@@ -15,4 +15,4 @@ struct pl_desk_options {
 };
 
 /* Parses "44" or "main.lua:44". EINVAL for anything else. file: owned, NULL for a number alone. */
-PL_MUST_USE int pl_desk_parse(const char *text, char **file, int *line, struct pl_err *err);
+PL_MUST_USE int pl_breakpoint_parse(const char *text, char **file, int *line, struct pl_err *err);

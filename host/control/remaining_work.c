@@ -1,4 +1,4 @@
-#include "control/rest.h"
+#include "control/remaining_work.h"
 
 #include "control/controller_impl.h"
 

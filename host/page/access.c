@@ -4,7 +4,7 @@
  * which a rebound name is not; the Origin must be the page's own; every request needs the token;
  * and an action needs it as a header, which another site's form or image cannot send. Tokens are
  * compared in constant time. */
-#include "page/gate.h"
+#include "page/access.h"
 
 #include "base/err.h"
 #include "base/rand.h"
@@ -16,7 +16,7 @@
 
 /* ---- hosts ---- */
 
-static bool gate_is_address(struct pl_slice host, struct pl_ip *ip)
+static bool access_is_address(struct pl_slice host, struct pl_ip *ip)
 {
     return pl_ip_parse(host, ip, NULL) == 0 && !ip->is_network;
 }
@@ -29,17 +29,18 @@ static bool page_is_loopback(struct pl_slice host)
     struct pl_ip ip;
     if (host.len == strlen(localhost) && strncasecmp(host.ptr, localhost, host.len) == 0)
         return true;
-    if (!gate_is_address(host, &ip))
+    if (!access_is_address(host, &ip))
         return false;
     return ip.len == 4 ? ip.bytes[0] == 127 : memcmp(ip.bytes, one, sizeof one) == 0;
 }
 
-int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
+int pl_page_access_init(struct pl_page_access *access, const char *bound, int port)
 {
-    *gate = (struct pl_page_gate){.bound = bound, .loopback = page_is_loopback(pl_slice_z(bound))};
-    if (pl_rand_hex(gate->token, PL_PAGE_TOKEN) != 0)
+    *access =
+        (struct pl_page_access){.bound = bound, .loopback = page_is_loopback(pl_slice_z(bound))};
+    if (pl_rand_hex(access->token, PL_PAGE_TOKEN) != 0)
         return PL_EIO;
-    snprintf(gate->cookie, sizeof gate->cookie, "perilune-%d", port);
+    snprintf(access->cookie, sizeof access->cookie, "perilune-%d", port);
     return 0;
 }
 
@@ -53,12 +54,12 @@ static struct pl_slice without_port(const char *text)
 }
 
 /* Without loopback: the address or name of the listener, or any address; a name may be rebound. */
-static bool is_ours(const struct pl_page_gate *gate, struct pl_slice host)
+static bool is_ours(const struct pl_page_access *access, struct pl_slice host)
 {
     struct pl_ip ip;
     if (page_is_loopback(host))
         return true;
-    return !gate->loopback && (gate_is_address(host, &ip) || pl_slice_eqz(host, gate->bound));
+    return !access->loopback && (access_is_address(host, &ip) || pl_slice_eqz(host, access->bound));
 }
 
 /* An Origin is "http://" and the Host. */
@@ -72,54 +73,54 @@ static bool is_same_origin(const struct pl_page_caller *caller)
 
 /* ---- the token ---- */
 
-static bool gate_is_token(const struct pl_page_gate *gate, struct pl_slice text)
+static bool access_is_token(const struct pl_page_access *access, struct pl_slice text)
 {
     unsigned char differs = 0;
     if (text.len != PL_PAGE_TOKEN)
         return false;
     for (size_t i = 0; i < PL_PAGE_TOKEN; i++)
-        differs |= (unsigned char)(text.ptr[i] ^ gate->token[i]);
+        differs |= (unsigned char)(text.ptr[i] ^ access->token[i]);
     return differs == 0;
 }
 
-static bool has_header(const struct pl_page_gate *gate, const char *authorization)
+static bool has_header(const struct pl_page_access *access, const char *authorization)
 {
     static const char scheme[] = "Bearer ";
     size_t len = strlen(scheme);
     return authorization != NULL && strncasecmp(authorization, scheme, len) == 0 &&
-           gate_is_token(gate, pl_slice_z(authorization + len));
+           access_is_token(access, pl_slice_z(authorization + len));
 }
 
 /* "a=1; perilune-80=TOKEN; b=2" */
-static bool has_cookie(const struct pl_page_gate *gate, const char *cookie)
+static bool has_cookie(const struct pl_page_access *access, const char *cookie)
 {
-    size_t len = strlen(gate->cookie);
+    size_t len = strlen(access->cookie);
     for (const char *at = cookie; at != NULL && *at != '\0';) {
         at += strspn(at, " ;");
         size_t size = strcspn(at, ";");
-        if (size > len && strncmp(at, gate->cookie, len) == 0 && at[len] == '=' &&
-            gate_is_token(gate, pl_slice(at + len + 1, size - len - 1)))
+        if (size > len && strncmp(at, access->cookie, len) == 0 && at[len] == '=' &&
+            access_is_token(access, pl_slice(at + len + 1, size - len - 1)))
             return true;
         at += size;
     }
     return false;
 }
 
-enum pl_page_verdict pl_page_gate_look(const struct pl_page_gate *gate,
-                                       const struct pl_page_caller *caller)
+enum pl_page_verdict pl_page_access_look(const struct pl_page_access *access,
+                                         const struct pl_page_caller *caller)
 {
-    if (caller->host == NULL || !is_ours(gate, without_port(caller->host)))
+    if (caller->host == NULL || !is_ours(access, without_port(caller->host)))
         return PL_PAGE_FOREIGN_HOST;
     return is_same_origin(caller) ? PL_PAGE_WELCOME : PL_PAGE_FOREIGN_ORIGIN;
 }
 
-enum pl_page_verdict pl_page_gate_check(const struct pl_page_gate *gate,
-                                        const struct pl_page_caller *caller)
+enum pl_page_verdict pl_page_access_check(const struct pl_page_access *access,
+                                          const struct pl_page_caller *caller)
 {
-    enum pl_page_verdict verdict = pl_page_gate_look(gate, caller);
-    if (verdict != PL_PAGE_WELCOME || has_header(gate, caller->authorization))
+    enum pl_page_verdict verdict = pl_page_access_look(access, caller);
+    if (verdict != PL_PAGE_WELCOME || has_header(access, caller->authorization))
         return verdict;
-    if (!has_cookie(gate, caller->cookie))
+    if (!has_cookie(access, caller->cookie))
         return PL_PAGE_NO_TOKEN;
     return caller->acts ? PL_PAGE_NO_HEADER : PL_PAGE_WELCOME;
 }

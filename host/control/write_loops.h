@@ -13,19 +13,20 @@
 #define PL_LOOP_RUNS  20 /* in a row, each queued only by the writes of the one before */
 #define PL_LOOP_TURNS 10 /* changes of one field: ours, theirs, ours, ... */
 
-struct pl_loops;
+struct pl_write_loops;
 
 /* The caller owns the result. */
-struct pl_loops *pl_loops_create(void);
+struct pl_write_loops *pl_write_loops_create(void);
 /* Accepts NULL. */
-void pl_loops_destroy(struct pl_loops *loops);
+void pl_write_loops_destroy(struct pl_write_loops *loops);
 
 /* A run of key has written an object. mark: a hash of its kind and new version; not 0. */
-void pl_loops_wrote(struct pl_loops *loops, struct pl_slice key, uint64_t mark, int64_t now_ns);
+void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uint64_t mark,
+                          int64_t now_ns);
 /* An event of an object with this mark has queued key. paths: its changes, NULL-terminated; NULL:
  * unknown. kind and object identify the object. */
-void pl_loops_heard(struct pl_loops *loops, struct pl_slice key, uint64_t mark, char *const *paths,
-                    const char *kind, const char *object, int64_t now_ns);
+void pl_write_loops_heard(struct pl_write_loops *loops, struct pl_slice key, uint64_t mark,
+                          char *const *paths, const char *kind, const char *object, int64_t now_ns);
 
 struct pl_loop {
     bool is_fight;      /* else the key queues itself */
@@ -38,9 +39,9 @@ struct pl_loop {
 /* A run of key has begun. True when there is a finding to report, once until the key was quiet for
  * ten minutes; found is borrowed until the next call. only_events: all causes of the run are
  * events. */
-bool pl_loops_begun(struct pl_loops *loops, struct pl_slice key, bool only_events, int64_t now_ns,
-                    struct pl_loop *found);
+bool pl_write_loops_begun(struct pl_write_loops *loops, struct pl_slice key, bool only_events,
+                          int64_t now_ns, struct pl_loop *found);
 /* Visits findings that were reported and continue. */
-void pl_loops_each(const struct pl_loops *loops, int64_t now_ns,
-                   void (*visit)(void *arg, const char *key, const struct pl_loop *loop),
-                   void *arg);
+void pl_write_loops_each(const struct pl_write_loops *loops, int64_t now_ns,
+                         void (*visit)(void *arg, const char *key, const struct pl_loop *loop),
+                         void *arg);
