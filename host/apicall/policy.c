@@ -42,7 +42,7 @@ static bool ignores_failures(const struct bound *b)
     return pl_node_str_eq(pl_node_getz(b->policy, "failurePolicy"), pl_slice_z("Ignore"));
 }
 
-/* ---- what follows ---- */
+/* ---- the answer ---- */
 
 static int code_of(const char *reason)
 {
@@ -74,7 +74,7 @@ static void deny(struct bound *b, struct pl_slice why, const char *reason)
     pl_api_fail_cause(&ctx->status, "", pl_slice("", 0), text);
 }
 
-/* The policy can't be evaluated: it is not the object that is wrong. */
+/* The policy can't be evaluated: the fault is the policy's, not the object's. */
 static void misconfigured(struct bound *b, struct pl_slice why)
 {
     if (!ignores_failures(b))
@@ -204,7 +204,7 @@ static void apply_validation(struct bound *b, struct pl_api_evaluation *e,
         violated(b, message_of(b, e, validation), reason_of(validation));
 }
 
-/* Nobody keeps the annotations here, but an expression that fails is a denial. */
+/* There is no audit log, so the annotation is dropped; but an expression that fails is a denial. */
 static void apply_annotation(struct bound *b, struct pl_api_evaluation *e,
                              struct pl_node annotation)
 {
@@ -304,7 +304,7 @@ static void apply_param(struct bound *b, const struct pl_api_entry *entry)
     apply_with(b, param);
 }
 
-/* How many there were. */
+/* Returns the number of parameters. */
 static size_t apply_named(struct bound *b, const struct pl_api_type *type, struct pl_slice ns,
                           struct pl_slice name)
 {

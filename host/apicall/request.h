@@ -41,7 +41,7 @@ struct pl_api_request {
     enum pl_api_form form;
     bool is_yaml_answer;
     bool wants_whole;    /* discovery as one document */
-    bool has_other_form; /* a form was asked for that there is not here, and nothing else */
+    bool has_other_form; /* only forms are accepted that this server does not have */
     bool takes_proto;    /* and prefers it to `form` */
     enum pl_api_form proto_form;
     bool takes_nothing_else;
@@ -64,7 +64,7 @@ struct pl_api_request {
 /* Fills `out`; its texts live in the status' arena. 0, or -1 with the status filled in. */
 int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_call *call,
                          struct pl_api_status *status);
-/* 406 for a form of the answer that there is not: -1. */
+/* -1, with 406: the server has none of the forms that the client accepts. */
 int pl_api_fail_form(struct pl_api_status *status);
 /* 406: -1. */
 int pl_api_fail_media_type(struct pl_api_status *status);

@@ -13,7 +13,7 @@
 struct whole {
     struct pl_api_ctx *ctx;
     struct pl_arena *arena;
-    struct pl_slice group, version; /* that are told of kinds; empty for built-in kinds */
+    struct pl_slice group, version; /* of kinds without their own; empty for built-in kinds */
 };
 
 static void move_member(struct whole *w, struct pl_tree *to, const char *name,

@@ -30,7 +30,7 @@ void pl_command_flush(void)
     clearerr(stdout);
 }
 
-/* Then flags are complete, and can be checked, when the file is read. */
+/* With --config, flags are complete, and can be checked, only after the file was read. */
 static bool has_config(const struct pl_flag *table, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -385,7 +385,7 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
     return 0;
 }
 
-/* ---- flags that say nothing without another ---- */
+/* ---- flags that have no effect without another one ---- */
 
 /* A switch that is off is not set. */
 static bool is_set(const struct pl_flags *flags, size_t i)

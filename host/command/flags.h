@@ -26,7 +26,7 @@ struct pl_flag {
     const char *help;     /* one line */
     const char *choices;  /* "text|json" */
     const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
-    const char *with;     /* "a|b": it says nothing without one of these flags; NULL: it does */
+    const char *with;     /* "a|b": it needs one of these flags; NULL: none */
     int64_t least;
     char letter;     /* -f; 0: none */
     bool repeatable; /* texts only */
@@ -62,9 +62,9 @@ PL_MUST_USE int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_tabl
  * serves several commands: other commands' flags are checked, but not used. */
 PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
                                struct pl_err *err);
-/* EINVAL when the command line has a flag that says nothing without another, which is not set
- * anywhere. Call it when all sources are read. The environment and a --config file, which serve
- * several commands, may have such flags. */
+/* EINVAL when the command line has a flag that needs another one, which is not set anywhere. Call
+ * it when all sources are read. The environment and a --config file, which serve several commands,
+ * may have such flags. */
 PL_MUST_USE int pl_flags_check(const struct pl_flags *flags, struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 

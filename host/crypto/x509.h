@@ -7,10 +7,10 @@
  *   not_before, not_after                             seconds since 1970
  *   ca                                                "true": may sign others
  *   usage                                             "server", "client"
- *   now                                               of pl_x509_sign: seconds since 1970, by which
- *                                                     the issuer must not have expired (the
- * system's) Reading adds: kind ("certificate", "request"), issuer.*, serial, fingerprint (SHA-256),
- * key, signature, and self_signed ("true").
+ *   now                                               only for pl_x509_sign, see there
+ *
+ * Reading adds: kind ("certificate", "request"), issuer.*, serial, fingerprint (SHA-256), key,
+ * signature, and self_signed ("true").
  *
  * Any thread; making an RSA key takes long (a second and more), all else is quick. Texts that are
  * returned belong to the caller. Errors are PL_EINVAL with the reason. Keys with a password are
@@ -43,7 +43,8 @@ PL_MUST_USE int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fie
 /* Issues a certificate for the key of subject_pem (a private or public key, or a request, which
  * must be signed by its key). The issuer is the text of its certificate, which must be a valid CA
  * certificate, and of its key. With an empty issuer it is self-signed. It does not outlive its
- * issuer. */
+ * issuer, which must not have expired at the field `now` (seconds since 1970; absent: at the
+ * system's time). */
 PL_MUST_USE int pl_x509_sign(struct pl_slice subject_pem, struct pl_slice issuer_pem,
                              struct pl_slice issuer_key_pem, struct pl_x509_fields fields,
                              struct pl_buf *pem, struct pl_err *err);

@@ -31,7 +31,7 @@ static OSSL_LIB_CTX *context;
 
 /* ---- the generator ---- */
 
-/* The generator has no state but the thread's; OpenSSL wants something to hold. */
+/* The generator's state is the thread's; OpenSSL only needs a pointer that is not NULL. */
 static void *new_generator(void *provider, void *parent, const OSSL_DISPATCH *calls)
 {
     PL_UNUSED(parent), PL_UNUSED(calls);
@@ -83,7 +83,7 @@ static int get_params(void *generator, OSSL_PARAM params[])
            (most == NULL || OSSL_PARAM_set_size_t(most, INT_MAX));
 }
 
-/* Each thread has its own dice, so nothing is locked. */
+/* Each thread has its own state, so nothing is locked. */
 static int lock_nothing(void *generator)
 {
     PL_UNUSED(generator);

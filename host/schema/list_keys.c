@@ -117,7 +117,7 @@ static void add_twins(struct pl_api_faults *faults, struct pl_node schema,
     {
         struct pl_slice text = pl_api_list_key(faults->arena, schema, item->value);
         char *before = pl_map_get(&seen, text);
-        if (before == &once) /* a third one is not told */
+        if (before == &once) /* the third and later ones are not reported */
             pl_api_fault(faults, "FieldValueDuplicate",
                          pl_arena_f(faults->arena, "%.*s[%zu]", PL_FMT(path), i),
                          "Duplicate value: %.*s", PL_FMT(text));

@@ -300,8 +300,8 @@ static void on_confirmed(struct pl_membership *m, void *what, const struct pl_er
     pl_membership_at(m, pl_membership_now(m) + (err != NULL ? m->o.retry_period_ns / 4 : 0));
 }
 
-/* False for text that others wrote into a shard's Lease and that is no part of a Lease's name: the
- * server would never say that there is none. */
+/* False for an id that cannot be part of a Lease's name. Others may have written it into a shard's
+ * Lease. The server refuses such a name, so it would never answer that the Lease does not exist. */
 static bool may_have_lease(const struct pl_member *member)
 {
     return member->id[strspn(member->id, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';

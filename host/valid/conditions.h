@@ -11,7 +11,7 @@ enum pl_condition_var {
     PL_VAR_REQUEST,
     PL_VAR_AUTHORIZER,
     PL_VAR_REQUEST_RESOURCE, /* authorizer.requestResource */
-    PL_VAR_PARAMS,           /* of policies alone; without a name elsewhere. So is the next one */
+    PL_VAR_PARAMS,           /* this and the next: only of policies; elsewhere they have no name */
     PL_VAR_VARIABLES,
     PL_VAR_COUNT
 };

@@ -106,7 +106,7 @@ static struct pl_cel_program *compile(struct scope *s, const struct pl_spot *at,
     return program;
 }
 
-/* text_too: a string; else a bool. or_null: null is a value, too. */
+/* The expression must be of the type `want`; or_null: null is a value, too. */
 static void check_typed(struct scope *s, const struct pl_spot *at, struct pl_slice text,
                         enum pl_cel_kind want, bool or_null, bool has_authorizer)
 {

@@ -528,7 +528,7 @@ static int why(lua_State *L)
 
 /* ---- time ---- */
 
-/* step(world [, seconds since 1970]): no further than then */
+/* step(world [, seconds since 1970]): the clock is not moved beyond that time */
 static int binding_step(lua_State *L)
 {
     struct bound *bound = binding_check(L);

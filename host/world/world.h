@@ -36,7 +36,7 @@ void pl_world_destroy(struct pl_world *world);
 
 int64_t pl_world_now(const struct pl_world *world); /* wall, ns */
 /* Does one piece of work, which may be moving the clock to the next timer; false: there is nothing
- * left to do until then (wall, ns; INT64_MAX: at all). */
+ * left to do before end_ns (wall; INT64_MAX: no limit). */
 bool pl_world_step(struct pl_world *world, int64_t end_ns);
 /* Does all work that is due until then. ELIMIT when reconciles do not end at one instant. */
 int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);

@@ -36,7 +36,7 @@ void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
         pl_gate_fence(PL_CONTAINER_OF(link, struct pl_gate, sibling), fence);
 }
 
-/* which NULL: whatever their shard is. */
+/* Ends the fenced writes of these shards; which NULL: all fenced writes. */
 static void gate_cut(struct pl_gate *gate, const struct pl_shard_set *which)
 {
     PL_LIST_FOR (link, &gate->ops) {
