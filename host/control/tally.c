@@ -54,8 +54,8 @@ void pl_tally_advise(const struct pl_tally *t, struct pl_buf *out)
     unsigned ours = 0, which = 0;
     for (unsigned i = 0; t != NULL && i < pl_shards_count(t->shards); i++) {
         int64_t keys = pl_tally_keys(t, i);
-        if (keys < 0)
-            continue;
+        if (keys < 0 || pl_shards_state(t->shards, i) == PL_SHARD_COMING)
+            continue; /* not all objects of one that comes are listed */
         ours++;
         all += keys;
         if (keys > most) {

@@ -120,6 +120,8 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
     int64_t count = shard_leases_number_of(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
     lease->count = count <= PL_SHARDS_MAX ? (unsigned)count : 0;
     lease->leaving = pl_slice_eqz(note_of(object, PL_SHARD_LEAVING_NOTE, &scratch), "true");
+    struct pl_node labels = pl_node_getz(pl_node_getz(object, "metadata"), "labels");
+    lease->unlabelled = !pl_node_str_eq(pl_node_getz(labels, PL_SHARDS_LABEL), pl_slice_z(name));
     int64_t ns;
     if (pl_time_parse(pl_node_str(pl_node_getz(spec, "renewTime"), &scratch), &ns))
         lease->stamp = ns / PL_US;

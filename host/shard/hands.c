@@ -283,6 +283,15 @@ static void let_drained_go(struct pl_membership *m)
             hands_let_go(m, i);
 }
 
+/* The label that others watch it by has been taken off. */
+static void label_again(struct pl_membership *m)
+{
+    for (unsigned i = 0; i < m->count; i++)
+        if (m->hands[i].unlabelled && m->hands[i].holder == m->me && !m->hands[i].out &&
+            hands_is_ready(m, i))
+            hands_ask(m, i, PL_SHARD_UPDATE, m->me);
+}
+
 /* ---- taking ---- */
 
 static void on_confirmed(struct pl_membership *m, void *what, const struct pl_err *err)
@@ -385,6 +394,7 @@ void pl_hands_step(struct pl_membership *m)
     else if (pl_title_stranger(m) == NULL)
         keep_fair(m);
     let_drained_go(m);
+    label_again(m);
     hands_give(m);
     if (m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL)
         take_share(m);

@@ -36,6 +36,7 @@ struct pl_shard_lease {
     int64_t duration_s;     /* 0: missing */
     unsigned count;         /* its writer's number of shards; 0: missing */
     bool leaving;           /* of a member: it gives its shards away */
+    bool unlabelled;        /* others do not see it in their watches; not written from here */
     int64_t stamp;          /* different at each renewal; not written from here */
     uint64_t version;       /* greater than all before; not written from here */
 };

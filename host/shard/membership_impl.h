@@ -28,6 +28,7 @@ struct pl_member {
 /* The known state of a shard's Lease, and the work on it. */
 struct pl_hand {
     bool there;
+    bool unlabelled;          /* others do not see its Lease in their watches */
     struct pl_member *holder; /* NULL: none */
     uint64_t version;
     unsigned count;

@@ -140,6 +140,7 @@ static void see_shard(struct pl_membership *m, const struct pl_shard_lease *leas
     if (hand->holder != holder)
         hand->out = false;
     hand->there = true;
+    hand->unlabelled = lease->unlabelled;
     hand->holder = holder;
     hand->count = lease->count;
     pl_membership_poke(m);

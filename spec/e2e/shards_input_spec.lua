@@ -137,6 +137,10 @@ describe("replicas that share, among those that do not keep to the rules", funct
     end)
     all_are_run("one")
     assert.equal(id, sharing.id_of(one)) -- it has not been lost
+    e2e.eventually("the label is back", function()
+      local labels = server:get(group:path(group.name .. "-shard-5")).metadata.labels
+      return labels and labels["perilune.dev/shards"] == group.name
+    end)
     local two = replica("two")
     group:have_shares("4 4")
     all_are_run("one two")

@@ -342,7 +342,7 @@ TEST(a_foreign_key_of_a_part_is_a_mistake_and_of_the_whole_none)
     }
 }
 
-static void list_many(struct shared *t, int many)
+static void sync_many(struct shared *t, int many)
 {
     struct pl_buf list = PL_BUF_INIT;
     pl_buf_add_f(&list, "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":"
@@ -352,6 +352,11 @@ static void list_many(struct shared *t, int many)
     pl_buf_add_f(&list, "]}");
     stage_sync(&t->stage, MAPS, pl_buf_z(&list));
     pl_buf_deinit(&list);
+}
+
+static void list_many(struct shared *t, int many)
+{
+    sync_many(t, many);
     for (int i = 0; i < many; i++) {
         char key[16];
         snprintf(key, sizeof key, "b/m%d", i);
@@ -384,6 +389,28 @@ TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
         pl_buf_deinit(&advice);
         close_shared(&t);
     }
+}
+
+/* What has been listed of them so far says nothing. */
+TEST(shards_that_are_still_listed_are_no_reason_for_advice)
+{
+    struct shared t;
+    struct pl_buf advice = PL_BUF_INIT;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    add_maps(&t);
+    struct pl_tally *tally = pl_tally_create(t.stage.manager);
+    set(&t, 0, PL_SHARD_OURS);
+    set(&t, 2, PL_SHARD_OURS);
+    set(&t, 1, PL_SHARD_COMING);
+    pl_manager_start(t.stage.manager);
+    sync_many(&t, 12);
+    bed_pass(&t.stage.bed, 20 * PL_SECOND);
+    CHECK_INT(pl_tally_keys(tally, 1), 12);
+    pl_tally_advise(tally, &advice);
+    CHECK_SLICE(pl_buf_slice(&advice), "");
+    pl_tally_destroy(tally);
+    pl_buf_deinit(&advice);
+    close_shared(&t);
 }
 
 TEST_MAIN()

@@ -73,6 +73,19 @@ TEST(names_say_what_a_lease_is)
             TEST_FAIL("%s is none of them", others[i]);
 }
 
+TEST(a_lease_that_others_do_not_watch_is_told)
+{
+    struct reading r;
+    static const char *const notes[] = {"{},\"labels\":{\"perilune.dev/shards\":\"web\"}",
+                                        "{},\"labels\":{\"perilune.dev/shards\":\"webs\"}", "{}",
+                                        "{},\"labels\":[]"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(notes); i++) {
+        begin_reading(&r, "web-shard-1", notes[i], "{}");
+        CHECK(r.ok && r.lease.unlabelled == (i > 0));
+        pl_doc_unref(r.doc);
+    }
+}
+
 TEST(nonsense_is_not_said)
 {
     static const char *const notes[] = {

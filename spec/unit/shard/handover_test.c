@@ -181,6 +181,22 @@ TEST(shards_whose_leases_somebody_deletes_are_taken_again)
     world_deinit(&w);
 }
 
+TEST(a_shards_lease_without_its_label_gets_it_back)
+{
+    struct world w;
+    open_world(&w, 31, 3, 12);
+    uint64_t moves = w.moves;
+    for (unsigned i = 0; i < 12; i++) {
+        w.leases[1 + i].is.unlabelled = true;
+        publish(&w, 1 + (int)i);
+    }
+    rest(&w);
+    for (unsigned i = 0; i < 12; i++)
+        CHECK(!w.leases[1 + i].is.unlabelled);
+    CHECK(w.moves == moves && w.losses == 0);
+    world_deinit(&w);
+}
+
 /* More than a replica cares to know: of members, and of shards of another number. */
 static void flood(struct process *p)
 {

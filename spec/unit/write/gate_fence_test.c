@@ -357,7 +357,8 @@ static int refusal(struct scene *scene, struct pl_gate *gate)
                              .ns = pl_slice_z("d"),
                              .name = pl_slice_z("n"),
                              .grace_period = -1,
-                             .controller = pl_controller_writer(scene->leader_only)};
+                             .controller = pl_controller_writer(scene->leader_only),
+                             .shard = scene->shard};
     scene->written = 0;
     pl_gate_write(gate, &write, on_written, scene);
     bed_run(&scene->stage.bed);
@@ -390,6 +391,39 @@ TEST(the_gate_of_another_cluster_has_the_fence_and_the_end_of_the_own_one)
     CHECK_INT(refusal(&scene, gate), PL_EREFUSED);
     CHECK_STR(scene.err.reason, "stopping");
     pl_gate_destroy(gate);
+    finish(&scene);
+}
+
+/* Which has no shards of its own. */
+TEST(a_write_to_another_cluster_leaves_while_the_shard_of_the_runs_key_is_held_too)
+{
+    struct scene scene;
+    struct bed other;
+    struct pl_shard_set which = {{1 << 3}};
+    struct pl_shards *shards = pl_shards_create(4, PL_SHARD_BY_NAMESPACE);
+    pl_shards_set(shards, &which, PL_SHARD_OURS);
+    begin_with(&scene, shards);
+    scene.shard = 3 + 1;
+    bed_init(&other);
+    const struct pl_gate_options options = {.site = pl_cluster_site(other.cluster),
+                                            .informers = pl_cluster_informers(other.cluster),
+                                            .parent = scene.gate,
+                                            .cluster = &scene};
+    struct pl_gate *gate = pl_gate_create(&options);
+    refusal(&scene, gate);
+    struct fake_request *sent = bed_expect(&other, "DELETE", "/api/v1/");
+    CHECK_INT(scene.written, 0);
+    pl_shards_set(shards, &which, PL_SHARD_ELSEWHERE);
+    bed_run(&other);
+    CHECK(sent->canceled);
+    CHECK_INT(scene.written, 1);
+    CHECK_STR(scene.err.reason, "leader");
+    refusal(&scene, gate);
+    bed_run(&other);
+    CHECK_INT(scene.written, 1);
+    CHECK(strstr(scene.err.message, "does not hold the shard") != NULL);
+    pl_gate_destroy(gate);
+    bed_deinit(&other);
     finish(&scene);
 }
 
