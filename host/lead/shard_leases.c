@@ -155,16 +155,17 @@ static bool is_old(const struct pl_shard_leases *l, struct pl_slice name,
     return lease->version < shard_leases_version_of(l, name);
 }
 
+/* The membership ignores old states itself: that they come says how far the watch is. */
 static void see(struct pl_shard_leases *l, const struct stream *stream, struct pl_doc *doc)
 {
     struct pl_shard_lease lease;
     struct pl_shard_lease_room room;
     struct pl_scratch name;
     if (!pl_shard_lease_read(pl_doc_root(doc), l->name, &room, &lease) ||
-        stream->of_name != (lease.kind == PL_LEASE_OF_NAME) ||
-        is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
+        stream->of_name != (lease.kind == PL_LEASE_OF_NAME))
         return;
-    shard_leases_remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
+    if (!is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
+        shard_leases_remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
     pl_membership_see(l->m, &lease);
 }
 

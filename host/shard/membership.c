@@ -9,6 +9,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void on_step(struct pl_timer *timer);
 static void on_membership_limit(struct pl_timer *timer);
@@ -127,7 +128,7 @@ static void on_membership_answer(void *arg, const struct pl_err *err,
         .kind = ask->kind, .index = ask->index, .id = pl_slice_z(ask->id)};
     m->asks--;
     if (lease != NULL)
-        pl_membership_see(m, lease);
+        pl_roster_see(m, lease);
     else if ((err == NULL && ask->verb == PL_SHARD_DELETE) ||
              (pl_shard_err_is(err, 404) && ask->verb != PL_SHARD_CREATE))
         pl_membership_gone(m, &gone);
@@ -309,7 +310,8 @@ static enum verdict judge_others(struct pl_membership *m)
         if (other == m->me || !other->there || other->dead || other->count == 0 ||
             other->count == m->count)
             continue;
-        bool first = !pl_membership_is_member(m) || has_shards(m, other) || i < m->me->order;
+        bool first =
+            !pl_membership_is_member(m) || has_shards(m, other) || strcmp(other->id, m->me->id) < 0;
         if (other->moved && first) {
             membership_refuse(m, other);
             return REFUSED;
@@ -399,7 +401,7 @@ void pl_membership_join(struct pl_membership *m, const char *id)
     PL_REQUIRE(m->me != NULL);
     m->me->is_ours = true;
     m->state = PL_MEMBER_JOINING;
-    m->forced = m->told_left = false;
+    m->forced = m->told_left = m->echoed = false;
     m->renew_now = true;
     pl_membership_poke(m);
 }
@@ -425,7 +427,7 @@ static void membership_step(struct pl_membership *m)
     if (m->state == PL_MEMBER_JOINING)
         return;
     pl_title_step(m);
-    if (verdict == NOBODY_ELSE)
+    if (verdict == NOBODY_ELSE && m->echoed)
         pl_hands_step(m);
     if (m->state == PL_MEMBER_LEAVING)
         leave_step(m);

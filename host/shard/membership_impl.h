@@ -71,6 +71,8 @@ struct pl_membership {
     struct pl_hand hands[PL_SHARDS_MAX];
     struct pl_title title;
     bool synced;
+    bool echoed; /* its own Lease came by the watch, and so whatever was written before: until then
+                    it takes nothing, since another with another number of shards may be there */
     unsigned *held;           /* of those that count, by id; room for all */
     struct pl_member **those; /* the same ones */
     size_t those_count;
@@ -113,6 +115,8 @@ static inline bool pl_shard_err_is(const struct pl_err *err, int status)
  * are known, one that nothing names makes room, so that who has a shard is always known. NULL: the
  * id is empty. */
 struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id);
+/* What an answer says of a Lease. */
+void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);
 bool pl_roster_is_free(const struct pl_membership *m, const struct pl_hand *hand);

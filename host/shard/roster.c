@@ -146,7 +146,7 @@ static void see_shard(struct pl_membership *m, const struct pl_shard_lease *leas
     pl_membership_poke(m);
 }
 
-void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lease)
+void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease)
 {
     if (lease->kind == PL_LEASE_OF_MEMBER)
         see_member(m, lease);
@@ -154,6 +154,16 @@ void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lea
         see_shard(m, lease);
     else if (lease->kind == PL_LEASE_OF_NAME)
         pl_title_see(m, lease);
+}
+
+void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lease)
+{
+    if (!m->echoed && m->me != NULL && lease->kind == PL_LEASE_OF_MEMBER &&
+        pl_slice_eqz(lease->id, m->me->id)) {
+        m->echoed = true;
+        pl_membership_poke(m);
+    }
+    pl_roster_see(m, lease);
 }
 
 void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *lease)
