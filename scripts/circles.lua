@@ -12,8 +12,8 @@ local known = {
   { "apicall/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",
-    "ahead controller controller_history edition loop_report members parked run sharing"
-    .. " subscription task" },
+    "ahead controller controller_history edition members parked run sharing"
+    .. " subscription task write_loop_report" },
   { "kube/client_impl.h", "client op probe watch" },
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"
     .. " op_io op_select question" },
