@@ -50,7 +50,7 @@ struct pl_api {
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
     bool no_shard_selector;           /* lists and watches ignore shardSelector */
-    bool unprotected;                 /* claims and volumes in use are deleted at once */
+    bool unprotected;                 /* nobody takes care of volumes, see api.h */
     size_t watch_unread, watch_bytes; /* unread bytes of all watches, and their limit */
     unsigned next_ip, next_port;      /* the last ones that Services were given */
     struct pl_map chosen;             /* addresses and ports that clients chose for Services */

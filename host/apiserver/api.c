@@ -118,6 +118,11 @@ void pl_api_collect(struct pl_api *api)
     pl_pool_collect(api->pool);
 }
 
+void pl_api_hold_garbage(struct pl_api *api, bool held)
+{
+    pl_api_gc_hold(api->gc, held);
+}
+
 /* ---- routing ---- */
 
 static int run_main(struct pl_api_ctx *ctx, const char *verb)

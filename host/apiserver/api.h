@@ -25,8 +25,10 @@ struct pl_api_options {
     struct pl_api_services services; /* find NULL: none */
     bool bare;                       /* without default roles and bindings */
     bool no_shard_selector; /* ignore it, as without the feature gate ShardedListAndWatch */
-    bool unprotected;       /* claims and volumes in use are deleted at once */
-    bool empty;             /* without any object; pl_api_keep_in must follow */
+    /* Nobody takes care of volumes: those in use are deleted at once, and unbound claims may grow.
+     */
+    bool unprotected;
+    bool empty; /* without any object; pl_api_keep_in must follow */
 };
 
 /* timers are borrowed for life. options are copied. The caller owns the result. */
@@ -45,3 +47,5 @@ void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
 void pl_api_hang_up(struct pl_api *api);
 /* Frees documents that other threads gave back. Call it once per turn. */
 void pl_api_collect(struct pl_api *api);
+/* Garbage collection waits while it is held, as on a server whose controller manager is away. */
+void pl_api_hold_garbage(struct pl_api *api, bool held);

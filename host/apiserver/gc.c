@@ -30,6 +30,7 @@ struct pl_api_gc {
     struct pl_timer timer;
     struct pl_list queue; /* of struct work */
     struct pl_map queued; /* uid -> work */
+    bool held;
 };
 
 static void gc_run(struct pl_timer *timer);
@@ -52,6 +53,20 @@ void pl_api_gc_destroy(struct pl_api_gc *gc)
     pl_free(gc);
 }
 
+static void gc_wake(struct pl_api_gc *gc)
+{
+    if (!gc->held && !pl_list_empty(&gc->queue) && !pl_timer_is_active(&gc->timer))
+        pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
+}
+
+void pl_api_gc_hold(struct pl_api_gc *gc, bool held)
+{
+    gc->held = held;
+    if (held)
+        pl_timer_stop(gc->api->timers, &gc->timer);
+    gc_wake(gc);
+}
+
 static void gc_enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
 {
     struct work *work = pl_map_get(&gc->queued, uid);
@@ -62,8 +77,7 @@ static void gc_enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
         pl_list_push(&gc->queue, &work->link);
     }
     work->is_gone = work->is_gone || is_gone;
-    if (!pl_timer_is_active(&gc->timer))
-        pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
+    gc_wake(gc);
 }
 
 /* Owners, the namespace and the CRD may have waited for this object. */
@@ -329,6 +343,5 @@ static void gc_run(struct pl_timer *timer)
         gc_look_at(gc, work);
         pl_free(work);
     }
-    if (!pl_list_empty(&gc->queue) && !pl_timer_is_active(&gc->timer))
-        pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
+    gc_wake(gc);
 }

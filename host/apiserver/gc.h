@@ -7,5 +7,7 @@
 /* The caller owns the result. */
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api);
 void pl_api_gc_destroy(struct pl_api_gc *gc);
+/* Held: it notes changes, and looks at what they affect once it is not held any more. */
+void pl_api_gc_hold(struct pl_api_gc *gc, bool held);
 /* Called for every event. Writes nothing itself. */
 void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event);

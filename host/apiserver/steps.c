@@ -295,9 +295,21 @@ static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
         pl_valid_pod_ephemeral(faults, object, old);
 }
 
-static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
+/* Nothing binds claims on a server without volumes, so that none could ever grow. */
+static const struct pl_tree *as_bound(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_tree *copy = pl_tree_copy(&ctx->arena, object);
+    pl_tree_set_strz(&ctx->arena, pl_tree_child(&ctx->arena, copy, "status"), "phase", "Bound");
+    return copy;
+}
+
+static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                              const struct pl_tree *object, const struct pl_tree *old)
 {
+    const struct pl_api_type *type = ctx->type;
+    if (ctx->api->unprotected && old != NULL &&
+        pl_api_type_is_builtin(type, "PersistentVolumeClaim"))
+        object = as_bound(ctx, object);
     pl_valid_builtin(faults, type, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
@@ -325,7 +337,7 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
     else if (pl_api_is_pod_part(ctx) && old != NULL)
         validate_part(ctx, &faults, object, old);
     else
-        validate_builtin(&faults, ctx->type, object, old);
+        validate_builtin(ctx, &faults, object, old);
     if (faults.causes == NULL)
         warn_of_values(ctx, object, old);
     bool event = pl_api_type_is_builtin(ctx->type, "Event"); /* in both groups the same kind */

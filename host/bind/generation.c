@@ -91,6 +91,8 @@ static void make_editions(struct pl_generation *generation)
         .self = generation->lanes,
         .ran = on_generation_ran,
         .ran_arg = generation,
+        .order = generation->o.order,
+        .order_arg = generation->o.arg,
         .unmeasured = generation->o.unmeasured,
     };
     generation->editions = pl_calloc(count + 1, sizeof(struct pl_edition *));

@@ -17,6 +17,8 @@ struct pl_generation_options {
     void (*ran)(void *arg, struct pl_generation *generation, const struct pl_ran *ran);
     /* The scripts have loaded: the callback may add declarations. May be NULL. */
     void (*declared)(void *arg, struct pl_declarations *declarations);
+    /* pl_controller_options.order. May be NULL. */
+    void (*order)(void *arg, struct pl_controller *controller);
     void *arg;
     bool unmeasured; /* its controllers have no metrics */
 };

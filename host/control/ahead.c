@@ -85,7 +85,8 @@ static bool may_hand_ahead(const struct pl_controller *c)
     const struct pl_run_record *tail = c->ahead.tail;
     int64_t timeout_ns = c->spec->reconcile_timeout_ns;
     return c->running && tail != NULL && pl_controller_is_here((struct pl_controller *)c) &&
-           ops_of(tail)->follow != NULL && c->watcher == NULL && c->spec->task.form == PL_NO_TASK &&
+           ops_of(tail)->follow != NULL && c->watcher == NULL && c->edition->o.order == NULL &&
+           c->spec->task.form == PL_NO_TASK &&
            (timeout_ns == 0 || timeout_ns >= SHORTEST_TIMEOUT_NS);
 }
 

@@ -24,6 +24,10 @@ struct pl_controller_options {
     /* Called at the end of a run. May be NULL. */
     void (*ran)(void *arg, const struct pl_ran *ran);
     void *ran_arg;
+    /* Called before one of several ready keys is taken. It may give one a higher priority. No key
+     * is handed ahead then. NULL: the queue's order. */
+    void (*order)(void *arg, struct pl_controller *controller);
+    void *order_arg;
     size_t map_retries_max; /* limit of objects that wait for their map function; 0: 100,000 */
     bool unmeasured;        /* not a controller of scripts: it has no metrics */
 };
@@ -70,6 +74,9 @@ size_t pl_controller_in_flight(const struct pl_controller *controller);
 void pl_controller_take_back(struct pl_controller *controller);
 /* The number of runs that began under a leader-only spec, whatever the current spec says. */
 size_t pl_controller_running_as_leader(const struct pl_controller *controller);
+/* Delayed keys run so much later than they are due, unless others wake the controller. 0: in time.
+ */
+void pl_controller_set_lateness(struct pl_controller *controller, int64_t ns);
 /* cache_sync_timeout, or its default. */
 int64_t pl_controller_sync_timeout(const struct pl_controller_spec *spec);
 /* True when it has waited for its sources for longer than cache_sync_timeout. */

@@ -166,6 +166,7 @@ struct pl_controller {
     struct pl_timer sync_limit, due, resync;
     struct pl_wait sync_wait;
     struct pl_wait due_wait; /* for the next delayed key */
+    int64_t late_ns;         /* pl_controller_set_lateness */
     struct pl_task drive;
     bool drive_deferred;
     struct pl_list runs;

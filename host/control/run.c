@@ -433,9 +433,35 @@ static void arm_due(struct pl_controller *c)
         pl_wait_end(&c->due_wait);
         return;
     }
+    due_ns += c->late_ns;
     if (!pl_timer_is_active(&c->due) || c->due.due_ns != due_ns)
         pl_timer_start(c->timers, &c->due, due_ns - pl_controller_now(c), on_run_due);
     pl_controller_wait_until(c, &c->due_wait, "queue delay", due_ns);
+}
+
+void pl_controller_set_lateness(struct pl_controller *c, int64_t ns)
+{
+    c->late_ns = ns;
+    arm_due(c);
+}
+
+static void let_order(struct pl_controller *c)
+{
+    const struct pl_controller_options *by = &c->edition->o;
+    if (by->order != NULL && pl_workqueue_len(c->queue, pl_controller_now(c)) > 1)
+        by->order(by->order_arg, c);
+}
+
+static bool has_room(const struct pl_controller *c)
+{
+    return c->running && c->in_flight < (size_t)pl_controller_workers(c) &&
+           pl_controller_is_here((struct pl_controller *)c);
+}
+
+static int take_next(struct pl_controller *c, struct pl_item *item)
+{
+    let_order(c);
+    return pl_workqueue_take(c->queue, item, pl_controller_now(c));
 }
 
 static void drive(struct pl_task *task)
@@ -443,9 +469,7 @@ static void drive(struct pl_task *task)
     struct pl_controller *c = PL_CONTAINER_OF(task, struct pl_controller, drive);
     c->drive_deferred = false;
     struct pl_item item;
-    while (c->running && c->in_flight < (size_t)pl_controller_workers(c) &&
-           pl_controller_is_here(c) &&
-           pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
+    while (has_room(c) && take_next(c, &item) == 0)
         if (!pl_controller_may_begin(c, item.key))
             pl_workqueue_done(c->queue, item.key, pl_controller_now(c));
         else if (!pl_controller_park(c, &item))

@@ -131,6 +131,7 @@ void pl_about_ran(const struct pl_chooser *chooser, const char *host, const char
         .line = ran->outcome->traceback,
         .message = failed ? ran->outcome->message : "",
         .by_script = failed && ran->outcome->by_script,
+        .delayed = !failed && ran->outcome->after_ns > 0,
     };
     chooser->at(chooser->arg, &point, &none);
     pl_free(key);

@@ -1,6 +1,6 @@
 /* The C functions of a spec's worlds. A userdata owns a world and closes it when it is collected,
  * unless it was closed before. */
-#include "world/binding.h"
+#include "world/binding_impl.h"
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -9,30 +9,12 @@
 #include "value/build.h"
 #include "value/doc.h"
 #include "value/scan.h"
-#include "world/choose.h"
-#include "world/lines.h"
-#include "world/recorded.h"
-#include "world/world.h"
 
 #include <lauxlib.h>
-#include <lua.h>
 #include <math.h>
 #include <string.h>
 
 static const char meta[] = "perilune.world";
-
-/* Lua callbacks, by their references in the registry. */
-enum callback { ON_HTTP, ON_STORED, CALLBACKS };
-
-struct bound {
-    struct pl_world *world;  /* NULL: closed */
-    struct pl_choose choose; /* zeros: undisturbed */
-    lua_State *L;            /* the caller's state; set by each call */
-    int callbacks[CALLBACKS];
-    char *failure; /* owned: the first error that a callback raised; NULL: none */
-    struct pl_recorded recorded;
-    struct pl_lines lines;
-};
 
 /* ---- calling back ---- */
 
@@ -165,7 +147,7 @@ static void on_run(void *arg, const char *host, const struct pl_ran *ran)
 
 /* ---- arguments and results ---- */
 
-static struct bound *binding_check(lua_State *L)
+struct bound *pl_binding_check(lua_State *L)
 {
     struct bound *bound = luaL_checkudata(L, 1, meta);
     binding_renew(L);
@@ -282,7 +264,7 @@ static int close_world(lua_State *L)
 
 static int binding_start(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 2, &err);
@@ -295,9 +277,11 @@ static int binding_start(lua_State *L)
     char *host = pl_memdup0(name.ptr, name.len);
     size_t count, ignored;
     double cpu = pl_node_double(pl_node_getz(root, "cpu_limit"));
+    double skew = pl_node_double(pl_node_getz(root, "skew"));
     struct pl_replica_options options = {.name = host,
                                          .elects = pl_node_bool(pl_node_getz(root, "elects")),
-                                         .cpu_limit_ns = (int64_t)(cpu * 1e9)};
+                                         .cpu_limit_ns = (int64_t)(cpu * 1e9),
+                                         .skew_ns = (int64_t)(skew * 1e9)};
     char **paths = texts_of(pl_node_getz(root, "paths"), &count);
     char **only = pl_node_is_missing(namespaces) ? NULL : texts_of(namespaces, &ignored);
     options.paths = (const char *const *)paths;
@@ -319,7 +303,7 @@ static int with_host(lua_State *L, host_fn call)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, call(binding_check(L)->world, luaL_checkstring(L, 2), &err), &err);
+    return binding_answer(L, call(pl_binding_check(L)->world, luaL_checkstring(L, 2), &err), &err);
 }
 
 static int sync_host(lua_State *L)
@@ -339,13 +323,14 @@ static int crash_host(lua_State *L)
 
 static int runs_host(lua_State *L)
 {
-    lua_pushboolean(L, pl_world_replica(binding_check(L)->world, luaL_checkstring(L, 2)) != NULL);
+    lua_pushboolean(L,
+                    pl_world_replica(pl_binding_check(L)->world, luaL_checkstring(L, 2)) != NULL);
     return 1;
 }
 
 static int reload_host(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 3, &err);
@@ -364,7 +349,7 @@ static int reload_host(lua_State *L)
 
 static int request(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     struct pl_err err;
     struct pl_world_answer got;
     pl_err_clear(&err);
@@ -380,37 +365,15 @@ static int request(lua_State *L)
     return 2;
 }
 
-static int limit(lua_State *L)
-{
-    pl_world_limit(binding_check(L)->world, (unsigned)luaL_checkinteger(L, 2));
-    return 0;
-}
-
-static int binding_hold(lua_State *L)
-{
-    struct bound *bound = binding_check(L);
-    if (bound->choose.L == NULL)
-        return luaL_error(L, "only a world with a chooser holds watches back");
-    pl_choose_hold(&bound->choose, luaL_checkstring(L, 2), lua_toboolean(L, 3));
-    pl_world_look(bound->world);
-    return 0;
-}
-
-static int expire(lua_State *L)
-{
-    pl_world_expire_watches(binding_check(L)->world, luaL_checkstring(L, 2));
-    return 0;
-}
-
 static int version(lua_State *L)
 {
-    lua_pushfstring(L, "%d", (int)pl_world_version(binding_check(L)->world));
+    lua_pushfstring(L, "%d", (int)pl_world_version(pl_binding_check(L)->world));
     return 1;
 }
 
 static int take_seen(lua_State *L)
 {
-    pl_recorded_push_seen(&binding_check(L)->recorded, L);
+    pl_recorded_push_seen(&pl_binding_check(L)->recorded, L);
     return 1;
 }
 
@@ -418,13 +381,13 @@ static int take_seen(lua_State *L)
  * them. */
 static int seen_lines(lua_State *L)
 {
-    pl_lines_push(&binding_check(L)->lines, L);
+    pl_lines_push(&pl_binding_check(L)->lines, L);
     return 1;
 }
 
 static int take_runs(lua_State *L)
 {
-    pl_recorded_push_runs(&binding_check(L)->recorded, L);
+    pl_recorded_push_runs(&pl_binding_check(L)->recorded, L);
     return 1;
 }
 
@@ -432,7 +395,7 @@ static int take_runs(lua_State *L)
 
 static int set_callback(lua_State *L, enum callback which)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     lua_settop(L, 2);
     luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[which]);
     bound->callbacks[which] = LUA_NOREF;
@@ -463,7 +426,7 @@ static void on_alarm(void *arg, int id)
 
 static int set_alarm(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     int64_t delay = nanoseconds(L, 2);
     luaL_checktype(L, 3, LUA_TFUNCTION);
     lua_settop(L, 3);
@@ -485,7 +448,7 @@ static struct pl_replica *check_host(lua_State *L, struct bound *bound)
 static int metrics(lua_State *L)
 {
     struct pl_buf page = PL_BUF_INIT;
-    pl_metrics_write(pl_replica_metrics(check_host(L, binding_check(L))), &page);
+    pl_metrics_write(pl_replica_metrics(check_host(L, pl_binding_check(L))), &page);
     lua_pushlstring(L, pl_buf_z(&page), page.len);
     pl_buf_deinit(&page);
     return 1;
@@ -512,7 +475,7 @@ static void binding_tell(void *arg, const struct pl_happened *happened)
 
 static int why(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     struct pl_replica *replica = check_host(L, bound);
     struct pl_slice key = binding_text_of(L, 3);
     struct pl_manager *manager = pl_replica_manager(replica);
@@ -531,7 +494,7 @@ static int why(lua_State *L)
 /* step(world [, seconds since 1970]): the clock is not moved beyond that time */
 static int binding_step(lua_State *L)
 {
-    struct bound *bound = binding_check(L);
+    struct bound *bound = pl_binding_check(L);
     lua_Number end = luaL_optnumber(L, 2, HUGE_VAL);
     bool some =
         pl_world_step(bound->world, end < 9e9 ? (int64_t)(end * (double)PL_SECOND) : INT64_MAX);
@@ -548,7 +511,7 @@ static int binding_settle(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, pl_world_settle(binding_check(L)->world, nanoseconds(L, 2), &err),
+    return binding_answer(L, pl_world_settle(pl_binding_check(L)->world, nanoseconds(L, 2), &err),
                           &err);
 }
 
@@ -556,14 +519,14 @@ static int binding_advance(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, pl_world_advance(binding_check(L)->world, nanoseconds(L, 2), &err),
+    return binding_answer(L, pl_world_advance(pl_binding_check(L)->world, nanoseconds(L, 2), &err),
                           &err);
 }
 
 static int settled(lua_State *L)
 {
     struct pl_buf why = PL_BUF_INIT;
-    bool is = pl_world_is_settled(binding_check(L)->world, &why);
+    bool is = pl_world_is_settled(pl_binding_check(L)->world, &why);
     lua_pushboolean(L, is);
     lua_pushlstring(L, pl_buf_z(&why), why.len);
     pl_buf_deinit(&why);
@@ -572,7 +535,7 @@ static int settled(lua_State *L)
 
 static int binding_now(lua_State *L)
 {
-    int64_t ns = pl_world_now(binding_check(L)->world);
+    int64_t ns = pl_world_now(pl_binding_check(L)->world);
     lua_pushnumber(L, (lua_Number)(ns / PL_SECOND) + (lua_Number)(ns % PL_SECOND) / 1e9);
     return 1;
 }
@@ -597,9 +560,6 @@ static const luaL_Reg functions[] = {
     {"why", why},
     {"step", binding_step},
     {"settle", binding_settle},
-    {"hold", binding_hold},
-    {"limit", limit},
-    {"expire", expire},
     {"advance", binding_advance},
     {"settled", settled},
     {"now", binding_now},
@@ -617,6 +577,7 @@ void pl_world_push(lua_State *L, struct pl_watchdog *dog)
         lua_pushcfunction(L, function->func);
         lua_setfield(L, -2, function->name);
     }
+    pl_binding_add_disturbing(L);
     lua_pushlightuserdata(L, dog);
     lua_pushcclosure(L, open_world, 1);
     lua_setfield(L, -2, "open");

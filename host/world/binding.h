@@ -2,27 +2,40 @@
  * scripts never do. Failures are nil and a message; times are seconds. Options are JSON.
  *
  *   open(wall, seed, choose | nil) -> world    choose: world/choose.h
- *   limit(world, reconciles)      that settle gives up after; 0: 10,000
- *   hold(world, resource, held)   events of watches of "apps/v1/deployments" wait, or not any more
- *   expire(world, resource)       its watches end, as their version is too old
  *   close(world)
- *   start(world, options) -> true      {name=, paths=, config=, namespaces=, cpu_limit=}; not
- * synced sync(world, name), stop(world, name), crash(world, name) -> true reload(world, name, paths
- * as JSON array) -> true runs_host(world, name) -> bool request(world, method, target, content_type
- * | nil, body | nil) -> status, body step(world) -> bool settle(world, limit), advance(world,
- * duration) -> true settled(world) -> true | false, why now(world) -> seconds since 1970
+ *   start(world, options) -> true      not synced; {name=, paths=, config=, namespaces=, cpu_limit=,
+ *                                      skew=}, of which skew is seconds of its wall clock
+ *   sync(world, name), stop(world, name), crash(world, name) -> true
+ *   reload(world, name, paths as JSON array) -> true
+ *   runs_host(world, name) -> bool
+ *   request(world, method, target, content_type | nil, body | nil) -> status, body
+ *   step(world) -> bool
+ *   settle(world, limit), advance(world, duration) -> true
+ *   settled(world) -> true | false, why
+ *   now(world) -> seconds since 1970
  *   version(world) -> text of the last resourceVersion
  *   seen(world) -> what was asked since the last time: an array of {host=, method=, verb=, path=,
- *       query=, body=, status=, lost=, answer=, at=}
+ *                  query=, body=, status=, lost=, answer=, at=}
  *   runs(world) -> the same of runs: {host=, controller=, key=, outcome=, message=, after=, at=}
  *   metrics(world, host) -> what /metrics would show
  *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
- *   alarm(world, delay, f): f() is called once, then; settling waits for it
+ *   alarm(world, delay, f)             f() is called once, then; settling waits for it
+ *
+ * For the explorer:
+ *   limit(world, reconciles)           that settle gives up after; 0: 10,000
+ *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
+ *                                      more
+ *   expire(world, resource)            its watches end, as their version is too old
+ *   hold_garbage(world, held)          garbage collection waits, or not any more
+ *   enqueue(world, controller, key) -> bool    false: no host has it
+ *   lateness(world, seconds)           delayed keys run so much later than they are due
  *
  * One function each, or nil, that a world asks, on its thread; what it raises ends the call that
- * the world is at, with that message. on_http(world, f): f{method=, url=, headers=, body=} ->
- * {status=, headers=, body=} | {message=} on_stored(world, f): f() after each step in which
- * something was stored */
+ * the world is at, with that message:
+ *   on_http(world, f)      f{method=, url=, headers=, body=} -> {status=, headers=, body=} |
+ *                          {message=}
+ *   on_stored(world, f)    f() after each step in which something was stored
+ */
 #pragma once
 
 struct lua_State;

@@ -23,9 +23,19 @@ static void choose_set(lua_State *L, const char *name, const char *text)
     lua_setfield(L, -2, name);
 }
 
+static void choose_set_candidates(lua_State *L, const struct pl_point *point)
+{
+    lua_createtable(L, point->count, 0);
+    for (int i = 0; i < point->count; i++) {
+        lua_pushstring(L, point->candidates[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "candidates");
+}
+
 static void push_point(lua_State *L, const struct pl_point *point)
 {
-    lua_createtable(L, 0, 18);
+    lua_createtable(L, 0, 20);
     choose_set(L, "kind", kinds[point->kind]);
     choose_set(L, "host", point->host);
     choose_set(L, "controller", point->controller);
@@ -43,14 +53,16 @@ static void push_point(lua_State *L, const struct pl_point *point)
     choose_set(L, "message", point->message);
     lua_pushboolean(L, point->by_script);
     lua_setfield(L, -2, "script");
+    lua_pushboolean(L, point->delayed);
+    lua_setfield(L, -2, "delayed");
     lua_pushboolean(L, point->writes);
     lua_setfield(L, -2, "writes");
     lua_pushboolean(L, point->versioned);
     lua_setfield(L, -2, "versioned");
     lua_pushinteger(L, point->status);
     lua_setfield(L, -2, "status");
-    lua_pushinteger(L, point->count);
-    lua_setfield(L, -2, "count");
+    if (point->kind == PL_POINT_PICK)
+        choose_set_candidates(L, point);
     lua_pushnumber(L, (lua_Number)point->call_id);
     lua_setfield(L, -2, "call_id");
 }

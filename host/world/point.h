@@ -11,7 +11,7 @@
  *   EVENT     the host is about to get an event of a watch
  *   WAIT      a run is about to wait for something other than a request of the API
  *   RAN       a run has ended; nothing can be disturbed here
- *   PICK      several things can be next: `count` of them, named by pl_world_candidate */
+ *   PICK      several things can be next: `count` of them, named by `candidates` */
 #pragma once
 
 #include "base/slice.h"
@@ -43,6 +43,7 @@ struct pl_point {
     const char *version;     /* EVENT: of its object */
     const char *message;     /* RAN: the error; "" for success */
     bool by_script;          /* RAN: the error is the script's own */
+    bool delayed;            /* RAN: it asked to run again later */
     struct pl_slice body;    /* REQUEST; APPLIED: the answer */
     uint64_t call_id;        /* the same at all points of one request of a host */
     const char *verb;        /* "create", "list", "watch"...; "http": to an external server; WAIT:
@@ -54,7 +55,9 @@ struct pl_point {
     bool writes;             /* the verb changes something, and the request is not a dry run */
     bool versioned;          /* it carries a resourceVersion, so that a conflict is possible */
     int status;              /* APPLIED, ANSWERED: the server's status; else 0 */
-    int count;               /* PICK: number of candidates; else 0 */
+    const char *const
+        *candidates; /* PICK: "controller key", the undisturbed one first; else NULL */
+    int count;       /* PICK: their number, at least 2; else 0 */
 };
 
 enum pl_act {

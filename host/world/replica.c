@@ -11,6 +11,7 @@
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "world/elected.h"
+#include "world/order.h"
 #include "write/recorder.h"
 
 #define CPU_LIMIT  (10 * PL_SECOND)
@@ -55,7 +56,7 @@ static int64_t replica_mono(void *arg)
 static int64_t replica_wall(void *arg)
 {
     const struct pl_replica *replica = arg;
-    return pl_clock_wall(replica->o.clock) + replica->extra_ns;
+    return pl_clock_wall(replica->o.clock) + replica->o.skew_ns + replica->extra_ns;
 }
 
 /* ---- building ---- */
@@ -216,6 +217,13 @@ static void on_replica_ran(void *arg, struct pl_generation *generation, const st
         replica->o.ran(replica->o.arg, replica, ran);
 }
 
+static void on_replica_order(void *arg, struct pl_controller *controller)
+{
+    struct pl_replica *replica = arg;
+    if (!replica->dead)
+        pl_order_ask(replica->o.chooser, replica->name, controller, pl_clock_mono(&replica->clock));
+}
+
 static void on_hooks_stopped(void *arg)
 {
     pl_manager_release(((struct pl_replica *)arg)->manager);
@@ -253,8 +261,12 @@ static void switch_hooks(struct pl_replica *replica, struct pl_generation *gener
 
 static struct pl_generation_options generation_options(struct pl_replica *replica)
 {
-    return (struct pl_generation_options){
-        .cluster = replica->cluster, .loop = replica->loop, .ran = on_replica_ran, .arg = replica};
+    return (struct pl_generation_options){.cluster = replica->cluster,
+                                          .loop = replica->loop,
+                                          .ran = on_replica_ran,
+                                          .order =
+                                              replica->o.chooser != NULL ? on_replica_order : NULL,
+                                          .arg = replica};
 }
 
 static int replica_load(struct pl_replica *replica, struct pl_err *err)

@@ -17,6 +17,7 @@ struct pl_replica_options {
     struct pl_api *api;           /* borrowed for life */
     struct pl_watchdog *dog;      /* borrowed for life; NULL: a new one */
     uint64_t seed;                /* not 0 */
+    int64_t skew_ns;              /* of its wall clock, against the world's */
     const char *const *paths;     /* of scripts; borrowed for the call */
     size_t path_count;
     struct pl_doc *config;             /* perilune.config; a reference is taken; NULL: {} */

@@ -482,6 +482,11 @@ void pl_world_expire_watches(struct pl_world *world, const char *resource)
     }
 }
 
+void pl_world_hold_garbage(struct pl_world *world, bool held)
+{
+    pl_api_hold_garbage(world->api, held);
+}
+
 uint64_t pl_world_version(const struct pl_world *world)
 {
     return pl_api_storage_rv(world->api->storage);
@@ -490,4 +495,30 @@ uint64_t pl_world_version(const struct pl_world *world)
 struct pl_alarms *pl_world_alarms(struct pl_world *world)
 {
     return &world->alarms;
+}
+
+bool pl_world_enqueue(struct pl_world *world, const char *name, const char *key)
+{
+    bool found = false;
+    PL_LIST_FOR (link, &world->hosts) {
+        struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
+        struct pl_controller *controller =
+            pl_manager_find(pl_replica_manager(replica), pl_slice_z(name));
+        if (controller == NULL || pl_controller_spec(controller)->task.form != PL_NO_TASK)
+            continue;
+        struct pl_add how = {0};
+        pl_controller_enqueue(controller, pl_slice_z(key), &how, PL_CAUSE_REQUEUE);
+        found = true;
+    }
+    return found;
+}
+
+void pl_world_set_lateness(struct pl_world *world, int64_t ns)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        struct pl_manager *manager =
+            pl_replica_manager(PL_CONTAINER_OF(link, struct host, link)->replica);
+        for (size_t i = 0; i < pl_manager_count(manager); i++)
+            pl_controller_set_lateness(pl_manager_at(manager, i), ns);
+    }
 }

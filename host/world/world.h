@@ -63,6 +63,10 @@ int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err)
 /* EINVAL: there is no such host; else the error in the scripts. */
 int pl_world_reload(struct pl_world *world, const char *name, const char *const *paths,
                     size_t count, struct pl_err *err);
+/* Queues a key of the controller on every host; false: no host has it, or it is a task. */
+bool pl_world_enqueue(struct pl_world *world, const char *controller, const char *key);
+/* Delayed keys of all hosts run so much later than they are due, from now on. */
+void pl_world_set_lateness(struct pl_world *world, int64_t ns);
 /* NULL: there is no such host. Valid until the next call that changes the world. */
 struct pl_replica *pl_world_replica(struct pl_world *world, const char *name);
 
@@ -77,6 +81,8 @@ void pl_world_look(struct pl_world *world);
 /* Ends every host's watches of the resource ("apps/v1/deployments"), as their version is too old.
  */
 void pl_world_expire_watches(struct pl_world *world, const char *resource);
+/* Garbage collection waits while it is held. */
+void pl_world_hold_garbage(struct pl_world *world, bool held);
 /* The version of the last change. */
 uint64_t pl_world_version(const struct pl_world *world);
 /* ---- alarms: later actions of actors ---- */

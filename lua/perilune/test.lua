@@ -341,7 +341,7 @@ local function start_host(self, name, o)
   local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
   local ok, message = world.start(self.handle, host.json_encode({ name = name,
     paths = host.array(scripts), config = self.config, namespaces = self.namespaces,
-    elects = self.elects }))
+    elects = self.elects, skew = o.skew }))
   if ok then
     self.scripts = o.scripts or self.scripts
     ok, message = world.sync(self.handle, name)
@@ -350,6 +350,7 @@ local function start_host(self, name, o)
 end
 
 local start_options = { scripts = files.checker }
+local replica_options = { skew = check.seconds }
 
 function World:start(o)
   return start_host(self, "main", check.options("start", o, start_options))
@@ -385,9 +386,10 @@ function Replica:start()
   return start_host(self.world, self.name, {})
 end
 
--- Starts another host with the same scripts on the same server.
-function World:replica(name)
-  start_host(self, check.text("replica", name), {})
+-- Starts another host with the same scripts on the same server. `skew`: how far its wall clock is
+-- ahead of the world's clock; negative: behind.
+function World:replica(name, o)
+  start_host(self, check.text("replica", name), check.options("replica", o, replica_options))
   return setmetatable({ world = self, name = name }, Replica)
 end
 

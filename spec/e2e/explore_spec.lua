@@ -22,10 +22,13 @@ local EXPECTED = {
   outside_twice = { "leak", "external", "buckets", "bucket-2.of" },
   outside_stuck = { "leak", "example.com/v1/Cluster", "default/a", "" },
   takeover = { "replaced", "v1/Pod", "default/a", "metadata.uid" },
+  swallowed = { "state", "v1/Secret", "default/a", "" },
+  others_finalizer = { "leak", "external", "buckets", "a.of" },
+  garbage_late = { "state", "v1/ConfigMap", "default/a", "" },
   unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
 }
 
-local EXECUTIONS = { takeover = "185" } -- as there are more single disturbances; 130
+local EXECUTIONS = { takeover = "260", namesake = "180" } -- as there are more single disturbances; 130
 
 local function explore(path, ...)
   local code, out, err = e2e.run("test", path, "--explore", "-o", "json", ...)
@@ -82,9 +85,9 @@ describe("perilune test --explore", function()
     end)
   end
 
-  for _, name in ipairs({ "children", "clock_status", "conditions", "counter", "deadline", "events", "finalized",
-    "last_seen", "leader_task", "outside", "password", "poller", "pool", "retrying", "rotation", "sleeper", "suffixed",
-    "task", "ttl", "two" }) do
+  for _, name in ipairs({ "allocator", "children", "clock_status", "conditions", "counter", "deadline", "events",
+    "finalized", "last_seen", "leader_task", "outside", "password", "poller", "pool", "replicas", "retrying",
+    "rotation", "sleeper", "suffixed", "task", "ttl", "two" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")
@@ -101,6 +104,23 @@ describe("perilune test --explore", function()
       assert.same({}, findings, text)
       assert.equal(0, code, text)
     end)
+  end
+
+  for filter, plans in pairs({
+    allocator = { "order allocator default/c @3", "delay allocator default/b update Cluster/status @3",
+      "again allocator default/a @3", "outage update Cluster/status @3" },
+    replicas = { "clock ahead @1", "clock behind @1", "late requeue @2", "late collection @3",
+      "finalizer Cluster default/a @3", "again replicas default/a @2", "outage patch ConfigMap @1" },
+  }) do
+    for _, plan in ipairs(plans) do
+      it("can do what a plan says: " .. plan, function()
+        local code, findings, _, text = explore("spec/explore/correct", "--filter", "^" .. filter .. "$",
+          "--plan", plan)
+        assert.same({}, findings, text)
+        assert.is_nil(text:find("did not come to pass", 1, true), text)
+        assert.equal(0, code, text)
+      end)
+    end
   end
 
   it("needs nothing but scripts, manifests and a sample", function()

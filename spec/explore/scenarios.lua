@@ -64,7 +64,17 @@ local function gone(spec)
   end
 end
 
+local function made_anew(world)
+  gone({ size = 1 })(world)
+  world:apply(cluster({ size = 1 }))
+  world:settle()
+end
+
 return {
+  swallowed = made({ size = 1 }),
+  others_finalizer = with_buckets(gone({ size = 1 })),
+  garbage_late = made_anew,
+  namesake = made_anew,
   outside_twice = with_buckets(made({ size = 1 })),
   outside_stuck = with_buckets(gone({ size = 1 })),
   first_of_two = made({ size = 1 }),
@@ -79,14 +89,6 @@ return {
   takeover = changed({ size = 1 }, { size = 2 }, { note = "x" }),
   tls_off = changed({ tls = false }, { tls = true }),
   claim_left = changed({ racks = 1 }, { racks = 0 }),
-  namesake = function(world)
-    world:apply(cluster({ size = 1 }))
-    world:settle()
-    world:delete(KIND, KEY)
-    world:settle()
-    world:apply(cluster({ size = 1 }))
-    world:settle()
-  end,
   unseen_state = function(world)
     world:apply(cluster({ size = 1 }, { finalizers = { "example.com/others" } }))
     world:settle()

@@ -16,6 +16,8 @@ describe("a plan", function()
       "early @3 after 1, restart @2, order website default/b @1.4, touch w default/a update Website/status @1",
       "reload after janitor - delete Pod default/x @1",
       "lose reset dns default/a http POST https://api.example.com/records?x=1%2C2 @1.2", "stale Pod 1.0 @1",
+      "outage create Secret @2, finalizer Pod default/a @2, again website default/blog @3, clock behind @1",
+      "late collection @2, late requeue @3, delay website default/blog create Service @1",
     }) do
       assert.equal(text, plans.print(assert(plans.parse(text))))
     end
@@ -28,6 +30,9 @@ describe("a plan", function()
       ["crash after website default/blog create Service"] = "CONTROLLER KEY VERB KIND",
       ["crash after website default/blog create Service x @0"] = '"@0" should be @STEP',
       ["explode @1"] = "begins with none of",
+      ["outage Secret @1"] = 'it should be as "outage VERB KIND @STEP"',
+      ["again website default/a"] = "should be @STEP",
+      ["late party @1"] = 'late knows no "party"',
       ["stale Pod @1"] = "stale Pod 1.2 @3",
       ["early @2"] = "early @3 after 1",
       ["restart @1, lag Pod"] = '"lag Pod":',

@@ -179,6 +179,38 @@ end)
     assert.equal("two", world:get(CONFIG, "default/speaker").data.said)
   end)
 
+  it("lets claims grow, as there is nobody who binds them", function()
+    local world = test.world{ start = false }
+    world:create{ apiVersion = "v1", kind = "PersistentVolumeClaim", metadata = { name = "a", namespace = "default" },
+      spec = { accessModes = { "ReadWriteOnce" }, resources = { requests = { storage = "1Gi" } } } }
+    local grown = world:patch("v1/PersistentVolumeClaim", "default/a",
+      { spec = { resources = { requests = { storage = "2Gi" } } } })
+    assert.equal("2Gi", grown.spec.resources.requests.storage)
+    assert.has_error(function()
+      world:patch("v1/PersistentVolumeClaim", "default/a", { spec = { accessModes = { "ReadOnlyMany" } } })
+    end)
+  end)
+
+  it("has replicas whose clocks differ", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("clock"):For("v1/ConfigMap", { labels = "clock=yes" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if c and not c.data then client:patch(c, { data = { now = tostring(perilune.time.now()) } }) end
+end)
+]] }
+    local function seen(name)
+      local clock = config(name)
+      clock.metadata.labels = { clock = "yes" }
+      world:create(clock)
+      world:settle()
+      return tonumber(world:get(CONFIG, "default/" .. name).data.now) - world:now()
+    end
+    assert.near(0, seen("a"), 2)
+    world:stop()
+    world:replica("late", { skew = "-60s" })
+    assert.near(-60, seen("b"), 2)
+  end)
+
   it("tells a user's mistakes as kubectl would, as error objects", function()
     local errors = require("perilune.errors").tests
     local world = test.world{}

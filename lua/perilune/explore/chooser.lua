@@ -12,10 +12,11 @@ local M = {}
 local chooser = {}
 chooser.__index = chooser
 
--- A chooser for one execution of `plan`.
-function M.new(plan)
-  local self = setmetatable({ plan = plan, step = 0, seen = {}, points = {}, used = {}, by_key = {},
-    by_step = {}, kinds = {}, applied = 0 }, chooser)
+-- A chooser for one execution of `plan`; second: of several ready things the
+-- second one is always next, so that each has another place than usual.
+function M.new(plan, second)
+  local self = setmetatable({ plan = plan, second = second, step = 0, seen = {}, points = {}, used = {}, by_key = {},
+    by_step = {}, kinds = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
     if d.place then
       self.by_key[plans.key(d.place, d.step, d.n)] = d
@@ -80,12 +81,12 @@ function chooser:pick(names)
       for i, name in ipairs(names) do
         if name == d.name then
           self:use(d)
-          return i
+          return i, d
         end
       end
     end
   end
-  return 1
+  return self.second and #names > 1 and 2 or 1
 end
 
 -- An event of a kind has reached its cache.
@@ -94,6 +95,25 @@ function chooser:event(kind)
   self.kinds[kind] = counts
   counts[self.step] = (counts[self.step] or 0) + 1
   return counts[self.step]
+end
+
+local function note(by_step, step, item, name)
+  local list = by_step[step] or {}
+  by_step[step] = list
+  if not list[name] then
+    list[name] = true
+    list[#list + 1] = item
+  end
+end
+
+-- Somebody deletes an object in this step.
+function chooser:deletes(kind, key)
+  note(self.deletions, self.step, { kind = kind, key = key }, kind .. " " .. key)
+end
+
+-- A key was reconciled in this step.
+function chooser:ran(controller, key)
+  note(self.keys, self.step, { controller = controller, key = key }, controller .. " " .. key)
 end
 
 -- True when every part of the plan has happened.

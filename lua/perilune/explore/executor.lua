@@ -35,6 +35,7 @@ function exec:fault(d)
 end
 
 require("perilune.explore.points")(exec)
+require("perilune.explore.others")(exec)
 
 -- ---- caches ----
 
@@ -61,8 +62,12 @@ function exec:catch_up(o)
   local unseen = self.unseen
   self.unseen = {}
   for _, of in ipairs(unseen) do
-    self.relist[of.resource] = true
-    self.world:explore_expire(of.resource)
+    if of.garbage then
+      self.world:explore_hold_garbage(false)
+    else
+      self.relist[of.resource] = true
+      self.world:explore_expire(of.resource)
+    end
   end
   for _, resource in ipairs(self.held) do
     self.world:explore_hold(resource, false)
@@ -102,6 +107,7 @@ function exec:start_again()
   self.restarted, self.wrote, self.open, self.pending, self.runs = true, {}, {}, nil, {}
   self.stale = self:stale_of_step()
   self.world:explore_start()
+  self:set_lateness()
 end
 
 -- The host is down, so no webhook has answered a user's request. Starts it, and the user tries
@@ -133,18 +139,29 @@ function exec:reload_of_step(o)
   end
 end
 
--- While a cache is held back, endless work is not a finding: it may end when the cache is current.
-function exec:settle_once(o)
-  if #self.held == 0 then
-    self.world:settle(o)
-    return
-  end
+-- Runs for a limited number of reconciles. It is no error when the world has not settled then.
+function exec:settle_within(o)
   self.world:explore_limit(HELD_RECONCILES)
   local ok, e = pcall(self.world.settle, self.world, o)
   self.world:explore_limit(0)
   if not ok and not tostring(type(e) == "table" and e.message or e):find("settle", 1, true) then
     error(e, 0)
   end
+end
+
+-- While a cache is held back, endless work is not a finding: it may end when the cache is current.
+function exec:settle_once(o)
+  if #self.held == 0 then
+    local ok, e = pcall(self.world.settle, self.world, o)
+    if not ok and self.delayed then -- the request may have left as the time was over
+      self.delayed = false
+      self.world:settle(o)
+    elseif not ok then
+      error(e, 0)
+    end
+    return
+  end
+  self:settle_within(o)
 end
 
 -- Runs until the world has settled, with restarts after crashes. Raises the world's error if it
@@ -271,6 +288,9 @@ function exec:settle(o)
     self:part_of_settle(early, o)
     return self:record(true)
   end
+  if #self.outages > 0 then
+    self:end_outages()
+  end
   self:run_on(o)
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
@@ -282,12 +302,13 @@ function exec:settle(o)
       end
     end
   end
+  self:end_others(o)
   for _, of in ipairs(self.unseen) do
     if of.step == self.choose.step then
       return self:record(false) -- it stays unseen until after the next step
     end
   end
-  if #self.held > 0 then
+  if #self.held > 0 or #self.unseen > 0 then
     self:catch_up(o)
   end
   self.stale = nil
@@ -327,8 +348,14 @@ local function user_world(self)
       if changes[name] then
         self:before_step(name)
         self.choose:begin_step(step_text(name, ...))
-        self:add({ what = "step", text = step_text(name, ...) })
+        local text = step_text(name, ...)
+        self:add({ what = "step", text = text })
+        local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
+        if kind then
+          self.choose:deletes(kind, key)
+        end
         self:hold_of_step()
+        self:others_of_step()
       end
       return self:noticed(name, method(self.world, ...))
     end
@@ -358,7 +385,7 @@ function exec:before_step(name)
 end
 
 function exec:finish()
-  if #self.held > 0 then
+  if #self.held > 0 or #self.unseen > 0 then
     self:catch_up()
     self.settles[#self.settles] = nil
     self:record(false)
@@ -443,8 +470,8 @@ function exec:result()
   return setmetatable({ plan = self.plan, trace = self.trace,
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive and INCONCLUSIVE, restarts = self.rewrites,
-    points = self.choose.points,
-    kinds = self.choose.kinds, steps = self.choose.step,
+    points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
+    requeues = self.requeues, hosts = #self.world.hosts, kinds = self.choose.kinds, steps = self.choose.step,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
     lines = self.lines, versions = self.versions }, lazy_digest)
 end
@@ -452,10 +479,11 @@ end
 -- Returns execute(plan, how) for a search.
 function M.new(o)
   return function(plan, how)
-    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan), trace = {}, wrote = {},
+    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how.second), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, relist = {}, runs = {}, versions = {},
-      watched = how.versions }, exec)
+      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, relist = {}, runs = {},
+      versions = {}, watched = how.versions }, exec)
+    how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end)
     self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()

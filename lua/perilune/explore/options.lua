@@ -57,12 +57,15 @@ function M.of_request(request)
     append(out, each("lose", "reset"))
     append(out, each("reload", "after"))
   end
+  if request.verb ~= "http" then
+    append(out, { { "delay" } })
+  end
   return out
 end
 
 -- The order in which single disturbances are tried.
 local rank = { ["crash after"] = 1, ["refuse 500"] = 2, ["lose timeout"] = 3, ["stale"] = 4,
-  ["early"] = 5, ["restart"] = 1, ["unobserved"] = 6, ["touch"] = 6, ["lag"] = 7 }
+  ["early"] = 5, ["restart"] = 1, ["unobserved"] = 6, ["touch"] = 6, ["lag"] = 7, ["late collection"] = 7 }
 local REST = 8
 
 local function word(d)
@@ -156,6 +159,54 @@ local function of_steps(execution, from_step, add)
   end
 end
 
+local function of_lists(by_step, from_step, what, add)
+  for _, step in ipairs(sorted(by_step or {})) do
+    for _, item in ipairs(step >= from_step and by_step[step] or {}) do
+      local d = { what = what, step = step }
+      for field, value in pairs(item) do
+        d[field] = value
+      end
+      add(d)
+    end
+  end
+end
+
+-- The kinds of writes of each step: {step -> {{verb, kind}}}.
+local function writes_of(execution, from)
+  local out, seen = {}, {}
+  for i = from, #execution.points do
+    local p = execution.points[i]
+    if p.what == "effect" and not p.reads and p.place.verb ~= "http" then
+      local name = p.step .. p.place.verb .. p.place.kind
+      out[p.step] = out[p.step] or {}
+      if not seen[name] then
+        seen[name] = true
+        table.insert(out[p.step], { verb = p.place.verb, kind = p.place.kind })
+      end
+    end
+  end
+  return out
+end
+
+-- What others than the host do: the server, the garbage collector, other clients, the clock.
+local function of_others(execution, from, from_step, add)
+  of_lists(writes_of(execution, from), from_step, "outage", add)
+  of_lists(execution.deletions, from_step, "finalizer", add)
+  of_lists(execution.keys, from_step, "again", add)
+  for _, step in ipairs(sorted(execution.deletions or {})) do
+    if step >= from_step then
+      add({ what = "late", how = "collection", step = step })
+    end
+  end
+  for step = from_step, execution.requeues and execution.steps or 0 do
+    add({ what = "late", how = "requeue", step = step })
+  end
+  if from == 1 and (execution.hosts or 1) > 1 then
+    add({ what = "clock", how = "ahead", step = 1 })
+    add({ what = "clock", how = "behind", step = 1 })
+  end
+end
+
 -- All possible disturbances of `execution` from its point `from` on: an array, in the order in
 -- which they are tried.
 function M.of_execution(execution, o)
@@ -168,6 +219,7 @@ function M.of_execution(execution, o)
   end
   of_steps(execution, from_step, add)
   of_caches(execution, from_step, o.no_stale, add)
+  of_others(execution, from, from_step, add)
   for i, d in ipairs(out) do
     d.i = i
   end

@@ -3,9 +3,11 @@
 -- the script. `@2.3` is the third such action since step 2 began; `@2` is the first. The text is
 -- the interface: a printed plan can be read again as the same plan.
 --
--- crash after website default/blog create Service @1
--- refuse 500 website default/blog patch Deployment default/other @2.3
--- stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
+--   crash after website default/blog create Service @1
+--   refuse 500 website default/blog patch Deployment default/other @2.3
+--   stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
+--   outage create Secret @2, finalizer Website default/blog @3, again website default/blog @2
+--   late collection @3, late requeue @2, clock ahead @1
 
 local format = string.format
 local M = {}
@@ -18,10 +20,25 @@ M.variants = {
   lose = { "timeout", "reset" },
   reload = { "after" },
   touch = {},
+  delay = {},
 }
 
--- Disturbances that name a kind and a step.
-local of_kind = { lag = true, unobserved = true }
+-- Those of a step: what follows the first word, by the names of the disturbance's fields.
+local of_words = {
+  lag = { "kind" },
+  unobserved = { "kind" },
+  outage = { "verb", "kind" },
+  finalizer = { "kind", "key" },
+  again = { "controller", "key" },
+  late = { "how" },
+  clock = { "how" },
+  restart = {},
+}
+
+local words_allowed = {
+  late = { collection = true, requeue = true },
+  clock = { ahead = true, behind = true },
+}
 
 local function set_of(list)
   local set = {}
@@ -61,14 +78,19 @@ function M.print_one(d)
     return table.concat(words, " ")
   elseif d.what == "stale" then
     return format("stale %s %d.%d %s", d.kind, d.from_step, d.from_n, at(d.step))
-  elseif of_kind[d.what] then
-    return format("%s %s %s", d.what, d.kind, at(d.step))
+  elseif of_words[d.what] then
+    local words = { d.what }
+    for _, field in ipairs(of_words[d.what]) do
+      words[#words + 1] = d[field]
+    end
+    words[#words + 1] = at(d.step)
+    return table.concat(words, " ")
   elseif d.what == "early" then
     return format("early %s after %d", at(d.step), d.n)
   elseif d.what == "order" then
     return format("order %s %s", d.name, at(d.step, d.n))
   end
-  return format("%s %s", d.what, at(d.step)) -- restart
+  error("no disturbance: " .. tostring(d.what))
 end
 
 -- The text of a whole plan; "" for the undisturbed run.
@@ -160,6 +182,25 @@ local function read_order(words, d)
   return d
 end
 
+local function read_words(words, d)
+  local fields, step, why = of_words[d.what], read_at(words[#words])
+  if not step then
+    return nil, why
+  elseif #words ~= #fields + 2 then
+    local shape = table.concat({ d.what, unpack(fields) }, " "):gsub(" %l+", string.upper)
+    return nil, format('it should be as "%s @STEP"', shape)
+  end
+  for i, field in ipairs(fields) do
+    d[field] = words[i + 1]
+  end
+  local allowed = words_allowed[d.what]
+  if allowed and not allowed[d.how] then
+    return nil, format('%s knows no "%s"', d.what, d.how)
+  end
+  d.step = step
+  return d
+end
+
 local function read_one(text)
   local words = words_of(text)
   local d = { what = words[1] }
@@ -171,17 +212,11 @@ local function read_one(text)
     return read_early(words, d)
   elseif d.what == "order" then
     return read_order(words, d)
-  elseif of_kind[d.what or ""] and #words == 3 then
-    local step, why = read_at(words[3])
-    d.kind, d.step = words[2], step
-    return step and d, why
-  elseif d.what == "restart" and #words == 2 then
-    local step, why = read_at(words[2])
-    d.step = step
-    return step and d, why
+  elseif of_words[d.what or ""] then
+    return read_words(words, d)
   end
-  return nil, "it begins with none of crash, refuse, lose, touch, reload, restart, stale, "
-    .. "lag, unobserved, early, order, or is not complete"
+  return nil, "it begins with none of crash, refuse, lose, touch, delay, reload, restart, again, "
+    .. "stale, lag, unobserved, early, order, outage, finalizer, late, clock, or is not complete"
 end
 
 -- Parses a plan. Returns nil and a message that names the invalid part.
@@ -211,6 +246,8 @@ function M.scope(d)
   if d.place then
     return { object = d.place.kind .. " " .. (d.place.object or ""), key = d.place.key,
       controller = d.place.controller }
+  elseif d.kind and d.key then
+    return { object = d.kind .. " " .. d.key }
   elseif d.kind then
     return { kind = d.kind }
   end

@@ -9,6 +9,8 @@ local states = require("perilune.explore.state")
 
 local format = string.format
 
+local DELAY = 1 -- seconds that a request is sent late; what is not timed settles meanwhile
+
 return function(exec)
 
 local function short(kind)
@@ -71,7 +73,20 @@ function exec:disturb(d, point, place, kind)
     return { act = "lose", reason = d.how }
   elseif d.what == "touch" then
     self:touch(place, kind)
+  elseif d.what == "delay" then
+    self.delayed = true
+    return { act = "later", delay = DELAY }
   end
+end
+
+-- True while the plan makes the server refuse such requests.
+function exec:is_out(place)
+  for _, d in ipairs(self.outages) do
+    if d.verb == place.verb and d.kind == place.kind then
+      return true
+    end
+  end
+  return false
 end
 
 -- The number of the key's run since the step or the process began.
@@ -103,12 +118,19 @@ function exec:request(point)
     self.wrote[run] = true
     self.effects = self.effects + 1
   end
+  if point.verb == "delete" and place.object then
+    self.choose:deletes(place.kind, place.object)
+  end
   local d = self.choose:effect(place, facts)
   if d and (d.how == "before" or d.what == "refuse" and d.how ~= "exists") then
     entry.outcome = d.what == "refuse" and "answered " .. d.how or "not sent"
   end
   self:add(entry)
   self.open[point.call_id] = entry
+  if not d and self:is_out(place) then
+    entry.outcome = "answered 500"
+    return { act = "refuse", status = 500, reason = reasons["500"] }
+  end
   return d and self:disturb(d, point, place, kind)
 end
 
@@ -175,6 +197,8 @@ end
 -- A run has ended. Mistakes of the script are findings; errors from the API server, or raised by
 -- the script, are not.
 function exec:ran(point)
+  self.choose:ran(point.controller, point.key)
+  self.requeues = self.requeues or point.delayed
   if point.script and mistake.is(point.message, point.line) then
     local text = point.message
     local line = text:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
@@ -190,7 +214,10 @@ function exec:at(point)
   if point.kind == "event" then
     self:event(point)
   elseif point.kind == "pick" then
-    local i = self.choose:pick(point.candidates)
+    local i, d = self.choose:pick(point.candidates)
+    if d then
+      self:fault(d)
+    end
     return i > 1 and { act = "pick", pick = i - 1 } or nil
   end
   if point.kind == "applied" then

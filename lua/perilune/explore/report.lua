@@ -43,6 +43,12 @@ local faults = {
   crash = "the process ends here",
   reload = "the scripts are loaded again here",
   touch = "another client has written the object meanwhile, harmlessly",
+  delay = "the request is sent late, after what others do meanwhile",
+}
+
+local late = {
+  collection = "garbage is collected late, after the next step",
+  requeue = "keys that wait for their time run late",
 }
 
 local function fault_text(d)
@@ -66,6 +72,16 @@ local function fault_text(d)
     return format("step %d comes before the one before it has settled", d.step)
   elseif d.what == "order" then
     return format("%s runs first", d.name)
+  elseif d.what == "outage" then
+    return format("each %s of %s is answered 500 until all else has settled", d.verb, d.kind)
+  elseif d.what == "finalizer" then
+    return format("a finalizer of another client keeps %s %s until all else has settled", d.kind, d.key)
+  elseif d.what == "again" then
+    return format("%s %s is reconciled again for no reason", d.controller, d.key)
+  elseif d.what == "late" then
+    return late[d.how]
+  elseif d.what == "clock" then
+    return format("the clocks of the other replicas are %s", d.how)
   end
   return "the process is started again"
 end

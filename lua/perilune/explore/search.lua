@@ -194,7 +194,8 @@ function search:begin()
     return false
   end
   local seeded = o.execute({}, { seed = o.seed + 1 })
-  local later = o.execute({}, { seed = o.seed, later = true })
+  -- The order of keys is as arbitrary as the time.
+  local later = o.execute({}, { seed = o.seed, later = true, second = true })
   self.count = self.count + 2
   self.taint = states.learn(settle_states(self.reference), settle_states(seeded),
     settle_states(later))

@@ -11,6 +11,7 @@ local format = string.format
 local M = {}
 
 local DEFAULT_LIMIT = 3600 -- seconds; what settle lets pass
+local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 
 -- ---- kinds ----
@@ -130,10 +131,24 @@ function Extended:explore_start()
       if i == 1 then
         self:start()
       else
-        self:replica(name)
+        self:replica(name, { skew = self.skew })
       end
     end
   end
+end
+
+function Extended:explore_hold_garbage(held)
+  native.hold_garbage(self.handle, held)
+end
+
+-- From now on, delayed keys run so many seconds late.
+function Extended:explore_lateness(seconds)
+  native.lateness(self.handle, seconds)
+end
+
+-- Returns false when there is no such controller, or when it is a task.
+function Extended:explore_enqueue(controller, key)
+  return native.enqueue(self.handle, controller, key)
 end
 
 -- Kills one host, or all.
@@ -217,6 +232,28 @@ function Extended:explore_touch(kind, key, annotation)
     { metadata = { annotations = { [annotation] = format("%d", self.touches) } } })
 end
 
+-- Adds or removes a finalizer of another client. Returns false when there is no such object, or when
+-- it is already being deleted.
+function Extended:explore_finalizer(kind, key, on)
+  local resource = self:explore_resource(kind)
+  local namespace, name = key:match("^(.-)/(.*)$")
+  local at = { namespace = namespace, name = name or key }
+  local object = resource and self:get(M.kind_of(self, resource), at)
+  if not object or on and object.metadata.deletionTimestamp then
+    return false
+  end
+  local left = host.array({})
+  for _, finalizer in ipairs(object.metadata.finalizers or {}) do
+    if finalizer ~= FINALIZER then
+      left[#left + 1] = finalizer
+    end
+  end
+  if on then
+    left[#left + 1] = FINALIZER
+  end
+  return (pcall(self.patch, self, M.kind_of(self, resource), at, { metadata = { finalizers = left } }))
+end
+
 -- Closes the world now, not at the end of the test.
 function Extended:close()
   local open = package.loaded["perilune.test_state"].worlds
@@ -281,6 +318,7 @@ function M.open(scenario, how, at)
     end
   end })
   world.resources, world.before, world.touches, world.hosts = {}, {}, 0, hosts
+  world.skew = how.skew
   extend(world)
   ready = true
   if scenario.options.start ~= false and scenario.options.scripts then

@@ -26,3 +26,18 @@ for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "ta
   test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" },
     name == "outside" and with_records or scenario)
 end
+
+test.explore("allocator", { scripts = "allocator.lua", manifests = "../manifests",
+  ignore = { "status.number" } }, function(world)
+  for _, name in ipairs({ "a", "b", "c" }) do
+    world:apply({ apiVersion = "example.com/v1", kind = "Cluster", metadata = { namespace = "default", name = name },
+      spec = { size = 1 } })
+  end
+  world:settle()
+end)
+
+test.explore("replicas", { scripts = "replicas.lua", manifests = "../manifests", replicas = 2 }, function(world)
+  scenario(world)
+  world:delete("example.com/v1/Cluster", "default/a")
+  world:settle()
+end)

@@ -1,0 +1,84 @@
+-- Disturbances by others than the host: a server that refuses for a while, a garbage collector that is
+-- late, finalizers of other clients, keys that are reconciled once more, or late. They begin with a step
+-- and end when it has settled. Nothing here decides what is disturbed: the plan does. Adds its methods to
+-- an executor's class.
+
+local OUTAGE = 60 -- seconds
+local LATENESS = 30 -- seconds
+local SKEW = { ahead = 5, behind = -5 } -- seconds
+
+return function(exec)
+
+-- How a world is to be opened, with the clocks that the plan gives the other replicas.
+function exec:set_clocks(how)
+  for _, d in ipairs(self.choose:of_step("clock", 1)) do
+    self.choose:use(d)
+    how = setmetatable({ skew = SKEW[d.how] }, { __index = how })
+  end
+  return how
+end
+
+function exec:set_lateness()
+  self.world:explore_lateness(self.late and LATENESS or 0)
+end
+
+-- Whether the plan has it for this step; from now on it counts as done.
+function exec:begins(what, how)
+  for _, d in ipairs(self.choose:of_step(what)) do
+    if d.how == how and not self.choose.used[d] then
+      self.choose:use(d)
+      self:fault(d)
+      return d
+    end
+  end
+end
+
+function exec:others_of_step()
+  if self:begins("late", "collection") then
+    self.world:explore_hold_garbage(true)
+    self.unseen[#self.unseen + 1] = { garbage = true, step = self.choose.step }
+  end
+  self.late = self.late or self:begins("late", "requeue") ~= nil
+  self:set_lateness()
+  for _, d in ipairs(self.choose:of_step("outage")) do
+    self.choose:use(d)
+    self:fault(d)
+    self.outages[#self.outages + 1] = d
+  end
+  for _, d in ipairs(self.choose:of_step("finalizer")) do
+    if self.world:explore_finalizer(d.kind, d.key, true) then
+      self.choose:use(d)
+      self:fault(d)
+      self.kept[#self.kept + 1] = d
+    end
+  end
+end
+
+-- Runs as far as it goes while the server refuses; then the server works again.
+function exec:end_outages()
+  self:settle_within({ limit = OUTAGE })
+  self.outages = {}
+end
+
+function exec:end_others(o)
+  local kept = self.kept
+  self.kept = {}
+  for _, d in ipairs(kept) do
+    self.world:explore_finalizer(d.kind, d.key, false)
+  end
+  if #kept > 0 then
+    self:run_on(o)
+  end
+  for _, d in ipairs(self.choose:of_step("again")) do
+    if not self.choose.used[d] and self.world:explore_enqueue(d.controller, d.key) then
+      self.choose:use(d)
+      self:fault(d)
+      self:run_on(o)
+    end
+  end
+  if self.late then
+    self.late = false
+    self:set_lateness()
+  end
+end
+end

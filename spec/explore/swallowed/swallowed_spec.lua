@@ -1,0 +1,6 @@
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").swallowed
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end
