@@ -118,6 +118,11 @@ void pl_api_collect(struct pl_api *api)
     pl_pool_collect(api->pool);
 }
 
+int64_t pl_api_due(const struct pl_api *api)
+{
+    return pl_api_quotas_due(api->quotas);
+}
+
 void pl_api_hold_garbage(struct pl_api *api, bool held)
 {
     pl_api_gc_hold(api->gc, held);

@@ -47,5 +47,8 @@ void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
 void pl_api_hang_up(struct pl_api *api);
 /* Frees documents that other threads gave back. Call it once per turn. */
 void pl_api_collect(struct pl_api *api);
+/* The monotonic instant of the work that the server does next by itself, such as a count of quotas;
+ * INT64_MAX: none. */
+int64_t pl_api_due(const struct pl_api *api);
 /* Garbage collection waits while it is held, as on a server whose controller manager is away. */
 void pl_api_hold_garbage(struct pl_api *api, bool held);

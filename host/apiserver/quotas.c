@@ -29,6 +29,11 @@ void pl_api_quotas_destroy(struct pl_api_quotas *quotas)
     pl_free(quotas);
 }
 
+int64_t pl_api_quotas_due(const struct pl_api_quotas *quotas)
+{
+    return pl_timer_is_active(&quotas->timer) ? quotas->timer.due_ns : INT64_MAX;
+}
+
 static void quotas_run(struct pl_timer *timer)
 {
     struct pl_api_quotas *quotas = PL_CONTAINER_OF(timer, struct pl_api_quotas, timer);

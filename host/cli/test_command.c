@@ -72,7 +72,7 @@ static const struct pl_flag test_flags[] = {
     {.name = "log-level",
      .type = PL_FLAG_CHOICE,
      .choices = "debug|info|warn|error|off",
-     .help = "log level of hosts in worlds, for world:logs (default info, with --explore off)"},
+     .help = "log level of hosts in worlds, for world:logs (default info; off while --explore explores)"},
 };
 
 static int test_run(const struct pl_command *self, const struct pl_flags *flags)
@@ -81,7 +81,7 @@ static int test_run(const struct pl_command *self, const struct pl_flags *flags)
         fprintf(stderr, "perilune test: PATH... is missing: where the specs are, such as .\n");
         return PL_EXIT_USAGE;
     }
-    enum pl_log_level level = pl_flags_switch(flags, "explore") ? PL_LOG_OFF : PL_LOG_INFO;
+    enum pl_log_level level = PL_LOG_INFO;
     const char *wanted = pl_flags_text(flags, "log-level");
     if (wanted != NULL)
         pl_log_parse_level(wanted, &level);

@@ -3,10 +3,9 @@
  *
  *   open(wall, seed, choose | nil) -> world    choose: world/choose.h
  *   close(world)
- *   start(world, options) -> true      not synced; {name=, paths=, config=, namespaces=, cpu_limit=,
- *                                      skew=}, of which skew is seconds of its wall clock
- *   sync(world, name), stop(world, name), crash(world, name) -> true
- *   reload(world, name, paths as JSON array) -> true
+ *   start(world, options) -> true      not synced; {name=, paths=, config=, namespaces=,
+ * cpu_limit=, skew=}, of which skew is seconds of its wall clock sync(world, name), stop(world,
+ * name), crash(world, name) -> true reload(world, name, paths as JSON array) -> true
  *   runs_host(world, name) -> bool
  *   request(world, method, target, content_type | nil, body | nil) -> status, body
  *   step(world) -> bool

@@ -69,6 +69,16 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     wanted->fails = due->fails;
 }
 
+static void see_earlier(struct wanted *wanted, const char *what, int64_t due_ns)
+{
+    if (due_ns >= wanted->due_ns)
+        return;
+    pl_free(wanted->what);
+    wanted->what = pl_strdup(what);
+    wanted->due_ns = due_ns;
+    wanted->fails = false;
+}
+
 static struct wanted next_wanted(struct pl_world *world)
 {
     struct wanted wanted = {.world = world, .due_ns = INT64_MAX};
@@ -77,11 +87,8 @@ static struct wanted next_wanted(struct pl_world *world)
         wanted.host = pl_replica_name(replica);
         pl_replica_each_due(replica, see_due, &wanted);
     }
-    if (pl_alarms_next(&world->alarms) < wanted.due_ns) {
-        pl_free(wanted.what);
-        wanted.what = pl_strdup("an alarm");
-        wanted.due_ns = pl_alarms_next(&world->alarms);
-    }
+    see_earlier(&wanted, "an alarm", pl_alarms_next(&world->alarms));
+    see_earlier(&wanted, "the API server", pl_api_due(world->api));
     return wanted;
 }
 

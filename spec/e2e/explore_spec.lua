@@ -98,7 +98,7 @@ describe("perilune test --explore", function()
   end
 
   -- Keys at random, a time that is far away, copies that a lagging server hides.
-  for _, name in ipairs({ "certificates", "cronjob", "replicator" }) do
+  for _, name in ipairs({ "certificates", "cronjob", "office-hours", "replicator", "tenant" }) do
     it("finds nothing in examples/" .. name, function()
       local code, findings, _, text = explore("examples/" .. name, "--executions", "60")
       assert.same({}, findings, text)
@@ -122,6 +122,13 @@ describe("perilune test --explore", function()
       end)
     end
   end
+
+  it("runs the other specs as they are, with the log", function()
+    local code, text = e2e.run("test", "examples/hello", "--explore")
+    assert.matches("1 success / 0 failures", text, 1, true)
+    assert.matches("no test.explore is in these specs", text, 1, true)
+    assert.equal(2, code)
+  end)
 
   it("needs nothing but scripts, manifests and a sample", function()
     os.execute(("cp -r spec/explore/first_of_two/buggy.lua %s/main.lua; cp -r spec/explore/manifests %s"):format(

@@ -32,6 +32,14 @@ describe("a world", function()
     end
   end)
 
+  it("is settled when its quotas are counted", function()
+    local world = test.world{}
+    world:apply{ apiVersion = "v1", kind = "ResourceQuota", metadata = { name = "q", namespace = "default" },
+      spec = { hard = { pods = "2" } } }
+    world:settle()
+    assert.same({ hard = { pods = "2" }, used = { pods = "0" } }, world:get("v1/ResourceQuota", "default/q").status)
+  end)
+
   it("has a time of its own, for scripts too", function()
     local world = test.world{ time = "2030-01-02T03:04:05Z", scripts = script[[
 perilune.controller("clock"):For("v1/ConfigMap"):Reconcile(function(request)

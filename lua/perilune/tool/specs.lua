@@ -172,6 +172,9 @@ local function explore(input)
   if #(input.flags.filename or {}) > 0 then
     scenarios = { require("perilune.explore.sample").of(input) }
   end
+  if not input.flags["log-level"] then
+    require("perilune.world").quiet()
+  end
   return require("perilune.explore.run").run(scenarios, input, require("perilune.explore.worlds"))
 end
 
