@@ -72,7 +72,8 @@ static const struct pl_flag test_flags[] = {
     {.name = "log-level",
      .type = PL_FLAG_CHOICE,
      .choices = "debug|info|warn|error|off",
-     .help = "log level of hosts in worlds, for world:logs (default info; off while --explore explores)"},
+     .help = "log level of hosts in worlds, for world:logs (default info; off while --explore "
+             "explores)"},
 };
 
 static int test_run(const struct pl_command *self, const struct pl_flags *flags)

@@ -124,9 +124,9 @@ describe("perilune test --explore", function()
   end
 
   it("runs the other specs as they are, with the log", function()
-    local code, text = e2e.run("test", "examples/hello", "--explore")
-    assert.matches("1 success / 0 failures", text, 1, true)
-    assert.matches("no test.explore is in these specs", text, 1, true)
+    local code, out, err = e2e.run("test", "examples/hello", "--explore")
+    assert.matches("1 success / 0 failures", out, 1, true)
+    assert.matches("no test.explore is in these specs", err, 1, true)
     assert.equal(2, code)
   end)
 
