@@ -143,6 +143,56 @@ require("perilune").controller("c"):For("apps/v1/Deploymnt"):Reconcile(function(
     assert(err:find("127.0.0.1:1", 1, true), err)
   end)
 
+  it("believes the cluster about versions, of its own kinds too", function()
+    local server = e2e.server()
+    server:apply_crd([[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: twins.judge.example.com
+spec:
+  group: judge.example.com
+  names: { kind: Twin, plural: twins }
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object } }
+    - name: v1beta1
+      served: true
+      storage: false
+      schema: { openAPIV3Schema: { type: object } }
+]])
+    local dir = folder .. "/versions"
+    os.execute("mkdir -p " .. dir)
+    e2e.write_file(dir .. "/main.lua", [[
+local perilune = require("perilune")
+perilune.controller("c"):For("judge.example.com/v1/Twin"):Owns("autoscaling/v2/HorizontalPodAutoscaler")
+  :Reconcile(function() perilune.client:apply(perilune.manifest("child.yaml")) end)
+]])
+    local child = "apiVersion: %s\nkind: %s\nmetadata: { name: x }\n"
+    e2e.write_file(dir .. "/child.yaml", child:format("judge.example.com/v1beta1", "Twin"))
+    local code, _, err = e2e.run("check", dir, "--cluster", "--kubeconfig", server.kubeconfig)
+    assert.equal("", err)
+    assert.equal(0, code)
+    e2e.write_file(dir .. "/child.yaml", child:format("autoscaling/v2beta1", "HorizontalPodAutoscaler"))
+    code, _, err = e2e.run("check", dir, "--cluster", "--kubeconfig", server.kubeconfig)
+    assert(err:find("child.yaml:2: autoscaling/HorizontalPodAutoscaler has no version v2beta1; it has ", 1, true), err)
+    assert.equal(1, code)
+  end)
+
+  it("does not take a refusal of the cluster for an answer", function()
+    local server = e2e.server()
+    local path = e2e.write_file(folder .. "/refused.lua",
+      'require("perilune").controller("c"):For("example.org/v1/Thing"):Reconcile(function() end)\n')
+    local stranger = e2e.write_file(folder .. "/stranger",
+      (e2e.read_file(server.kubeconfig):gsub("(token: *)[^,}\n]*", "%1nobody")))
+    local code, _, err = e2e.run("check", path, "--cluster", "--kubeconfig", stranger)
+    assert.equal(1, code)
+    assert(err:find("Unauthorized", 1, true), err)
+  end)
+
   it("refuses schemas that are none", function()
     local path = e2e.write_file(folder .. "/ok.lua",
       'require("perilune").controller("c"):For("v1/Pod"):Reconcile(function() end)\n')

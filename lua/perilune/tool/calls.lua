@@ -1,6 +1,7 @@
 -- Arguments and results of the API's functions, for flow.lua.
 
 local fit = require("perilune.tool.fit")
+local names = require("perilune.tool.names")
 local views = require("perilune.tool.views")
 
 local format = string.format
@@ -287,8 +288,8 @@ end
 
 function client.create_or_update(self, node)
   local change = node.args[2]
-  local names = change and change.tag == "Function" and names_set(change)
-  local o = names and not names["*"] and { required = true, left_out = names } or nil
+  local set = change and change.tag == "Function" and names_set(change)
+  local o = set and not set["*"] and { required = true, left_out = set } or nil
   local value = object_of(self, node.args[1], o)
   local view = value and value.k == "view" and value.view or nil
   if change then
@@ -305,9 +306,27 @@ function client.wait(self, node)
   return view and { k = "view", view = view }
 end
 
+-- Whether a part of the module has the name, as far as is known. Under pcall a script may try.
+function M.has(self, node, part, name)
+  local mistake = self.guarded == 0 and names.judge(part, name)
+  if mistake then
+    self.report(node.line, mistake)
+  end
+  return not mistake
+end
+
+-- client:as{}: the same methods
+function client.as(self, node, object)
+  eval_all(self, node.args, 1)
+  return object
+end
+
 function M.method(self, node, object)
-  if object and object.k == "member" and (object.name == "client" or object.name == "live") and client[node.name] then
-    return client[node.name](self, node)
+  local part = object and object.k == "member" and object.name
+  if part and not M.has(self, node, part, node.name) then
+    return eval_all(self, node.args, 1)
+  elseif (part == "client" or part == "live") and client[node.name] then
+    return client[node.name](self, node, object)
   elseif object and object.k == "controller" then
     if sources[node.name] then
       sources[node.name](self, node)
@@ -413,6 +432,23 @@ local TYPES = { hash = "string", random = "string", key = "string", quantity = "
   ["yaml.encode"] = "string", ["base64.encode"] = "string", ["base64.decode"] = "string" }
 local GLOBALS = { tostring = "string" }
 
+local GUARDS = { pcall = true, xpcall = true }
+
+-- The arguments of a function that may change them.
+local function eval_arguments(self, node, global)
+  local before = self.guarded
+  self.guarded = before + (GUARDS[global] and 1 or 0)
+  for _, argument in ipairs(node.args) do
+    local value = self.eval(argument)
+    if value and value.k == "table" then
+      value.touched = true
+    elseif value and value.literal then
+      self.touched[value.literal] = true
+    end
+  end
+  self.guarded = before
+end
+
 function M.call(self, node, callee)
   local name = callee and callee.k == "member" and callee.name
   local f = name and functions[name]
@@ -433,14 +469,7 @@ function M.call(self, node, callee)
       return nil
     end
   end
-  for _, argument in ipairs(node.args) do
-    local value = self.eval(argument)
-    if value and value.k == "table" then
-      value.touched = true
-    elseif value and value.literal then
-      self.touched[value.literal] = true
-    end
-  end
+  eval_arguments(self, node, global)
   if library == "string" and (node.callee.key.value == "format" or node.callee.key.value == "rep") then
     return { k = "typed", type = "string" }
   elseif name and TYPES[name] then

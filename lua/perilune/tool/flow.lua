@@ -216,15 +216,21 @@ local function index_view(self, node, view, key, dynamic)
   return { k = "view", view = field }
 end
 
+-- A member of the module or of a part of it.
+local function member(self, node, object, key)
+  local part = object.name or ""
+  if calls.has(self, node, part, key) then
+    return { k = "member", name = part == "" and key or part .. "." .. key }
+  end
+end
+
 function eval.Index(self, node)
   local object = self.eval(node.object)
   local key = constant(self, node.key)
   if not object then
     return nil
-  elseif object.k == "module" and type(key) == "string" then
-    return { k = "member", name = key }
-  elseif object.k == "member" and type(key) == "string" then
-    return { k = "member", name = object.name .. "." .. key }
+  elseif (object.k == "module" or object.k == "member") and type(key) == "string" then
+    return member(self, node, object, key)
   elseif object.k == "event" and (key == "object" or key == "old") then
     return { k = "view", view = object.view }
   elseif object.k == "list" then
@@ -405,8 +411,8 @@ end
 
 -- report(line, message); judge(kind, line)
 function M.follow(tree, known, report, judge)
-  local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, call_with = M.call_with,
-    kind_of_literal = M.kind_of_literal }
+  local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
+    call_with = M.call_with, kind_of_literal = M.kind_of_literal }
   local last = false
   self.report = function(line, message)
     if last then

@@ -38,18 +38,26 @@ function Kinds:add(list)
   end
 end
 
--- The kinds of a group that the cluster serves.
-local function discover(tool, group, version)
-  local path = group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
+-- What the cluster answers; nil: it has no such path. A refusal ends the tool.
+local function ask(tool, path)
   local answer = tool.must_call("cluster", { path = path })
+  if answer.status ~= 404 and not answer.object then
+    tool.fail("the cluster does not answer %s: %s", path, answer.message or answer.status)
+  end
+  return answer.object
+end
+
+-- The kinds of a group's version that the cluster serves.
+local function discover_version(tool, group, version)
+  local answer = ask(tool, group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version)
   local out, status = {}, {}
-  for _, resource in ipairs(answer.object and answer.object.resources or {}) do
+  for _, resource in ipairs(answer and answer.resources or {}) do
     local plural, sub = resource.name:match("^([^/]+)/(.+)$")
     if sub == "status" then
       status[plural] = true
     end
   end
-  for _, resource in ipairs(answer.object and answer.object.resources or {}) do
+  for _, resource in ipairs(answer and answer.resources or {}) do
     if not resource.name:find("/", 1, true) then
       out[#out + 1] = { group = group, version = version, kind = resource.kind, plural = resource.name,
         namespaced = resource.namespaced, status = status[resource.name] or false }
@@ -58,14 +66,25 @@ local function discover(tool, group, version)
   return out
 end
 
+-- With --cluster: loads the names of all kinds of the group, in every version, once.
+function Kinds:discover(group)
+  if not self.cluster or self.asked[group] then
+    return
+  end
+  self.asked[group] = true
+  local answer = group == "" and { versions = { { version = "v1" } } } or ask(self.tool, "/apis/" .. group)
+  for _, one in ipairs(answer and answer.versions or {}) do
+    self:add(discover_version(self.tool, group, one.version))
+  end
+end
+
 -- {group, version, kind, plural, namespaced, status, guessed}
 function Kinds:find(text)
   local group, version, kind = M.split(text)
   local found = self.by_version[group .. "/" .. version .. "/" .. kind] or self.by_kind[group .. "/" .. kind]
     or builtin.find(group, kind)
-  if not found and self.cluster and not self.asked[group .. "/" .. version] then
-    self.asked[group .. "/" .. version] = true
-    self:add(discover(self.tool, group, version))
+  if not found and self.cluster and not self.asked[group] then
+    self:discover(group)
     return self:find(text)
   end
   return {
@@ -86,10 +105,10 @@ function Kinds:load_schemas(group, version)
   end
   self.loaded[key] = true
   local path = group == "" and "/openapi/v3/api/" .. version or "/openapi/v3/apis/" .. key
-  local answer = self.tool.must_call("cluster", { path = path })
+  local answer = ask(self.tool, path)
   local out = {}
-  if answer.object then
-    openapi.add(out, answer.object, "the cluster")
+  if answer then
+    openapi.add(out, answer, "the cluster")
   end
   self:add(out)
 end

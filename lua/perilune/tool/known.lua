@@ -75,15 +75,13 @@ function Known:judge(text)
   if not kind then
     return nil -- loading has reported it
   end
-  if self.kinds.cluster then
-    self.kinds:find(text)
-  end
+  self.kinds:discover(group)
   local there = self:group(group)
   if there[kind] and there[kind][version] then
     return nil
   elseif is_own(group) and not (there[kind]) then
     return judge_builtin(group, version, kind, text)
-  elseif there[kind] and not builtin.find(group, kind) then
+  elseif there[kind] and (self.kinds.cluster or not builtin.find(group, kind)) then
     local versions = {}
     for one in pairs(there[kind]) do
       versions[#versions + 1] = one
