@@ -156,7 +156,7 @@ static int choose_ca(struct pl_api_reply *reply, const struct pl_tree *client, s
         return 0;
     if (!pl_base64_decode(coded, &text)) {
         pl_buf_deinit(&text);
-        return pl_err_set(err, PL_EINVAL, "the webhook's caBundle is no base64");
+        return pl_err_set(err, PL_EINVAL, "the webhook's caBundle is not base64");
     }
     reply->ca_pem = pl_buf_take(&text);
     reply->tls.ca_pem = reply->ca_pem;

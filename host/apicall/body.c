@@ -92,7 +92,7 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)
             pl_typed_fill(&ctx->arena, object, type);
     }
     if (object == NULL) {
-        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf: %s", kind, why);
+        pl_api_bad_request(&ctx->status, "the body is not a protobuf %s: %s", kind, why);
         return NULL;
     }
     pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, envelope.api_version));

@@ -54,8 +54,10 @@ static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_rep
         pl_node_len(objects) == count)
         return objects;
     struct pl_slice why = pl_node_str(pl_node_dig(response, "result", "message"), &scratch);
-    char *text = why.len > 0 ? pl_memdup0(why.ptr, why.len)
-                             : pl_format("%s", doc == NULL ? err.message : "not every object came");
+    char *text = why.len > 0
+                     ? pl_memdup0(why.ptr, why.len)
+                     : pl_format("%s", doc == NULL ? err.message
+                                                   : "the webhook did not return every object");
     convert_fail(ctx, from, text);
     pl_free(text);
     return PL_NODE_MISSING;

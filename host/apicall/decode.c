@@ -217,7 +217,7 @@ struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version
     if ((version.len == 0 || pl_slice_eqz(version, api_version)) &&
         (given.len == 0 || pl_slice_eqz(given, kind)))
         return object;
-    pl_api_bad_request(&ctx->status, "the body is %.*s %.*s, where %s %s is taken", PL_FMT(version),
-                       PL_FMT(given), api_version, kind);
+    pl_api_bad_request(&ctx->status, "the body must be %s %s, not %.*s %.*s", api_version, kind,
+                       PL_FMT(version), PL_FMT(given));
     return NULL;
 }

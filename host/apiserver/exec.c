@@ -161,8 +161,9 @@ static struct pl_doc *answer_of(struct pl_api_ctx *ctx, struct pl_node pod)
     if (doc != NULL && pl_node_type(pl_doc_root(doc)) == PL_OBJECT)
         return doc;
     pl_api_bad_request(
-        &ctx->status, "the annotation " PL_API_EXEC_ANNOTATION " of pod %.*s is no JSON object: %s",
-        PL_FMT(ctx->request.name), doc == NULL ? err.message : "another value");
+        &ctx->status,
+        "the annotation " PL_API_EXEC_ANNOTATION " of pod %.*s is not a JSON object: %s",
+        PL_FMT(ctx->request.name), doc == NULL ? err.message : "it is another JSON value");
     pl_doc_unref(doc);
     return NULL;
 }

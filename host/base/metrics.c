@@ -209,7 +209,7 @@ static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
     if (!metrics_is_name(spec->name, true))
         return pl_err_set(err, PL_EINVAL,
                           "\"%.200s\" is not a metric name: letters, digits, \"_\" and \":\", at "
-                          "most 200, a digit not first",
+                          "most 200, not beginning with a digit",
                           spec->name);
     if (strlen(spec->help) > PL_METRIC_HELP)
         return pl_err_set(err, PL_EINVAL, "the help of %s is longer than %d bytes", spec->name,

@@ -40,7 +40,7 @@ static int dialog_say(lua_State *L)
     luaL_checkstring(L, 1);
     pl_co_check_wait(L, s);
     if (s->lane->lanes->options.dialog == NULL)
-        return pl_lerr_raise(L, s, "nobody listens");
+        return pl_lerr_raise(L, s, "no debugger is connected");
     struct pl_lop *op = pl_lop_create(PL_LOP_SAY);
     op->verb = "say";
     op->in.say.text = pl_lop_text(op, pl_lua_slice(L, 1));

@@ -285,7 +285,7 @@ static int write_object(lua_State *L)
     if (!raw && pl_kind_parse(write_text(L, "kind"), &kind, &err) != 0)
         return pl_lerr_raise(L, s, "%s: %s", verb->name, err.message);
     if (!are_headers(write_text(L, "headers")))
-        return pl_lerr_raise(L, s, "%s: headers are cut", verb->name);
+        return pl_lerr_raise(L, s, "%s: the headers are malformed", verb->name);
     if (verb->verb == PL_VERB_GET)
         return read_other(L, s, verb, &kind);
     struct pl_doc *body = check_doc(L, s, verb->name, "body");

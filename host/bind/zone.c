@@ -50,7 +50,7 @@ static int zone_file(lua_State *L)
     if (failed) {
         pl_buf_deinit(&text);
         lua_pushnil(L);
-        lua_pushfstring(L, "%s: no file of at most 64 KiB", path);
+        lua_pushfstring(L, "%s: not a file of at most 64 KiB", path);
         return 2;
     }
     pl_lua_push(L, pl_buf_slice(&text));

@@ -187,8 +187,7 @@ static void string(struct pl_cel_lex *lex, bool is_raw, bool is_bytes)
     pl_buf_deinit(&out);
     if (!is_whole || !is_text)
         lex_wrong(lex, start,
-                  "token recognition error at: a string without an end or with an escape "
-                  "that is none");
+                  "token recognition error at: a string without an end or with an unknown escape");
 }
 
 /* r"", b"", br"" in either case and order: the number of letters before the quote, or 0. */

@@ -92,7 +92,7 @@ static struct pl_cel value_number_of(struct pl_arena *arena, const struct pl_tre
         pl_tree_integer(tree, &whole))
         return pl_cel_int(whole);
     if (kind == PL_CEL_INT)
-        return pl_cel_fail(arena, "expected int, but it is %.*s", PL_FMT(tree->text));
+        return pl_cel_fail(arena, "expected int, not %.*s", PL_FMT(tree->text));
     struct pl_slice text = pl_arena_f(arena, "%.*s", PL_FMT(tree->text));
     return pl_cel_double(strtod(text.ptr, NULL));
 }
@@ -119,7 +119,7 @@ static struct pl_cel value_time_of(struct pl_arena *arena, struct pl_slice text)
 {
     int64_t ns, eras;
     if (!pl_time_parse(moved(arena, text, &eras), &ns))
-        return pl_cel_fail(arena, "expected a time, but it is \"%.*s\"", PL_FMT(text));
+        return pl_cel_fail(arena, "expected a time, not \"%.*s\"", PL_FMT(text));
     int64_t rest = ((ns % 1000000000) + 1000000000) % 1000000000;
     int64_t seconds = ns / 1000000000 - (ns % 1000000000 < 0) + eras * ERA_SECONDS;
     return (struct pl_cel){.kind = PL_CEL_TIMESTAMP,
@@ -134,7 +134,7 @@ static struct pl_cel value_text_of(struct pl_arena *arena, struct pl_slice text,
         return value_time_of(arena, text);
     if (kind == PL_CEL_DURATION) {
         if (!pl_duration_parse(text, &ns))
-            return pl_cel_fail(arena, "expected a duration, but it is \"%.*s\"", PL_FMT(text));
+            return pl_cel_fail(arena, "expected a duration, not \"%.*s\"", PL_FMT(text));
         return (struct pl_cel){.kind = kind,
                                .t = {.seconds = ns / 1000000000, .ns = (int32_t)(ns % 1000000000)}};
     }
@@ -174,7 +174,7 @@ struct pl_cel pl_cel_from_tree(struct pl_arena *arena, const struct pl_tree *tre
     if (json == PL_NULL || json == PL_MISSING)
         return pl_cel_null();
     if (kind != PL_CEL_DYN && !is_type_of(json, kind))
-        return pl_cel_fail(arena, "expected %s, but it is a JSON %s", pl_cel_kind_name(kind),
+        return pl_cel_fail(arena, "expected %s, not a JSON %s", pl_cel_kind_name(kind),
                            pl_type_name(json));
     if (json == PL_BOOL)
         return pl_cel_bool(tree->boolean);

@@ -67,7 +67,8 @@ static void print_cluster(const struct pl_remote_spec *cluster)
         printf(" Secret %s/%s, key %s", cluster->secret_ns, cluster->secret_name,
                cluster->secret_key);
     else
-        printf(" %s", cluster->kubeconfig != NULL ? cluster->kubeconfig : "the own kubeconfig");
+        printf(" %s",
+               cluster->kubeconfig != NULL ? cluster->kubeconfig : "the host's own kubeconfig");
     printf("%s%s\n", cluster->context != NULL ? ", context " : "",
            cluster->context != NULL ? cluster->context : "");
 }

@@ -104,10 +104,9 @@ static int choose_namespace(struct pl_leader *leader, struct pl_err *err)
                           "--leader-elect needs --leader-elect-resource-namespace outside a "
                           "cluster: the namespace of the Lease");
     if (leader->o.options->name == NULL && leader->o.first_controller == NULL)
-        return pl_err_set(
-            err, PL_EINVAL,
-            "--leader-elect needs --leader-elect-resource-name where the scripts have "
-            "no controller that the Lease could be named after");
+        return pl_err_set(err, PL_EINVAL,
+                          "--leader-elect needs --leader-elect-resource-name when the scripts "
+                          "declare no controller: the Lease has the name of the first one");
     leader->ns = pl_strdup(ns);
     return 0;
 }

@@ -136,7 +136,7 @@ static int remote_verb_of(struct pl_node question, enum pl_verb *verb, struct pl
     for (*verb = PL_VERB_GET; *verb <= PL_VERB_DELETE; (*verb)++)
         if (pl_slice_eqz(name, pl_verb_name(*verb)))
             return 0;
-    return pl_err_set(err, PL_EINVAL, "no verb: \"%.*s\"", PL_FMT(name));
+    return pl_err_set(err, PL_EINVAL, "\"%.*s\" is not a verb", PL_FMT(name));
 }
 
 static enum pl_patch_type patch_of(struct pl_node question)

@@ -119,10 +119,10 @@ static int choose_name(const struct pl_webhook_place *place, struct pl_webhook_n
     else if (place->own_server)
         names->config_name = pl_strdup("perilune-dev");
     else
-        return pl_err_set(err, PL_EINVAL,
-                          "registering webhooks needs --leader-elect-resource-name where the "
-                          "scripts have no controller: their configurations are named like the "
-                          "Lease");
+        return pl_err_set(
+            err, PL_EINVAL,
+            "registering webhooks needs --leader-elect-resource-name when the scripts declare no "
+            "controller: the configurations have the name of the Lease");
     return 0;
 }
 

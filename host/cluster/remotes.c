@@ -278,8 +278,9 @@ static char *remotes_describe(const struct pl_remote_spec *spec)
     const char *context = spec->context != NULL ? spec->context : "";
     if (spec->secret_name != NULL)
         return pl_format("Secret %s/%s%s%s", spec->secret_ns, spec->secret_name, of, context);
-    return pl_format("%s%s%s", spec->kubeconfig != NULL ? spec->kubeconfig : "the own kubeconfig",
-                     of, context);
+    return pl_format("%s%s%s",
+                     spec->kubeconfig != NULL ? spec->kubeconfig : "the host's own kubeconfig", of,
+                     context);
 }
 
 static void make_cluster(struct remote *remote)

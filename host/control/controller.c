@@ -535,11 +535,12 @@ void pl_controller_explain(const struct pl_controller *c, struct pl_buf *out)
         const struct pl_err *trouble = pl_informer_trouble(informer);
         pl_buf_add_f(out, "%ssource %s: %s", out->len > before ? " | " : "",
                      pl_informer_owner(informer),
-                     trouble != NULL                     ? trouble->message
-                     : !pl_informer_has_synced(informer) ? "has not synced"
-                                                         : "scripts look at its first list");
+                     trouble != NULL ? trouble->message
+                     : !pl_informer_has_synced(informer)
+                         ? "has not synced"
+                         : "predicates and map functions run on its first list");
         add_waits(c, informer, out);
     }
     if (out->len == before)
-        pl_buf_add_z(out, c->started ? "its sources are about to be heard" : "it has not started");
+        pl_buf_add_z(out, c->started ? "its handlers are about to start" : "it has not started");
 }

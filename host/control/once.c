@@ -52,7 +52,7 @@ static const char *held_by(struct pl_controller *c)
     if (!c->running)
         return c->may_run ? "it waits for its sources" : "it waits for the lead";
     if (!pl_controller_has_synced(c) || c->asked > 0)
-        return "scripts still look at its sources";
+        return "predicates and map functions of its sources still run";
     if (c->in_flight > 0 || c->drive_deferred || pl_workqueue_len(c->queue, pl_controller_now(c)))
         return is_task ? "it runs" : "keys are reconciled";
     if (tries_again(c) || pl_subscriptions_try_again(c, PL_ONCE_MAP_TRIES))

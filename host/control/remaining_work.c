@@ -17,7 +17,7 @@ const char *pl_controller_busy_with(struct pl_controller *c)
     if (!c->running)
         return c->may_run ? "it waits for its sources" : NULL;
     if (!pl_controller_has_synced(c) || c->asked > 0)
-        return "scripts still look at its sources";
+        return "predicates and map functions of its sources still run";
     if ((c->in_flight > 0 && !endless) || c->drive_deferred ||
         pl_workqueue_len(c->queue, pl_controller_now(c)) > 0)
         return is_task ? "it runs" : "keys are reconciled";

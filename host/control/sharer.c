@@ -218,7 +218,7 @@ void pl_sharer_describe(const struct pl_sharer *s, struct pl_buf *out)
     unsigned count = pl_shards_count(s->o.shards);
     const char *stranger = pl_membership_stranger(s->m);
     if (!pl_membership_is_member(s->m))
-        pl_buf_add_f(out, "no member of lease %s yet, which has %u shards", s->lease, count);
+        pl_buf_add_f(out, "not yet a member of lease %s, which has %u shards", s->lease, count);
     else
         pl_buf_add_f(out, "member %s of lease %s has %u of %u shards%s", pl_membership_id(s->m),
                      s->lease, pl_shard_set_count(&held), count,

@@ -276,7 +276,7 @@ static int add_validity(X509 *cert, X509 *issuer, struct pl_x509_fields fields, 
         ASN1_TIME_to_tm(X509_get0_notAfter(issuer), &end);
         to = timegm(&end);
         if (to <= from)
-            return pl_err_set(err, PL_EINVAL, "the issuer's certificate is over before not_before");
+            return pl_err_set(err, PL_EINVAL, "the issuer's certificate expires before not_before");
     }
     ASN1_TIME_set(X509_getm_notBefore(cert), from);
     ASN1_TIME_set(X509_getm_notAfter(cert), to);

@@ -108,7 +108,7 @@ STACK_OF(X509) * pl_x509_bundle(struct pl_slice pem, const char *what, struct pl
         return all;
     }
     char text[120];
-    snprintf(text, sizeof text, "%s: no certificate as PEM", what);
+    snprintf(text, sizeof text, "%s: it has no PEM certificate", what);
     pl_x509_fail(err, text);
     sk_X509_pop_free(all, X509_free);
     return NULL;

@@ -107,7 +107,7 @@ static int check_clusters(const struct pl_controller_spec *spec, struct pl_err *
             continue;
         if (strcmp(name != NULL ? name : "", owner->cluster_name ? owner->cluster_name : "") != 0)
             return pl_err_set(err, PL_EINVAL,
-                              "controller \"%s\": Owns and For are of one cluster, as owner "
+                              "controller \"%s\": Owns and For must be of one cluster, as owner "
                               "references reach no further; use Watches with a map",
                               spec->name);
     }

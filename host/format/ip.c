@@ -56,11 +56,11 @@ int pl_ip_parse(struct pl_slice text, struct pl_ip *ip, struct pl_err *err)
     if (slash != NULL)
         address.len = (size_t)(slash - text.ptr);
     if (!read_address(address, ip))
-        return pl_err_set(err, PL_EINVAL, "no IP address such as 10.0.0.1 or fd00::1");
+        return pl_err_set(err, PL_EINVAL, "not an IP address such as 10.0.0.1 or fd00::1");
     ip->is_network = slash != NULL;
     if (slash != NULL &&
         !read_prefix(pl_slice(slash + 1, text.len - address.len - 1), ip->len * 8, &ip->prefix))
-        return pl_err_set(err, PL_EINVAL, "behind the slash must be a number from 0 to %d",
+        return pl_err_set(err, PL_EINVAL, "the slash must be followed by a number from 0 to %d",
                           ip->len * 8);
     unmap(ip);
     return 0;

@@ -55,7 +55,7 @@ static int regex_check_text(struct pl_slice text, const char *what, size_t limit
                             struct pl_err *err)
 {
     if (text.len > limit)
-        return pl_err_set(err, PL_ELIMIT, "%s has %zu bytes; %zu are the limit", what, text.len,
+        return pl_err_set(err, PL_ELIMIT, "%s has %zu bytes; the limit is %zu", what, text.len,
                           limit);
     size_t good = valid_length(text);
     return good == text.len
@@ -111,8 +111,8 @@ static struct pl_regex *pack(pcre2_code *compiled, void **room, struct pl_err *e
     pcre2_pattern_info(compiled, PCRE2_INFO_SIZE, &size);
     pcre2_pattern_info(compiled, PCRE2_INFO_CAPTURECOUNT, &groups);
     if (groups > PL_REGEX_GROUPS) {
-        pl_err_set(err, PL_ELIMIT, "it has %u groups that capture; %d are the limit",
-                   (unsigned)groups, PL_REGEX_GROUPS);
+        pl_err_set(err, PL_ELIMIT, "it has %u capturing groups; the limit is %d", (unsigned)groups,
+                   PL_REGEX_GROUPS);
         return NULL;
     }
     struct pl_regex *regex = pl_calloc(1, sizeof *regex + size);
@@ -229,8 +229,8 @@ static int regex_explain(int code, struct pl_slice text, struct pl_err *err)
 {
     if (code == PCRE2_ERROR_MATCHLIMIT)
         return pl_err_set(err, PL_ELIMIT,
-                          "the search was given up: on this text of %zu bytes the expression goes "
-                          "back too often",
+                          "the search was given up: on this text of %zu bytes the expression "
+                          "backtracks too often",
                           text.len);
     if (code == PCRE2_ERROR_HEAPLIMIT || code == PCRE2_ERROR_DEPTHLIMIT ||
         code == PCRE2_ERROR_NOMEMORY)

@@ -337,7 +337,7 @@ static int quantifier(struct reader *r)
 static int begin_group(struct reader *r, size_t began)
 {
     if (r->depth == DEPTH)
-        return regex_syntax_wrong(r, began, "more than 250 groups in each other");
+        return regex_syntax_wrong(r, began, "groups are nested more than 250 deep");
     r->groups[r->depth++] = began;
     pl_buf_add_z(r->out, CALLOUT);
     r->repeatable = false;

@@ -81,9 +81,9 @@ static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err
     struct pl_ip ip;
     if (behind.ptr == NULL || memchr(inside.ptr, ':', inside.len) == NULL ||
         pl_ip_parse(inside, &ip, NULL) != 0 || ip.is_network)
-        return pl_err_set(err, PL_EINVAL, "in brackets must be an IPv6 address");
+        return pl_err_set(err, PL_EINVAL, "the brackets must hold an IPv6 address");
     if (behind.len > 0 && behind.ptr[0] != ':')
-        return pl_err_set(err, PL_EINVAL, "behind \"]\" must be a port or the path");
+        return pl_err_set(err, PL_EINVAL, "\"]\" must be followed by a port or the path");
     url->host = inside;
     return behind.len > 0 ? read_port(pl_slice(behind.ptr + 1, behind.len - 1), url, err) : 0;
 }
@@ -131,7 +131,7 @@ int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
     if (text.len > PL_URL_MAX)
         return pl_err_set(err, PL_EINVAL, "more than 64 KiB");
     if (text.len == 0)
-        return pl_err_set(err, PL_EINVAL, "nothing is there");
+        return pl_err_set(err, PL_EINVAL, "the text is empty");
     if (!check_bytes(text, err))
         return PL_EINVAL;
     url->fragment = url_cut(&text, "#");

@@ -217,7 +217,7 @@ static void pack_add_field(struct pack *p, char **part, size_t count)
         pack_fail(p, "a field has a name, a number and a type", part[0]);
     long number = strtol(part[2], NULL, 10);
     if (number < 0 || number > 255)
-        pack_fail(p, "no number of a field", part[2]);
+        pack_fail(p, "the number of a field is not valid", part[2]);
     field->name = pool(p, dashed(part[1]));
     field->number = (uint8_t)number;
     set_type(p, at, part[3]);

@@ -53,7 +53,7 @@ static bool read_small(struct decoding *d, struct pl_slice bytes, struct small *
         out->text[field.number] = field.bytes;
     }
     if (got < 0)
-        proto_decode_fail(d, "a message inside is cut off");
+        proto_decode_fail(d, "an embedded message is truncated");
     return got == 0;
 }
 
@@ -75,7 +75,7 @@ static struct pl_tree *proto_decode_time_of(struct decoding *d, struct pl_slice 
         return pl_tree_literal(d->arena, "null");
     if (seconds > INT64_MAX / 1000000000 || seconds < INT64_MIN / 1000000000 + 1 || nanos < 0 ||
         nanos > 999999999)
-        return proto_decode_fail(d, "a time is beyond what can be counted");
+        return proto_decode_fail(d, "a time is out of range");
     pl_time_text(seconds * 1000000000 + nanos, digits, text);
     return pl_tree_strz(d->arena, text);
 }
@@ -89,7 +89,7 @@ static struct pl_tree *quantity_of(struct decoding *d, struct pl_slice bytes)
     if (m.text[1].len == 0)
         return pl_tree_strz(d->arena, "0");
     if (!pl_quantity_parse(m.text[1], &number))
-        return proto_decode_fail(d, "a quantity is none");
+        return proto_decode_fail(d, "a quantity is malformed");
     return pl_tree_str(d->arena, m.text[1]);
 }
 
@@ -130,7 +130,7 @@ static struct pl_tree *json_of(struct decoding *d, struct pl_slice bytes)
     struct pl_scan_options options = {.keep_managed_fields = true, .max_depth = PL_PROTO_DEPTH};
     struct pl_doc *doc = pl_scan_text(m.text[1], &options, NULL);
     if (doc == NULL)
-        return proto_decode_fail(d, "bytes that have to be JSON are none");
+        return proto_decode_fail(d, "bytes that must be JSON are malformed");
     struct pl_tree *tree = pl_tree_from_node(d->arena, pl_doc_root(doc));
     pl_doc_unref(doc);
     return tree;
@@ -149,7 +149,7 @@ static struct pl_tree *strings_of(struct decoding *d, struct pl_slice bytes, uns
             return NULL;
         pl_tree_push(d->arena, out, text);
     }
-    return got == 0 ? out : proto_decode_fail(d, "a list of strings is cut off");
+    return got == 0 ? out : proto_decode_fail(d, "a list of strings is truncated");
 }
 
 static struct pl_message schema_type(void)
@@ -190,7 +190,7 @@ static struct pl_tree *schema_or(struct decoding *d, enum pl_form form, struct p
             pl_tree_push(d->arena, list, value);
     }
     if (got < 0)
-        return proto_decode_fail(d, "a schema is cut off");
+        return proto_decode_fail(d, "a schema is truncated");
     if (schema != NULL)
         return schema;
     return form == PL_FORM_SCHEMA_OR_BOOL ? pl_tree_bool(d->arena, allows) : list;
@@ -299,7 +299,7 @@ static void add_packed(struct decoding *d, struct pl_tree *list, const struct pl
     while (bytes.len > 0) {
         uint64_t value;
         if (of->form == PL_FORM_DOUBLE || !pl_wire_take_varint(&bytes, &value)) {
-            proto_decode_fail(d, "a list of numbers is cut off");
+            proto_decode_fail(d, "a list of numbers is truncated");
             return;
         }
         pl_tree_push(d->arena, list, proto_decode_number_of(d, of->form, value));
@@ -335,7 +335,7 @@ static void add_entry(struct decoding *d, struct pl_tree *object, const struct p
     struct pl_wire_field field;
     int got = -1;
     if (entry->wire != PL_WIRE_BYTES) {
-        proto_decode_fail(d, "an entry of a map is none");
+        proto_decode_fail(d, "a map entry is malformed");
         return;
     }
     while (d->why == NULL && (got = pl_wire_next(&rest, &field)) > 0) {
@@ -345,7 +345,7 @@ static void add_entry(struct decoding *d, struct pl_tree *object, const struct p
             value = proto_decode_value_of(d, of, &field);
     }
     if (got != 0 || !pl_is_utf8(key))
-        proto_decode_fail(d, "an entry of a map is cut off or its key is not UTF-8");
+        proto_decode_fail(d, "a map entry is truncated or its key is not UTF-8");
     if (value == NULL && d->why == NULL)
         value = empty_value(d, of);
     if (d->why == NULL)
@@ -360,7 +360,7 @@ static void proto_decode_add_field(struct decoding *d, struct pl_tree *object,
         if (field->wire == PL_WIRE_BYTES)
             decode(d, object, of->message, field->bytes);
         else
-            proto_decode_fail(d, "a message inside is none");
+            proto_decode_fail(d, "an embedded message is malformed");
         return;
     }
     if (of->many == PL_MANY_LIST) {

@@ -68,7 +68,7 @@ static int check_handshake(const struct pl_exec_params *params,
         return refuse(err, "the server switched to something that is not WebSocket");
     pl_ws_accept(params->key, want);
     if (accept == NULL || strcmp(accept, want) != 0)
-        return refuse(err, "the server's WebSocket handshake does not answer this one");
+        return refuse(err, "the server's WebSocket handshake does not match the request");
     if (protocol == NULL)
         return refuse(err, "the server speaks neither v5.channel.k8s.io nor v4.channel.k8s.io");
     *ends_input = strcmp(protocol, "v5.channel.k8s.io") == 0;
@@ -211,7 +211,7 @@ static int exec_tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
     switch (type) {
     case PL_WS_PING:
         if (++exec->pings > MAX_PINGS)
-            return pl_err_set(exec->err, PL_ELIMIT, "exec: the server pings without end");
+            return pl_err_set(exec->err, PL_ELIMIT, "exec: the server sends too many pings");
         send_frame(exec, PL_WS_PONG, -1, payload);
         return 0;
     case PL_WS_CLOSE:

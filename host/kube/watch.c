@@ -116,7 +116,7 @@ void pl_watches_give_up(struct pl_client *client, int64_t since_ns)
         if (!watch->open || watch->attempt == NULL || watch->heard_ns > since_ns)
             continue;
         pl_err_set(&watch->err, PL_ETIMEOUT,
-                   "watch of %s: silent, and the server did not answer when asked", watch->path);
+                   "watch of %s: no data, and the server did not answer a probe", watch->path);
         snprintf(watch->err.reason, sizeof watch->err.reason, "Silence");
         watch_finish_later(watch);
     }

@@ -106,7 +106,7 @@ static int push_ended(lua_State *L, struct pl_co *ended)
     lua_State *from = ended->thread;
     int count = ended->failed ? 1 : lua_gettop(from);
     ended->joined = true;
-    luaL_checkstack(L, count + 2, "too many results of a task");
+    luaL_checkstack(L, count + 2, "a task returned too many results");
     lua_pushboolean(L, ended->failed);
     for (int i = lua_gettop(from) - count + 1; count > 0 && i <= lua_gettop(from); i++)
         lua_pushvalue(from, i), lua_xmove(from, L, 1);

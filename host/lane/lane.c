@@ -387,7 +387,7 @@ static void start_here(struct pl_lane *lane)
     struct pl_err err;
     lane->started = true;
     if (!open_state(lane, &err))
-        pl_log(PL_LOG_ERROR, "no Lua state", pl_str("error", err.message));
+        pl_log(PL_LOG_ERROR, "a Lua state cannot be made", pl_str("error", err.message));
     else
         lane->s->limits.on_stuck = stuck_here;
 }
@@ -396,7 +396,7 @@ void pl_lane_load_here(struct pl_lane *lane, struct pl_load *load)
 {
     if (lane->s == NULL) {
         load->failed = PL_EIO;
-        load->message = pl_strdup("no Lua state could be made");
+        load->message = pl_strdup("a Lua state cannot be made");
     }
     answer_load(lane, load);
 }

@@ -230,7 +230,7 @@ static void wrote_record(struct pl_candidate *c, const struct pl_lease_record *r
         return;
     }
     if (record->duration_s <= 0) { /* such a lead would expire at once, however often we try */
-        pl_err_set(&err, PL_ESYNTAX, "the server keeps no duration in the record");
+        pl_err_set(&err, PL_ESYNTAX, "the server does not store the lease duration");
         candidate_fail(c, &err);
         return;
     }

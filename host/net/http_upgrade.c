@@ -70,7 +70,8 @@ static void on_end(struct pl_http_upgrade *upgrade)
     if (upgrade->switched || llhttp_finish(&upgrade->parser) == HPE_OK)
         end(upgrade);
     else
-        fail(upgrade, PL_ENETWORK, "ConnectionReset", "the connection was closed in its answer");
+        fail(upgrade, PL_ENETWORK, "ConnectionReset",
+             "the connection was closed in the middle of the answer");
 }
 
 static void on_curl_error(struct pl_http_upgrade *upgrade, CURLcode result)
@@ -163,7 +164,7 @@ static void parse(struct pl_http_upgrade *upgrade, struct pl_slice bytes)
         if (used < bytes.len)
             hand_on(upgrade, pl_slice(bytes.ptr + used, bytes.len - used));
     } else if (rc != HPE_OK) {
-        fail(upgrade, PL_ENETWORK, "Protocol", "the answer is no HTTP");
+        fail(upgrade, PL_ENETWORK, "Protocol", "the answer is not HTTP");
     } else if (upgrade->complete) {
         end(upgrade);
     }
@@ -246,7 +247,7 @@ void pl_http_upgrade_send(struct pl_http_upgrade *upgrade, struct pl_slice bytes
     if (upgrade->over)
         return;
     if (bytes.len > MAX_UNSENT - (upgrade->out.len - upgrade->sent)) {
-        fail(upgrade, PL_ELIMIT, "", "the server does not take what is sent");
+        fail(upgrade, PL_ELIMIT, "", "the server does not read what is sent");
         return;
     }
     if (upgrade->sent > PIECE) {

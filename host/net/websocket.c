@@ -79,7 +79,7 @@ static int check_type(const struct pl_ws_reader *reader, uint8_t type, bool last
     if ((type == PL_WS_MORE) != reader->in_message)
         return pl_err_set(err, PL_ESYNTAX, "WebSocket: %s",
                           reader->in_message ? "a message begins inside of another one"
-                                             : "a message goes on that has not begun");
+                                             : "a continuation frame without a first frame");
     if (len > reader->max_message - reader->message.len)
         return pl_err_set(err, PL_ELIMIT, "WebSocket: a message is over the limit of %zu bytes",
                           reader->max_message);
@@ -94,7 +94,7 @@ static int begin_frame(struct pl_ws_reader *reader, struct pl_err *err)
     reader->last = (head[0] & LAST) != 0;
     reader->type = head[0] & TYPE;
     if ((head[0] & RESERVED) != 0)
-        return pl_err_set(err, PL_ESYNTAX, "WebSocket: a frame of an extension");
+        return pl_err_set(err, PL_ESYNTAX, "WebSocket: a frame uses an extension");
     bool masked = (head[1] & MASKED) != 0;
     if (masked != reader->from_client)
         return pl_err_set(err, PL_ESYNTAX, "WebSocket: %s",
@@ -161,7 +161,7 @@ int pl_ws_feed(struct pl_ws_reader *reader, struct pl_slice bytes, pl_ws_fn tell
     int code = 0;
     for (size_t at = 0; at < bytes.len;) {
         if (reader->closed)
-            return pl_err_set(err, PL_ESYNTAX, "WebSocket: bytes come behind the closing frame");
+            return pl_err_set(err, PL_ESYNTAX, "WebSocket: bytes follow the close frame");
         struct pl_slice rest = pl_slice(bytes.ptr + at, bytes.len - at);
         if (reader->inside)
             at += take_payload(reader, rest);

@@ -128,7 +128,7 @@ static bool read_name(struct reader *r, struct step *step)
     }
     if (name.len == 0) {
         pl_buf_deinit(&name);
-        return jsonpath_fail(r, "there must be a name");
+        return jsonpath_fail(r, "expected a name");
     }
     pl_buf_z(&name);
     jsonpath_add_part(step, PART_NAME)->name = pl_buf_take(&name);
@@ -160,7 +160,7 @@ static bool read_number_part(struct reader *r, struct step *step)
         if (jsonpath_take(r, ':') && (!read_integer(r, &part.by) || part.by < 1))
             return jsonpath_fail(r, "a step is a number above 0");
     } else if (!part.has_start) {
-        return jsonpath_fail(r, "in brackets must be an index, a name in quotes, * or ?(...)");
+        return jsonpath_fail(r, "brackets must hold an index, a name in quotes, * or ?(...)");
     }
     *jsonpath_add_part(step, part.type) = part;
     return true;
@@ -219,14 +219,14 @@ static bool read_literal(struct reader *r, struct filter *f)
     f->type = PL_NUMBER;
     f->number = strtod(text, &end);
     return (len > 0 && *end == '\0') ||
-           jsonpath_fail(r, "there must be a text in quotes, a number, true, false or null");
+           jsonpath_fail(r, "expected a string in quotes, a number, true, false or null");
 }
 
 /* The text after "?": "(@.a.b == 'x')" */
 static bool read_filter(struct reader *r, struct step *step)
 {
     if (!jsonpath_take(r, '('))
-        return jsonpath_fail(r, "behind ? must be a filter such as (@.type==\"Ready\")");
+        return jsonpath_fail(r, "? must be followed by a filter such as (@.type==\"Ready\")");
     skip_spaces(r);
     if (!jsonpath_take(r, '@'))
         return jsonpath_fail(r, "a filter begins with @");
@@ -290,7 +290,7 @@ static bool read_step(struct reader *r, struct pl_jsonpath *path, bool inside)
         return read_brackets(r, step);
     bool dot = jsonpath_take(r, '.');
     if (!dot && (inside || path->count > 1))
-        return jsonpath_fail(r, "there must be a dot or a bracket");
+        return jsonpath_fail(r, "expected a dot or a bracket");
     step->deep = dot && jsonpath_take(r, '.');
     if (step->deep && jsonpath_take(r, '['))
         return read_brackets(r, step);

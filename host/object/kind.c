@@ -108,7 +108,7 @@ int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct 
     if ((first.len != 0 || version.ptr == first.ptr) && kind_fill(group, version, kind_name, kind))
         return 0;
     return pl_err_set(err, PL_EINVAL,
-                      "apiVersion \"%.*s\" and kind \"%.*s\" name no kind: an example is "
+                      "apiVersion \"%.*s\" and kind \"%.*s\" do not name a kind; an example is "
                       "apps/v1 and Deployment",
                       PL_FMT(api_version), PL_FMT(kind_name));
 }

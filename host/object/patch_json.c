@@ -241,7 +241,7 @@ static int parse_index(struct patcher *p, struct pl_slice word, size_t *index)
 {
     return pl_pointer_index(word, index)
                ? 0
-               : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is no index of an array", PL_FMT(word));
+               : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is not an array index", PL_FMT(word));
 }
 
 /* The index of a child; count when there is none. */
@@ -271,8 +271,8 @@ static int find_parent(struct patcher *p, struct pointer pointer, struct entry *
         struct pl_slice word = p->words[pointer.first + i];
         enum pl_type type = patch_json_type_of(here);
         if (type != PL_OBJECT && type != PL_ARRAY)
-            return pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is looked for in a %s", PL_FMT(word),
-                              pl_type_name(type));
+            return pl_err_set(p->err, PL_EINVAL, "\"%.*s\" cannot be looked up in a %s",
+                              PL_FMT(word), pl_type_name(type));
         size_t at;
         int rc = touch(p, here);
         *parent = here;
@@ -348,7 +348,7 @@ static int patch_json_take(struct patcher *p, struct pointer pointer, struct ent
     struct entry *parent = &p->root;
     size_t at = 0;
     if (pointer.count == 0)
-        return pl_err_set(p->err, PL_EINVAL, "the whole document cannot be taken away");
+        return pl_err_set(p->err, PL_EINVAL, "the whole document cannot be removed");
     int rc = find_parent(p, pointer, &parent);
     if (rc == 0)
         rc = find_existing(p, parent, last_word(p, pointer), &at);
@@ -435,7 +435,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
     int rc = patch_json_find_entry(p, path, &found);
     if (rc == 0)
         rc = equals(p, found, value, &equal);
-    return rc != 0 || equal ? rc : pl_err_set(p->err, PL_EINVAL, "the value is another one");
+    return rc != 0 || equal ? rc : pl_err_set(p->err, PL_EINVAL, "the value is different");
 }
 
 static int apply_replace(struct patcher *p, struct pointer path, struct pl_node value)

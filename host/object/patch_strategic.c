@@ -237,7 +237,7 @@ struct pl_doc *pl_patch_strategic(struct pl_node target, struct pl_node patch,
                                   const struct pl_schema *schema, struct pl_err *err)
 {
     if (pl_node_type(target) != PL_OBJECT || pl_node_type(patch) != PL_OBJECT) {
-        pl_err_set(err, PL_ESYNTAX, "a strategic merge patch changes an object by an object");
+        pl_err_set(err, PL_ESYNTAX, "a strategic merge patch and what it patches must be objects");
         return NULL;
     }
     struct pl_smp s = {.b = pl_build_create(NULL), .err = err};

@@ -268,7 +268,7 @@ static int check_order(struct pl_smp *s, const struct items *items, const struct
         uintptr_t place = (uintptr_t)pl_map_get(order, pl_buf_slice(&name));
         if (place <= last)
             rc = pl_err_set(s->err, PL_EINVAL,
-                            "element %zu of the patch is not where its $setElementOrder has it",
+                            "element %zu of the patch is not in the order of its $setElementOrder",
                             it.index);
         last = place;
     }

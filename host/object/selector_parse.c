@@ -92,9 +92,9 @@ static int selector_parse_fail_at(struct pl_err *err, size_t offset)
 static int selector_parse_unexpected(struct parser *p, const char *wanted)
 {
     if (p->here.type == TOKEN_END)
-        pl_err_set(p->err, PL_EINVAL, "the selector ends where %s must come", wanted);
+        pl_err_set(p->err, PL_EINVAL, "the selector ends where %s is expected", wanted);
     else
-        pl_err_set(p->err, PL_EINVAL, "found '%.*s' where %s must come", PL_FMT(p->here.text),
+        pl_err_set(p->err, PL_EINVAL, "found '%.*s' where %s is expected", PL_FMT(p->here.text),
                    wanted);
     return selector_parse_fail_at(p->err, p->here.at);
 }

@@ -322,7 +322,7 @@ void pl_page_call(struct pl_page_calls *calls, struct pl_exchange *exchange)
     bool reads = strcmp(pl_exchange_method(exchange), "GET") == 0 ||
                  strcmp(pl_exchange_method(exchange), "HEAD") == 0;
     if (route == NULL)
-        calls_fail(exchange, 404, "there is nothing here");
+        calls_fail(exchange, 404, "there is no such page");
     else if (route->acts ? strcmp(pl_exchange_method(exchange), "POST") != 0 : !reads)
         calls_fail(exchange, 405, route->acts ? "an action is a POST" : "this is read with GET");
     else

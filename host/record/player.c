@@ -228,8 +228,9 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
     struct pl_state *s = pl_state_of(L);
     bool loads = s->phase == PL_PHASE_LOAD;
     if (player->breakpoint.open)
-        return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
-                             name);
+        return pl_lerr_raise(
+            L, s, "%s: a replay cannot call it here; only the script's own values can be read",
+            name);
     if (strcmp(name, "join") == 0 || (loads && !player->stream->whole))
         return function(L);
     luaL_checkstack(L, 40, "a recorded call");

@@ -395,8 +395,9 @@ static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
     struct rehearsal *rehearsal = PL_CONTAINER_OF(base, struct rehearsal, base);
     struct pl_state *s = pl_state_of(L);
     if (rehearsal->breakpoint.open)
-        return pl_lerr_raise(L, s, "%s: it is not in the record; look at what the script has",
-                             name);
+        return pl_lerr_raise(
+            L, s, "%s: a replay cannot call it here; only the script's own values can be read",
+            name);
     if (rehearsal->run == NULL || strcmp(name, "join") == 0)
         return function(L);
     luaL_checkstack(L, 40, "a call");

@@ -208,7 +208,7 @@ static void compare_ends(struct pl_player *player, const struct pl_exec *exec, s
         !(same_message(then, pl_buf_slice(&now)) ||
           pl_player_is_same(player, then, pl_buf_slice(&now)))) {
         player->at--; /* the entry that the difference shows */
-        pl_buf_add_f(&text, "ends otherwise: \"%s\", and then with \"%.*s\"", pl_buf_z(&now),
+        pl_buf_add_f(&text, "ends differently: \"%s\", and then with \"%.*s\"", pl_buf_z(&now),
                      PL_FMT(then));
         pl_player_differ(player, exec, NULL, pl_buf_slice(&text));
     }

@@ -24,8 +24,9 @@ static int tool_ask(lua_State *L)
     pl_err_clear(&err);
     const char *what = luaL_checkstring(L, 1);
     struct pl_slice question = pl_lua_slice(L, 2);
-    int rc = tool->ask != NULL ? tool->ask(tool->arg, what, question, &answer, &err)
-                               : pl_err_set(&err, PL_EINVAL, "nothing answers \"%s\"", what);
+    int rc = tool->ask != NULL
+                 ? tool->ask(tool->arg, what, question, &answer, &err)
+                 : pl_err_set(&err, PL_EINVAL, "this command has no answer to \"%s\"", what);
     if (rc != 0) {
         pl_buf_deinit(&answer);
         lua_pushnil(L);

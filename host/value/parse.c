@@ -376,7 +376,7 @@ static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
         size_t names = ps->enc->refuse_duplicates && frame->is_object ? frame->count : 0;
         ssize_t repeated = pl_enc_end(ps->enc);
         if (repeated >= 0) {
-            parse_fail(ps, p, PL_ESYNTAX, "a name that is there twice");
+            parse_fail(ps, p, PL_ESYNTAX, "a duplicate name");
             ps->fault_at = key_position(ps, repeated);
             return NULL;
         }

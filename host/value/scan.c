@@ -144,7 +144,7 @@ static bool give_doc(struct pl_scan *scan, struct pl_doc *doc)
 static bool give_list(struct pl_scan *scan, const uint8_t *p)
 {
     if (pl_enc_end(&scan->list) >= 0)
-        return scan_fail(scan, p, "a list with a name that is there twice");
+        return scan_fail(scan, p, "a list with a duplicate name");
     struct pl_doc *list = pl_enc_finish(&scan->list);
     if (scan->sink.on_list == NULL) {
         pl_doc_unref(list);
@@ -281,7 +281,7 @@ static const uint8_t *envelope_key(struct pl_scan *scan, const uint8_t *p, const
     scan->member = member_of(scan, key);
     unsigned bit = 1u << scan->member;
     if (scan->member >= MEMBER_ITEMS && (scan->members_seen & bit) != 0)
-        return scan_fail(scan, p, "a name that is there twice");
+        return scan_fail(scan, p, "a duplicate name");
     scan->members_seen |= bit;
     if (scan->form == PL_SCAN_LIST && scan->member != MEMBER_ITEMS)
         pl_enc_key(&scan->list, key);
@@ -374,7 +374,7 @@ static const uint8_t *scan_step(struct pl_scan *scan, const uint8_t *p, const ui
     case AT_NEXT_ITEM:
         return separator(scan, p);
     default:
-        return scan_fail(scan, p, "something follows the end");
+        return scan_fail(scan, p, "unexpected text after the end");
     }
 }
 

@@ -129,7 +129,7 @@ static void reviews_give(struct review_call *call)
     if (call->answer.len > 0)
         code = call->ops->on_body(call->arg, pl_buf_slice(&call->answer));
     if (code != 0)
-        pl_err_set(&call->err, code, "the answer was not taken");
+        pl_err_set(&call->err, code, "the client refused the answer");
     reviews_finish(call);
 }
 

@@ -75,7 +75,7 @@ static void give_piece(struct wire_call *call)
                    : call->ops->on_body(call->arg, pl_slice(piece->text, piece->len));
     pl_free(piece);
     if (code != 0)
-        pl_wire_end_with(call, code, "", "the answer was not taken");
+        pl_wire_end_with(call, code, "", "the client refused the answer");
 }
 
 static void respond(struct wire_call *call)

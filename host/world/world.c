@@ -199,7 +199,7 @@ bool pl_world_step_now(struct pl_world *world)
 int pl_world_refusal(struct pl_world *world, struct pl_err *err)
 {
     world->refused = false;
-    return pl_err_set(err, PL_ESCRIPT, "the specification refused it");
+    return pl_err_set(err, PL_ESCRIPT, "the test's API server refused it");
 }
 
 bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns)

@@ -68,7 +68,7 @@ static int check_shape(const struct pl_gate_op *op, struct pl_err *err)
     if (w->verb != PL_VERB_CREATE && w->verb != PL_VERB_DELETE_COLLECTION && w->name.len == 0)
         return pl_err_set(err, PL_EINVAL, "%s needs a name", pl_verb_name(w->verb));
     if (w->owner != NULL && (!document || w->subresource.len > 0))
-        return pl_err_set(err, PL_EINVAL, "an owner goes with create, update and apply only");
+        return pl_err_set(err, PL_EINVAL, "the option owner is for create, update and apply only");
     if (w->verb == PL_VERB_DELETE_COLLECTION && op->resource->namespaced && w->ns.len == 0)
         return pl_err_set(err, PL_EINVAL, "deleting a collection of %s needs a namespace",
                           op->resource->plural);

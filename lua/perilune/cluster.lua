@@ -34,7 +34,7 @@ local function secret(what, value)
   local o = check.options(what, value, { namespace = check.string, name = check.string,
     key = check.string })
   if not o.namespace or not host.is_name(o.namespace, "dns-label") then
-    fail("%s: namespace must be the name of one", what)
+    fail("%s: namespace must be the name of a namespace", what)
   elseif not o.name or not host.is_name(o.name, "dns-subdomain") then
     fail("%s: name must be the name of a Secret", what)
   end

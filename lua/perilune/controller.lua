@@ -70,7 +70,7 @@ local function finalizers(what, value)
   local out = check.array_of(check.string)(what, value)
   for _, name in ipairs(out) do
     if not host.is_name(name, "qualified") then
-      fail('%s: %q is no finalizer name such as "example.com/cleanup"', what, name)
+      fail('%s: %q is not a finalizer name such as "example.com/cleanup"', what, name)
     end
   end
   return out

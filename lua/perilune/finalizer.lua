@@ -14,7 +14,7 @@ local function arguments(what, object, name)
   check.table(what .. ": metadata", object.metadata)
   check.string(what .. ": the name", name)
   if not host.is_name(name, "qualified") then
-    fail('%s: %q is no finalizer name such as "example.com/cleanup"', what, name)
+    fail('%s: %q is not a finalizer name such as "example.com/cleanup"', what, name)
   end
 end
 

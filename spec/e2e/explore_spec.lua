@@ -117,7 +117,7 @@ describe("perilune test --explore", function()
         local code, findings, _, text = explore("spec/explore/correct", "--filter", "^" .. filter .. "$",
           "--plan", plan)
         assert.same({}, findings, text)
-        assert.is_nil(text:find("did not come to pass", 1, true), text)
+        assert.is_nil(text:find("did not happen", 1, true), text)
         assert.equal(0, code, text)
       end)
     end
@@ -185,7 +185,7 @@ describe("perilune test --explore", function()
     assert(out:find("Secret default/a-ssl-internal is gone", 1, true), out)
     e2e.write_file(kept, (e2e.read_file(kept):gsub('"buggy"', '"mended"')))
     code, out = e2e.run("test", kept, "-o", "tap")
-    assert(code == 1 and out:find("did not come to pass", 1, true), out)
+    assert(code == 1 and out:find("did not happen", 1, true), out)
   end)
 
   it("starts a host that has crashed for a user whose webhook did not answer", function()
@@ -202,8 +202,8 @@ describe("perilune test --explore", function()
     e2e.write_file(folder .. "/allow", "state Secret\n")
     e2e.write_file(folder .. "/x_spec.lua", 'it("x", function() end)\n')
     for _, case in ipairs({
-      { 2, '--plan: "explode @1": it begins with none of', path, "--plan", "explode @1" },
-      { 1, 'did not come to pass; the nearest that did is "cluster default/a create Secret default/a-ssl', path,
+      { 2, '--plan: "explode @1": it must begin with one of', path, "--plan", "explode @1" },
+      { 1, 'did not happen; the nearest that happened is "cluster default/a create Secret default/a-ssl', path,
         "--filter", "buggy", "--plan", "crash after cluster default/a create Secret default/b @1" },
       { 2, "allow:1: a line is CLASS KIND KEY", path, "--allow", folder .. "/allow" },
       { 2, "no test.explore is in these specs", folder },

@@ -265,7 +265,7 @@ end)
     assert.matches("stopped at %S+:" .. line .. ", copies " .. namespace:gsub("%-", "%%-") .. "/a; type", out)
     assert.matches("\ntext: apple\n1\n\"a\"\n2\n", out)
     assert.matches("\nmap = table\n", out)
-    assert.matches("get: it is not in the record", out)
+    assert.matches("get: a replay cannot call it here", out)
     assert.matches("attempt to index global 'x'", out)
     local _, stops = out:gsub("stopped at", "")
     assert.equal(2, stops) -- the second time it quits

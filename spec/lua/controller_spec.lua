@@ -134,7 +134,7 @@ describe("perilune.controller", function()
     { "finalizers of Owns", function() new("a"):Owns("v1/Pod", { finalizers = {} }) end,
       'unknown option "finalizers"' },
     { "a bad finalizer", function() new("a"):For("v1/Pod", { finalizers = { "a b" } }) end,
-      '"a b" is no finalizer name' },
+      '"a b" is not a finalizer name' },
     { "no namespaces", function() new("a"):For("v1/Pod", { namespaces = {} }) end,
       "namespaces is empty; leave it out to mean all namespaces" },
     { "a bad namespace", function() new("a"):For("v1/Pod", { namespaces = { "a/b" } }) end,

@@ -29,7 +29,7 @@ describe("a plan", function()
       ["crash after website create @1"] = "CONTROLLER KEY VERB KIND",
       ["crash after website default/blog create Service"] = "CONTROLLER KEY VERB KIND",
       ["crash after website default/blog create Service x @0"] = '"@0" should be @STEP',
-      ["explode @1"] = "begins with none of",
+      ["explode @1"] = "must begin with one of",
       ["outage Secret @1"] = 'it should be as "outage VERB KIND @STEP"',
       ["again website default/a"] = "should be @STEP",
       ["late party @1"] = 'late knows no "party"',
@@ -311,8 +311,8 @@ describe("the search", function()
     assert.equal("spec.size", result.groups[1].finding.field)
     result = search.replay(o, assert(plans.parse("crash after broker default/a delete PersistentVolume @2")))
     assert.same({}, result.groups)
-    assert.same({ '"crash after broker default/a delete PersistentVolume @2" did not come to pass; the nearest that '
-      .. 'did is "broker default/a delete StatefulSet @2"' }, result.unmet)
+    assert.same({ '"crash after broker default/a delete PersistentVolume @2" did not happen; the nearest that '
+      .. 'happened is "broker default/a delete StatefulSet @2"' }, result.unmet)
   end)
 end)
 

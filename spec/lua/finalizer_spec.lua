@@ -38,7 +38,7 @@ describe("perilune.finalizer.add, remove and has", function()
   end)
 
   it("refuse names that the API server would refuse", function()
-    assert.truthy(spec.message_of(finalizer.add, object(), "not a name"):find("no finalizer name", 1, true))
+    assert.truthy(spec.message_of(finalizer.add, object(), "not a name"):find("is not a finalizer name", 1, true))
     assert.equal("finalizer.add: the name must be a string, not nil", spec.message_of(finalizer.add, object()))
     assert.equal("finalizer.has: the object must be a table, not nil", spec.message_of(finalizer.has, nil, name))
   end)

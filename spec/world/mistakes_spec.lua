@@ -45,7 +45,7 @@ describe("a mistake in a run", function()
       "get v1/ConfigMap: the reference must be a key, a request or an object, not the boolean true" },
     { "no object", "client:update({})", "update: the object must have apiVersion and kind" },
     { "a text of a megabyte", 'perilune.ip.contains(("x"):rep(2000000), "10.0.0.1")',
-      '...": no IP address' },
+      '...": not an IP address' },
     { "a name of a megabyte", 'client:get(("x"):rep(2000000), request)', "a kind of 2000000 bytes" },
     { "a reason of two megabytes", 'perilune.conditions.set({}, { type = "A", status = true, '
       .. 'reason = ("x"):rep(2000000) })', "reason has 2000000 bytes; it may have 1024" },

@@ -136,8 +136,8 @@ function chooser:unmet()
       local text = plans.print_one(d)
       local place = d.place and text:gsub("^%S+ ", "")
       local near = place and nearest.of(place, names)
-      out[#out + 1] = format('"%s" did not come to pass%s', text,
-        near and format('; the nearest that did is "%s"', near) or "")
+      out[#out + 1] = format('"%s" did not happen%s', text,
+        near and format('; the nearest that happened is "%s"', near) or "")
     end
   end
   return out

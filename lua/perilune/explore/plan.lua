@@ -90,7 +90,7 @@ function M.print_one(d)
   elseif d.what == "order" then
     return format("order %s %s", d.name, at(d.step, d.n))
   end
-  error("no disturbance: " .. tostring(d.what))
+  error("not a disturbance: " .. tostring(d.what))
 end
 
 -- The text of a whole plan; "" for the undisturbed run.
@@ -215,8 +215,8 @@ local function read_one(text)
   elseif of_words[d.what or ""] then
     return read_words(words, d)
   end
-  return nil, "it begins with none of crash, refuse, lose, touch, delay, reload, restart, again, "
-    .. "stale, lag, unobserved, early, order, outage, finalizer, late, clock, or is not complete"
+  return nil, "it must begin with one of crash, refuse, lose, touch, delay, reload, restart, again, "
+    .. "stale, lag, unobserved, early, order, outage, finalizer, late, clock, and be complete"
 end
 
 -- Parses a plan. Returns nil and a message that names the invalid part.

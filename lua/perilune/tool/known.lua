@@ -65,7 +65,7 @@ local function judge_builtin(group, version, kind, text)
   elseif ONLY_V1[group] and version ~= "v1" then
     return format("there is no kind %s; did you mean %q?", text, "v1/" .. kind)
   elseif not version:match(VERSION) and not version:match(PRERELEASE) then
-    return format("there is no kind %s: %q is no version", text, version)
+    return format("there is no kind %s: %q is not a version", text, version)
   end
 end
 

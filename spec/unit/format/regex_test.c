@@ -204,15 +204,15 @@ TEST(sizes_are_limited)
     struct pl_buf text = PL_BUF_INIT;
     for (int i = 0; i < 251; i++)
         pl_buf_add_char(&text, '(');
-    check_refused(pl_buf_z(&text), "more than 250 groups in each other");
+    check_refused(pl_buf_z(&text), "groups are nested more than 250 deep");
     pl_buf_clear(&text);
     for (int i = 0; i < 100; i++)
         pl_buf_add_z(&text, "()");
-    check_refused(pl_buf_z(&text), "100 groups that capture; 99 are the limit");
+    check_refused(pl_buf_z(&text), "100 capturing groups; the limit is 99");
     pl_buf_clear(&text);
     for (size_t i = 0; i < PL_REGEX_PATTERN + 1; i++)
         pl_buf_add_char(&text, 'a');
-    check_refused(pl_buf_z(&text), "32768 are the limit");
+    check_refused(pl_buf_z(&text), "the limit is 32768");
     check_refused("((((a{1000}){1000}){1000}){1000}){1000}", "too large");
     pl_buf_deinit(&text);
 }
@@ -268,7 +268,7 @@ TEST(long_texts_are_searched)
     check("(?:[a-z]+: [a-z]+\\n)", text, "0-11");
     pl_free(text);
     text = repeated("a", PL_REGEX_TEXT + 1, "");
-    check("a", text, "error: the text has 1048577 bytes; 1048576 are the limit");
+    check("a", text, "error: the text has 1048577 bytes; the limit is 1048576");
     pl_free(text);
     check("a", "a\xc3", "error: the text is not UTF-8 at byte 2");
 }

@@ -121,14 +121,14 @@ TEST(bytes_that_lie_are_refused)
     check_refused(map, BYTES("\x08\x01"), "proto: wrong wireType = 0 for field metadata");
     check_refused(map, BYTES("\x0a\x03\x0a\x01\xff"), "a string is not UTF-8");
     check_refused(map, BYTES("\x12\x03\x0a\x01\xff"),
-                  "an entry of a map is cut off or its key is not UTF-8");
+                  "a map entry is truncated or its key is not UTF-8");
     check_refused(map, BYTES("\x12\x02\x0a\x05"),
-                  "an entry of a map is cut off or its key is not UTF-8");
+                  "a map entry is truncated or its key is not UTF-8");
     struct pl_message revision = type_of("apps", "v1", "ControllerRevision");
-    check_refused(revision, BYTES("\x12\x03\x0a\x01{"), "bytes that have to be JSON are none");
+    check_refused(revision, BYTES("\x12\x03\x0a\x01{"), "bytes that must be JSON are malformed");
     struct pl_message lease = type_of("coordination.k8s.io", "v1", "Lease");
     check_refused(lease, BYTES("\x12\x0c\x1a\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
-                  "a time is beyond what can be counted");
+                  "a time is out of range");
 }
 
 TEST(fields_that_are_not_known_are_passed_over)

@@ -56,11 +56,11 @@ TEST(frames_that_lie_are_refused)
     check_feed(BYTES("\x81\x85\x37\xfa\x21\x3d"), false, PL_ESYNTAX, "",
                "WebSocket: the server masks its frames");
     check_feed(BYTES("\x81\x05H"), true, PL_ESYNTAX, "", "WebSocket: a frame is not masked");
-    check_feed(BYTES("\xc1\x01H"), false, PL_ESYNTAX, "", "WebSocket: a frame of an extension");
+    check_feed(BYTES("\xc1\x01H"), false, PL_ESYNTAX, "", "WebSocket: a frame uses an extension");
     check_feed(BYTES("\x83\x01H"), false, PL_ESYNTAX, "",
                "WebSocket: a frame of the unknown type 3");
     check_feed(BYTES("\x80\x01H"), false, PL_ESYNTAX, "",
-               "WebSocket: a message goes on that has not begun");
+               "WebSocket: a continuation frame without a first frame");
     check_feed(BYTES("\x01\x01H\x01\x01I"), false, PL_ESYNTAX, "",
                "WebSocket: a message begins inside of another one");
     check_feed(BYTES("\x81\x7e\x00\x05Hello"), false, PL_ESYNTAX, "",
@@ -73,7 +73,7 @@ TEST(frames_that_lie_are_refused)
     check_feed(BYTES("\x88\x01\x03"), false, PL_ESYNTAX, "",
                "WebSocket: a control frame is malformed");
     check_feed(BYTES("\x88\x00\x81\x00"), false, PL_ESYNTAX, "8:\n",
-               "WebSocket: bytes come behind the closing frame");
+               "WebSocket: bytes follow the close frame");
 }
 
 TEST(a_message_over_the_limit_is_refused_by_its_head)

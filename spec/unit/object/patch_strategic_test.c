@@ -172,7 +172,7 @@ TEST(a_strategic_patch_that_does_not_fit_is_refused)
         int code;
         const char *message;
     } bad[] = {
-        {"{}", "[]", PL_ESYNTAX, "a strategic merge patch changes an object by an object"},
+        {"{}", "[]", PL_ESYNTAX, "a strategic merge patch and what it patches must be objects"},
         {"{'spec':{'containers':[]}}", "{'spec':{'containers':[{'image':'x'}]}}", PL_EINVAL,
          "spec: containers: element 0 must be an object with \"name\""},
         {"{'spec':{'containers':[]}}", "{'spec':{'containers':['x']}}", PL_EINVAL,
@@ -195,7 +195,7 @@ TEST(a_strategic_patch_that_does_not_fit_is_refused)
          "{'spec':{'$setElementOrder/containers':[{'name':'b'},{'name':'a'}],"
          "'containers':[{'name':'a'},{'name':'b'}]}}",
          PL_EINVAL,
-         "spec: containers: element 1 of the patch is not where its $setElementOrder has it"},
+         "spec: containers: element 1 of the patch is not in the order of its $setElementOrder"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(bad); i++) {
         struct pl_err err = {.message = ""};

@@ -469,9 +469,9 @@ TEST(a_json_patch_that_does_not_fit_is_told_with_the_operation)
         const char *live, *says;
     } cases[] = {
         {BED_MAP("a", "1", "6", ",\"data\":{\"x\":\"2\"}"),
-         "operation 1 (test /data/x): the value is another one: "},
+         "operation 1 (test /data/x): the value is different: "},
         {BED_MAP("a", "2", "7", ",\"data\":{\"x\":\"1\"}"),
-         "operation 0 (test /metadata/uid): the value is another one: "},
+         "operation 0 (test /metadata/uid): the value is different: "},
         {BED_MAP("a", "1", "6", ",\"data\":{\"x\":\"1\"}"), ""}, /* it fits by now */
         {NULL, ""},
     };
