@@ -118,6 +118,17 @@ for line in text:gmatch("[^\n]+") do
   end
 end
 
+-- Kinds that are sent to a subresource or answered, and never listed.
+local BODIES = { ["policy/Eviction"] = true, ["authentication.k8s.io/TokenRequest"] = true,
+  ["autoscaling/Scale"] = true, ["apiextensions.k8s.io/ConversionReview"] = true, ["/DeleteOptions"] = true,
+  ["/Status"] = true, ["/List"] = true }
+
+-- Whether documents can have the kind although no objects of it are stored.
+function M.is_body(group_name, kind)
+  local of_list = kind:match("^(.+)List$")
+  return BODIES[group_name .. "/" .. kind] or of_list ~= nil and M.find(group_name, of_list) ~= nil
+end
+
 -- {plural=, namespaced=, status=} | nil
 function M.find(group_name, kind)
   local kinds = M.by_group[group_name]

@@ -1,42 +1,14 @@
 -- Arguments and results of the API's functions, for flow.lua.
 
+local arguments = require("perilune.tool.arguments")
 local fit = require("perilune.tool.fit")
-local names = require("perilune.tool.names")
 local views = require("perilune.tool.views")
 
 local format = string.format
 local M = {}
 
-local function text(self, node)
-  local value = node and self.eval(node)
-  return value and value.k == "const" and type(value.value) == "string" and value.value or nil
-end
-
--- Judges a literal kind. Returns its view.
-local function kind_view(self, node)
-  local kind = text(self, node)
-  if kind and kind:find("/", 1, true) then
-    self.judge(kind, node.line)
-    return self.known:root(kind), kind
-  end
-end
-
-local function item_of(node, name)
-  if not node or node.tag ~= "Table" then
-    return nil
-  end
-  for _, item in ipairs(node.items) do
-    if item.key and item.key.tag == "String" and item.key.value == name then
-      return item.value
-    end
-  end
-end
-
-local function eval_all(self, arguments, from)
-  for i = from, #arguments do
-    self.eval(arguments[i])
-  end
-end
+local text, kind_view, item_of = arguments.text, arguments.kind_view, arguments.item_of
+local eval_all, eval_arguments = arguments.eval_all, arguments.eval_arguments
 
 -- ---- predicates and sources ----
 
@@ -88,21 +60,28 @@ end
 
 local sources = {}
 
-function sources.For(self, node)
+function sources.For(self, node, controller)
   local view = kind_view(self, node.args[1])
+  table.insert(controller.watched, view or views.ANY)
   source_options(self, node.args[2], view or views.ANY)
 end
-sources.Owns, sources.Reads = sources.For, sources.For
+sources.Owns = sources.For
 
-function sources.Watches(self, node)
+function sources.Reads(self, node)
+  source_options(self, node.args[2], kind_view(self, node.args[1]) or views.ANY)
+end
+
+function sources.Watches(self, node, controller)
   local view = kind_view(self, node.args[1]) or views.ANY
+  table.insert(controller.watched, view)
   if node.args[2] then
     self.call_with(self, node.args[2], { { k = "view", view = view }, { k = "event", view = view } })
   end
   source_options(self, node.args[3], view)
 end
 
-function sources.WatchesKinds(self, node)
+function sources.WatchesKinds(self, node, controller)
+  table.insert(controller.watched, views.ANY)
   if node.args[1] then
     self.call_with(self, node.args[1], {})
   end
@@ -116,7 +95,15 @@ function sources.Writes(self, node)
   kind_view(self, node.args[1])
 end
 
-function sources.Reconcile(self, node)
+function sources.WithEventFilter(_, node, controller)
+  for _, argument in ipairs(node.args) do
+    table.insert(controller.filters, argument)
+  end
+end
+
+-- Filters get the events of every source, so they are checked if there is one kind only.
+function sources.Reconcile(self, node, controller)
+  predicates_in(self, controller.filters, #controller.watched == 1 and controller.watched[1] or views.ANY)
   if node.args[1] then
     self.call_with(self, node.args[1], {})
   end
@@ -205,8 +192,10 @@ local function json_patch(self, view, body)
   for _, item in ipairs(body.tag == "Table" and body.items or {}) do
     local path = item_of(item.value, "path")
     local where = path and text(self, path)
-    if where then
-      fit.pointer(self, view, where, path.line)
+    local place = where and fit.pointer(self, view, where, path.line)
+    local value = item_of(item.value, "value")
+    if place and value then
+      fit.check(self, place, value)
     end
   end
 end
@@ -233,8 +222,8 @@ local function patch(self, node, status)
   form = form and text(self, form) or (args[at + 1] and args[at + 1].tag ~= "Table" and "?" or "merge")
   if args[at] and form == "json" then
     json_patch(self, view, args[at])
-  elseif args[at] and form == "merge" then
-    fit.check(self, view, args[at])
+  elseif args[at] and (form == "merge" or form == "strategic") then
+    fit.check(self, view, args[at], { directives = form == "strategic" })
   end
   eval_all(self, args, at)
   return { k = "view", view = view }
@@ -306,36 +295,33 @@ function client.wait(self, node)
   return view and { k = "view", view = view }
 end
 
--- Whether a part of the module has the name, as far as is known. Under pcall a script may try.
-function M.has(self, node, part, name)
-  local mistake = self.guarded == 0 and names.judge(part, name)
-  if mistake then
-    self.report(node.line, mistake)
-  end
-  return not mistake
-end
-
 -- client:as{}: the same methods
 function client.as(self, node, object)
   eval_all(self, node.args, 1)
   return object
 end
 
+local TEXT_METHODS = { rep = true, format = true, upper = true, lower = true, sub = true, reverse = true }
+
 function M.method(self, node, object)
   local part = object and object.k == "member" and object.name
-  if part and not M.has(self, node, part, node.name) then
+  if part and not arguments.has(self, node, part, node.name) then
     return eval_all(self, node.args, 1)
   elseif (part == "client" or part == "live") and client[node.name] then
     return client[node.name](self, node, object)
+  elseif object and TEXT_METHODS[node.name]
+    and (object.k == "const" and type(object.value) == "string" or object.type == "string") then
+    eval_all(self, node.args, 1)
+    return { k = "typed", type = "string" }
   elseif object and object.k == "controller" then
     if sources[node.name] then
-      sources[node.name](self, node)
+      sources[node.name](self, node, object)
     else
       eval_all(self, node.args, 1)
     end
     return object
   end
-  eval_all(self, node.args, 1)
+  eval_arguments(self, node)
 end
 
 -- ---- functions of the module ----
@@ -344,7 +330,7 @@ local functions = {}
 
 function functions.controller(self, node)
   eval_all(self, node.args, 2)
-  return { k = "controller" }
+  return { k = "controller", watched = {}, filters = {} }
 end
 
 function functions.index(self, node)
@@ -432,30 +418,46 @@ local TYPES = { hash = "string", random = "string", key = "string", quantity = "
   ["yaml.encode"] = "string", ["base64.encode"] = "string", ["base64.decode"] = "string" }
 local GLOBALS = { tostring = "string" }
 
-local GUARDS = { pcall = true, xpcall = true }
-
--- The arguments of a function that may change them.
-local function eval_arguments(self, node, global)
-  local before = self.guarded
-  self.guarded = before + (GUARDS[global] and 1 or 0)
-  for _, argument in ipairs(node.args) do
-    local value = self.eval(argument)
-    if value and value.k == "table" then
-      value.touched = true
-    elseif value and value.literal then
-      self.touched[value.literal] = true
+-- client.get(client, ...)
+-- Returns whether it was one, and its result.
+local function plain_method(self, node, name, from)
+  local part, method = (name or ""):match("^(%l+)%.(%w+)$")
+  if (part == "client" or part == "live") and client[method] then
+    local args = {}
+    for i = from, #node.args do
+      args[#args + 1] = node.args[i]
     end
+    return true, client[method](self, { tag = "Method", line = node.line, name = method, args = args })
   end
-  self.guarded = before
+end
+
+-- pcall(client.get, client, ...), perilune.try(client.get, client, ...)
+local function guarded_method(self, node, name, global)
+  if not node.args[2] or not arguments.GUARDS[global] and name ~= "try" then
+    return false
+  end
+  local callee = self.eval(node.args[1])
+  return plain_method(self, node, callee and callee.k == "member" and callee.name, 3)
+end
+
+function functions.try(self, node)
+  eval_all(self, node.args, 2)
+  local called = node.args[1] and self.call_with(self, node.args[1], {})
+  return called and called.result
 end
 
 function M.call(self, node, callee)
   local name = callee and callee.k == "member" and callee.name
-  local f = name and functions[name]
-  if f then
-    return f(self, node)
-  end
   local global = node.callee.tag == "Name" and not node.callee.var and node.callee.name
+  local is_method, stored = plain_method(self, node, name, 2)
+  if not is_method then
+    is_method, stored = guarded_method(self, node, name, global)
+  end
+  if is_method then
+    return name and stored or nil -- pcall gives true before it
+  elseif functions[name] then
+    return functions[name](self, node)
+  end
   if global == "require" and text(self, node.args[1]) == "perilune" then
     return { k = "module" }
   end

@@ -99,15 +99,17 @@ local function check_object(self, view, node, o)
       there[key] = true
       local field = views.field(view, key)
       local is_nil = item.value.tag == "Nil"
-      if not field and not is_nil then
+      if not field and o.directives and key:sub(1, 1) == "$" then
+        self.eval(item.value) -- "$patch", "$setElementOrder/...": orders to the server
+      elseif not field and not is_nil then
         self.report(item.line, M.no_field(view, key))
         self.eval(item.value)
       else
-        check(self, field or views.ANY, item.value, { required = o.required, top = o.top })
+        check(self, field or views.ANY, item.value, { required = o.required, directives = o.directives })
       end
     else
       unclear = unclear or key == false
-      check(self, map or views.ANY, item.value, { required = o.required })
+      check(self, map or views.ANY, item.value, { required = o.required, directives = o.directives })
     end
   end
   if o.required and not unclear then
@@ -217,7 +219,26 @@ function M.pointer(self, view, text, line)
       break
     end
   end
-  M.walk(self, view, names, line)
+  return M.walk(self, view, names, line)
+end
+
+-- Compares a place that has an enum with a text that differs from one of its values by a slip.
+function M.compare(self, a, b, line)
+  if a and b and a.k == "const" then
+    a, b = b, a
+  end
+  local enum = a and a.k == "view" and b and b.k == "const" and views.enum(a.view)
+  if not enum or type(b.value) ~= "string" then
+    return
+  end
+  local names = {}
+  for _, one in ipairs(enum) do
+    names[tostring(one)] = true
+  end
+  local hint = known_module.nearest(b.value, names)
+  if not names[b.value] and hint ~= "" then
+    self.report(line, format("%s is never %s%s", place(a.view), show(b.value), hint))
+  end
 end
 
 return M

@@ -6,8 +6,10 @@
 -- "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name}, {k =
 -- "controller"}, {k = "event", view}, {k = "predicate", nodes}; nil: unknown.
 
+local arguments = require("perilune.tool.arguments")
 local calls = require("perilune.tool.calls")
 local fit = require("perilune.tool.fit")
+local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
 
 local format = string.format
@@ -48,11 +50,11 @@ local function common(values)
   return first
 end
 
-local function note_call(self, node, arguments)
+local function note_call(self, node, given)
   local one = info(self, node)
   for i = 1, #node.params do
     one.calls[i] = one.calls[i] or {}
-    local value = arguments[i]
+    local value = given[i]
     table.insert(one.calls[i], value and value.k == "view" and value or false)
   end
 end
@@ -84,6 +86,16 @@ function M.call_with(self, expression, given)
     return info(self, value.node)
   end
 end
+
+-- What a call of the function gives. A table is a new one each time.
+local function result_of(self, node)
+  local result = info(self, node).result
+  if result and result.k == "table" then
+    return { k = "table", node = result.node, returned = true }
+  end
+  return result
+end
+M.result_of = result_of
 
 -- ---- expressions ----
 
@@ -148,7 +160,10 @@ function eval.Table(self, node, o)
     if item.key then
       self.eval(item.key)
     end
-    self.eval(item.value)
+    local value = self.eval(item.value)
+    if value and value.k == "view" then
+      tables.escape(self, value)
+    end
   end
   return { k = "table", node = node }
 end
@@ -169,6 +184,8 @@ function eval.Binop(self, node)
     return { k = "typed", type = "string" }
   elseif ARITHMETIC[node.op] then
     return { k = "typed", type = "number" }
+  elseif node.op == "==" or node.op == "~=" then
+    fit.compare(self, a, b, node.line)
   elseif node.op == "and" then
     return b and b.k == "view" and b or nil
   elseif node.op == "or" then
@@ -219,7 +236,7 @@ end
 -- A member of the module or of a part of it.
 local function member(self, node, object, key)
   local part = object.name or ""
-  if calls.has(self, node, part, key) then
+  if arguments.has(self, node, part, key) then
     return { k = "member", name = part == "" and key or part .. "." .. key }
   end
 end
@@ -233,10 +250,16 @@ function eval.Index(self, node)
     return member(self, node, object, key)
   elseif object.k == "event" and (key == "object" or key == "old") then
     return { k = "view", view = object.view }
+  elseif object.k == "table" then
+    return tables.read(self, object, key)
   elseif object.k == "list" then
     return index_list(self, node, object, key or nil)
   elseif object.k == "view" and key ~= false then
-    return index_view(self, node, object.view, key, key == nil)
+    local value = index_view(self, node, object.view, key, key == nil)
+    if value then
+      value.part_of = object.literal or object.part_of
+    end
+    return value
   end
 end
 
@@ -249,13 +272,29 @@ function eval.Call(self, node)
       values[i] = self.eval(argument) or nil
     end
     note_call(self, callee.node, values)
-    return info(self, callee.node).result
+    return result_of(self, callee.node)
   end
   return result
 end
 
+-- A method of a local table: its first argument is the table.
+local function call_method(self, node, method)
+  local values = { false }
+  for i, argument in ipairs(node.args) do
+    values[i + 1] = self.eval(argument) or nil
+    tables.escape(self, values[i + 1])
+  end
+  note_call(self, method.node, values)
+  return result_of(self, method.node)
+end
+
 function eval.Method(self, node)
-  return calls.method(self, node, self.eval(node.object))
+  local object = self.eval(node.object)
+  local method = object and object.k == "table" and tables.read(self, object, node.name)
+  if method and method.k == "fn" then
+    return call_method(self, node, method)
+  end
+  return calls.method(self, node, object)
 end
 
 -- ---- statements ----
@@ -268,6 +307,9 @@ end
 
 -- Declarations of local functions are analysed with the values of their calls.
 function run.Local(self, node)
+  for _, var in ipairs(#node.values == 0 and node.vars or {}) do
+    var.empty = true
+  end
   for i, value in ipairs(node.values) do
     local var = node.vars[i]
     local result = self.eval(value)
@@ -277,10 +319,14 @@ function run.Local(self, node)
   end
 end
 
+-- Values that a variable keeps that was declared without one and is assigned to once.
+local LATER = { view = true, list = true, fn = true, module = true, member = true, controller = true }
+
 local function assign(self, target, value)
   if target.tag ~= "Index" then
-    if value then
-      self.eval(value)
+    local result = value and self.eval(value)
+    if result and target.var and target.var.empty and target.var.sets == 1 and LATER[result.k] then
+      self.env[target.var] = result
     end
     return
   end
@@ -290,14 +336,22 @@ local function assign(self, target, value)
   if object and object.k == "table" then
     object.touched = true
   end
-  if object and object.literal then
-    self.touched[object.literal] = true
+  local literal = object and (object.literal or object.part_of)
+  if literal then
+    self.touched[literal] = true
   end
-  if not object or object.k ~= "view" or key == false then
-    return value and self.eval(value)
+  if not object or object.k ~= "view" then
+    local result = value and self.eval(value)
+    if result and result.k == "view" then
+      tables.escape(self, result)
+    end
+    if object and object.k == "table" then
+      tables.write(self, object, target, key, result)
+    end
+    return result
   end
   local place
-  if key == nil or type(key) == "number" then
+  if not key or type(key) == "number" then
     place = views.element(object.view)
   else
     place = views.field(object.view, key)
@@ -324,7 +378,8 @@ function run.Return(self, node)
     self.eval(node.values[i])
   end
   if self.fn and node.values[1] and node.values[1].tag ~= "Nil" then
-    table.insert(self.fn.returns, value and value.k == "view" and value or false)
+    local known = value and (value.k == "view" or value.k == "table" and not value.touched)
+    table.insert(self.fn.returns, known and value or false)
   end
 end
 
@@ -412,7 +467,7 @@ end
 -- report(line, message); judge(kind, line)
 function M.follow(tree, known, report, judge)
   local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
-    call_with = M.call_with, kind_of_literal = M.kind_of_literal }
+    members = {}, escaped = {}, call_with = M.call_with, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
   local last = false
   self.report = function(line, message)
     if last then

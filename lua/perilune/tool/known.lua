@@ -60,6 +60,8 @@ local function judge_builtin(group, version, kind, text)
   if not own then
     local hint = nearest(group, groups_of_builtins())
     return format("there is no kind %s: no group %q%s", text, group, hint)
+  elseif builtin.is_body(group, kind) then
+    return nil
   elseif not own[kind] then
     return format("there is no kind %s%s", text, (nearest(kind, own)))
   elseif ONLY_V1[group] and version ~= "v1" then

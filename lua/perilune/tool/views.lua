@@ -2,6 +2,8 @@
 -- place where the schema allows anything is ANY, which is never wrong. A view says "there is no
 -- such field" only if the server would drop or refuse the field.
 
+local builtin = require("perilune.tool.builtin")
+
 local M = {}
 
 local ANY = { any = true }
@@ -158,6 +160,17 @@ function M.element(view)
   return ANY
 end
 
+-- Whether the server fills the field in. In OpenAPI v3 fields of built-in kinds have Go's zero value
+-- as default, which the server then refuses.
+local function has_default(view, own)
+  local default = type(own) == "table" and own.default
+  local kind = view.kind
+  if not default or not kind.openapi or not builtin.find(kind.group, kind.kind) then
+    return type(own) == "table" and own.default ~= nil
+  end
+  return default ~= "" and default ~= 0 and not (type(default) == "table" and next(default) == nil)
+end
+
 -- Names of required fields without a default.
 function M.required(view)
   local out = {}
@@ -167,9 +180,8 @@ function M.required(view)
   local properties = type(view.schema.properties) == "table" and view.schema.properties or {}
   for _, name in ipairs(view.schema.required) do
     local own = properties[name]
-    local has_default = type(own) == "table" and own.default ~= nil
     local later = name == "status" or name == "apiVersion" or name == "kind" or name == "metadata"
-    if type(name) == "string" and not has_default and not (view.root and later) then
+    if type(name) == "string" and not has_default(view, own) and not (view.root and later) then
       out[#out + 1] = name
     end
   end

@@ -1,0 +1,60 @@
+-- Arguments of calls in a script, for calls.lua: what they are as far as the source shows it.
+
+local names = require("perilune.tool.names")
+local tables = require("perilune.tool.tables")
+
+local M = {}
+
+function M.text(self, node)
+  local value = node and self.eval(node)
+  return value and value.k == "const" and type(value.value) == "string" and value.value or nil
+end
+
+-- Judges a literal kind. Returns its view.
+function M.kind_view(self, node)
+  local kind = M.text(self, node)
+  if kind and kind:find("/", 1, true) then
+    self.judge(kind, node.line)
+    return self.known:root(kind), kind
+  end
+end
+
+function M.item_of(node, name)
+  if not node or node.tag ~= "Table" then
+    return nil
+  end
+  for _, item in ipairs(node.items) do
+    if item.key and item.key.tag == "String" and item.key.value == name then
+      return item.value
+    end
+  end
+end
+
+function M.eval_all(self, arguments, from)
+  for i = from, #arguments do
+    self.eval(arguments[i])
+  end
+end
+
+M.GUARDS = { pcall = true, xpcall = true }
+
+-- The arguments of a function that may change them.
+function M.eval_arguments(self, node, global)
+  local before = self.guarded
+  self.guarded = before + (M.GUARDS[global] and 1 or 0)
+  for _, argument in ipairs(node.args) do
+    tables.escape(self, self.eval(argument))
+  end
+  self.guarded = before
+end
+
+-- Whether a part of the module has the name, as far as is known. Under pcall a script may try.
+function M.has(self, node, part, name)
+  local mistake = self.guarded == 0 and names.judge(part, name)
+  if mistake then
+    self.report(node.line, mistake)
+  end
+  return not mistake
+end
+
+return M
