@@ -1,6 +1,7 @@
 #include "net/http_server.h"
 
 #include "base/alloc.h"
+#include "crypto/self_signed.h"
 #include "support/turn.h"
 #include "support/virtual_clock.h"
 
@@ -507,6 +508,29 @@ TEST(a_silent_connection_is_cut_before_and_after_a_request)
     raw_close(&silent);
     raw_close(&after);
     tear_down(&world);
+}
+
+TEST(a_client_that_stops_in_the_handshake_is_cut_after_the_idle_time)
+{
+    static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"; /* its begin */
+    struct world world;
+    struct raw_peer peer;
+    struct pl_err err = {0};
+    char *cert, *key;
+    REQUIRE(pl_self_signed("127.0.0.1", &cert, &key, &err) == 0);
+    set_up_with(&world,
+                (struct pl_server_options){.idle_ms = 30, .cert_pem = cert, .key_pem = key});
+    raw_connect(&peer, world.port);
+    for (size_t i = 0; i < 11; i++) { /* a byte every 3 ms does not prolong it */
+        CHECK(send(peer.fd, hello + i, 1, MSG_NOSIGNAL) == 1);
+        pass(&world, 3);
+    }
+    TURN_UNTIL(world.loop, raw_ended(&peer));
+    CHECK_INT(peer.got.len, 0);
+    raw_close(&peer);
+    tear_down(&world);
+    pl_free(cert);
+    pl_free(key);
 }
 
 TEST(a_slow_handler_and_a_watch_are_not_cut_by_the_limits_on_clients)
