@@ -50,7 +50,7 @@ static void audit_deinit(struct audit *audit)
 
 static void ring_deinit(struct ring *ring)
 {
-    for (size_t i = 0; ring->audits != NULL && i < ring->max; i++)
+    for (size_t i = 0; i < ring->total && i < ring->max; i++)
         audit_deinit(&ring->audits[i]);
     pl_free(ring->audits);
 }
