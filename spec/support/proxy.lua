@@ -117,6 +117,11 @@ function Proxy:cut()
   return self:command("POST", "/cut")
 end
 
+-- Requests are answered again after a rule's `hold`.
+function Proxy:release()
+  return self:command("POST", "/release")
+end
+
 -- Ends answers under way, as a server does whose time is over.
 function Proxy:finish(path)
   return self:command("POST", "/end?path=" .. path)

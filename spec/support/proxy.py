@@ -14,17 +14,19 @@ say. Commands are HTTP requests to the control port, answered with JSON:
                     "client left", "server left")
     POST /down, /up refuses connections (the port is closed) and takes them again
     POST /cut       resets every open connection
+    POST /release   ends what a rule's hold began
     POST /end?path=REGEX  ends the answers under way to requests of such paths as if complete
     GET /state      {"connections", "requests"}
 
-A rule matches on: method; path, query, not_query, authorization, not_authorization (regular
-expressions, searched); skip (matches let pass first), times (then so many; 0: for ever; default 1),
+A rule matches on: method; path, query, authorization, content (the request's body), each also as
+not_path and so on (regular expressions, searched); skip (matches let pass first), times (then so many; 0: for ever; default 1),
 chance (of 1).
 
 What it does, before the server is asked:
     status, headers, body   answers itself
     close                   resets the connection, unanswered
     silent                  takes the request and never answers
+    hold                    requests that come after this one are taken and never answered
     delay                   seconds before the request goes on
     ask                     [[regex, text], ...]: changes the query that the server sees
 What it does to the answer. N may be [LOW, HIGH], a random number between them:
@@ -66,7 +68,7 @@ def seconds_left(ends):
 
 
 class Rule:
-    MATCHERS = ("path", "query", "authorization")
+    MATCHERS = ("path", "query", "authorization", "content")
 
     def __init__(self, given, rand):
         self.given = given
@@ -262,6 +264,7 @@ class Sender:
 
 
 NO_RULE = Rule({}, random.Random(0))
+HOLDING = Rule({"name": "holding", "silent": True}, random.Random(0))
 
 
 class Connection:
@@ -304,9 +307,11 @@ class Connection:
             "path": path,
             "query": query,
             "authorization": headers.get("authorization", ""),
+            "content": body.decode("utf-8", "replace"),
         }
         self.path, self.ending = path, False
-        rule = self.proxy.rule_for(facts)
+        rule = HOLDING if self.proxy.holding else self.proxy.rule_for(facts)
+        self.proxy.holding |= bool(rule.get("hold"))
         entry = self.proxy.record(method, path, query, rule)
         if rule.get("close"):
             entry["done"] = "cut"
@@ -441,6 +446,7 @@ class Proxy:
             self.tls = ssl.create_default_context(cafile=options.ca)
         self.rand = random.Random(options.seed)
         self.rules, self.log, self.live = [], [], set()
+        self.holding = False
         self.started = time.monotonic()
         self.port, self.server = 0, None
 
@@ -506,6 +512,8 @@ class Proxy:
             self.down()
         elif (method, path) == ("POST", "/cut"):
             self.cut()
+        elif (method, path) == ("POST", "/release"):
+            self.holding = False
         elif (method, path) == ("POST", "/end"):
             for connection in self.live:
                 connection.ending |= bool(re.search(query["path"], connection.path))
