@@ -12,7 +12,7 @@ local known = {
   { "apicall/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",
-    "ahead controller controller_history edition members parked run sharing"
+    "controller controller_history edition key_shards members parked prefetch run"
     .. " subscription task write_loop_report" },
   { "kube/client_impl.h", "client op probe watch" },
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"
@@ -20,10 +20,10 @@ local known = {
   { "lua/script.h", "origin script" },
   { "net/http_call.h", "http_call http_describe http_error http_upgrade" },
   { "net/http_conn.h", "http_conn http_exchange http_parse http_server" },
-  { "net/loop_work.h", "loop work" },
+  { "net/loop_work.h", "blocking_work loop" },
   { "object/patch_strategic.h", "patch_strategic patch_strategic_list" },
   { "reload/reload_impl.h", "reload reload_disk reload_switch" },
-  { "shard/membership_impl.h", "hands membership roster title" },
+  { "shard/membership_impl.h", "handover main_lease membership roster" },
   { "store/impl.h", "indexing read store walk" },
   { "sync/informer_impl.h", "feed feed_sink informer informer_apply informer_resource"
     .. " informer_write" },

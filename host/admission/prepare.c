@@ -80,7 +80,8 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
     return 0;
 }
 
-/* Adds a finalizer that keeps the object until it is not used any more (apiserver/protect.c). */
+/* Adds a finalizer that keeps the object until it is not used any more
+ * (apiserver/storage_protection.c). */
 static void protect(struct pl_api_ctx *ctx, struct pl_tree *object, const char *mark)
 {
     struct pl_arena *arena = &ctx->arena;

@@ -3,7 +3,7 @@
  * nobody. */
 #include "apicall/ask.h"
 
-#include "apicall/reach.h"
+#include "apicall/webhook_address.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/check.h"

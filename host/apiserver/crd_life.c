@@ -6,7 +6,7 @@
  * has removed it from its history. */
 #include "apiserver/crd_life.h"
 
-#include "apiserver/keep.h"
+#include "apiserver/persist.h"
 #include "apiserver/watch.h"
 #include "apiserver/write.h"
 #include "base/alloc.h"

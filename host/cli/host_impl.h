@@ -8,7 +8,7 @@
 #include "cluster/tracer.h"
 #include "control/manager.h"
 #include "control/once.h"
-#include "control/tally.h"
+#include "control/shard_key_count.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "net/work.h"
+#include "net/blocking_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

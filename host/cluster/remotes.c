@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "net/work.h"
+#include "net/blocking_work.h"
 #include "sync/read.h"
 #include "write/recorder.h"
 

@@ -1,4 +1,4 @@
-/* The inside of a controller, shared by controller.c, subscription.c, run.c, ahead.c
+/* The inside of a controller, shared by controller.c, subscription.c, run.c, prefetch.c
  * and controller_metrics.c, and by nobody else. I/O thread. */
 #pragma once
 
@@ -171,7 +171,7 @@ struct pl_controller {
     bool drive_deferred;
     struct pl_list runs;
     size_t in_flight;
-    struct { /* runs that were handed over early: ahead.c */
+    struct { /* runs that were handed over early: prefetch.c */
         struct pl_run_record
             *head; /* the run at whose end the others follow; NULL: none may follow */
         struct pl_run_record *tail; /* the last one */
@@ -291,7 +291,7 @@ void pl_controller_cancel_as_leader(struct pl_controller *controller, const stru
 void pl_controller_ask_to_stop(struct pl_controller *controller);
 void pl_controller_free_keys(struct pl_controller *controller);
 
-/* ---- ahead.c: runs that are handed over before there is room for them ---- */
+/* ---- prefetch.c: runs that are handed over before there is room for them ---- */
 
 /* Implements pl_run_owner.waits. */
 void pl_controller_run_waits(struct pl_run *waiting);
@@ -342,7 +342,7 @@ void pl_controller_leave_editions(struct pl_controller *controller);
 void pl_controller_show_again(struct pl_controller *controller, enum pl_again why);
 void pl_controller_stop_showing(struct pl_controller *controller);
 
-/* ---- sharing.c ---- */
+/* ---- key_shards.c ---- */
 
 void pl_controller_follow_shards(struct pl_controller *controller);
 void pl_controller_unfollow_shards(struct pl_controller *controller);

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "cluster/cluster.h"
-#include "control/sharer.h"
+#include "control/shard_member.h"
 
 struct pl_leadership {
     struct pl_leadership_options o;

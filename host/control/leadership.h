@@ -29,8 +29,8 @@ struct pl_leadership_options {
     struct pl_election_options election; /* without ops and arg */
     const char *name;                    /* of the Lease, for metrics; copied */
     bool standby_on_loss;                /* --on-lost-lease standby */
-    /* All replicas act, each on its shards (control/sharer.h); used instead of the election's lock.
-     * Borrowed for life; NULL: one replica leads. */
+    /* All replicas act, each on its shards (control/shard_member.h); used instead of the election's
+     * lock. Borrowed for life; NULL: one replica leads. */
     struct pl_shard_leases *leases;
     const char *hostname; /* with leases: prefix of members' ids; copied */
     int64_t settle_ns;    /* with leases: time limit for shards to settle */

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/key_shards.h"
 #include "control/leadership.h"
-#include "control/sharing.h"
 
 #include <string.h>
 

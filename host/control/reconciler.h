@@ -91,7 +91,8 @@ struct pl_reconciler_ops {
     void (*start)(void *self, struct pl_run *run);
     /* `next` should begin by itself as soon as `run` has ended. The reconciler must report the end
      * of `run` before anything about `next`. False when run has already ended: nothing was done.
-     * NULL together with unfollow: a run begins only when there is room for it (control/ahead.c).
+     * NULL together with unfollow: a run begins only when there is room for it
+     * (control/prefetch.c).
      */
     bool (*follow)(void *self, struct pl_run *run, struct pl_run *next);
     /* next should not begin. True: it never began. False: it has begun, and ends with

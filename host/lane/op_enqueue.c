@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/nearest.h"
-#include "control/sharing.h"
+#include "control/key_shards.h"
 #include "lane/lane.h"
 #include "object/meta.h"
 

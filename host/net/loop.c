@@ -64,7 +64,7 @@ struct pl_loop {
     void *on_turn_arg;
     uint64_t turn_ns, turn_idle_ns; /* start of this turn, and libuv's idle time until then */
     _Atomic pthread_t thread;
-    int works; /* on other threads (net/work) */
+    int works; /* on other threads (net/blocking_work) */
 };
 
 static void claim(struct pl_loop *loop)

@@ -22,8 +22,8 @@ bool pl_loop_is_stepped(const struct pl_loop *loop);
 /* For a stepped loop: does the next piece of work: mail, else a deferred task, else a due timer.
  * False: there was none, and the hooks of each turn have run. */
 bool pl_loop_step(struct pl_loop *loop);
-/* Everything on it must be closed. Accepts NULL. If work on another thread (net/work.h) does not
- * end soon, the loop's memory is not freed. */
+/* Everything on it must be closed. Accepts NULL. If work on another thread (net/blocking_work.h)
+ * does not end soon, the loop's memory is not freed. */
 void pl_loop_destroy(struct pl_loop *loop);
 
 /* Runs until pl_loop_stop; the calling thread becomes the loop's. */

@@ -1,4 +1,5 @@
-/* Only for net/loop and net/work: counts the work on other threads that a loop waits for. */
+/* Only for net/loop and net/blocking_work: counts the work on other threads that a loop waits for.
+ */
 #pragma once
 
 #include "net/loop.h"

@@ -3,12 +3,12 @@
  * rollback). */
 #pragma once
 
+#include "net/blocking_work.h"
+#include "reload/disk_scan.h"
 #include "reload/endings.h"
 #include "reload/guard.h"
-#include "reload/look.h"
 #include "reload/reload.h"
 #include "reload/reload_state.h"
-#include "net/work.h"
 
 struct pl_reload {
     struct pl_reload_options o;

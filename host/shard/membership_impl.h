@@ -1,4 +1,4 @@
-/* The internals of a membership, only for membership.c, roster.c, hands.c and title.c. */
+/* The internals of a membership, only for membership.c, roster.c, handover.c and main_lease.c. */
 #pragma once
 
 #include "base/map.h"
@@ -127,7 +127,7 @@ bool pl_roster_has_others(const struct pl_membership *m);
 void pl_roster_tidy(struct pl_membership *m, bool remove);
 void pl_roster_deinit(struct pl_membership *m);
 
-/* ---- hands.c: shards that come, go and are taken ---- */
+/* ---- handover.c: shards that come, go and are taken ---- */
 
 /* Sets our shards' states by what is seen; settles, gives, takes. */
 void pl_hands_step(struct pl_membership *m);
@@ -136,7 +136,7 @@ void pl_hands_drop(struct pl_membership *m);
 /* True when no shard names us, and no request about a shard is under way. */
 bool pl_hands_are_empty(const struct pl_membership *m);
 
-/* ---- title.c: the Lease NAME ---- */
+/* ---- main_lease.c: the Lease NAME ---- */
 
 /* See pl_membership_stranger. */
 const char *pl_title_stranger(const struct pl_membership *m);

@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "crypto/authority.h"
+#include "net/blocking_work.h"
 #include "net/files.h"
-#include "net/work.h"
 
 #include <errno.h>
 #include <stdio.h>

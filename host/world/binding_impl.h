@@ -3,7 +3,7 @@
 
 #include "world/binding.h"
 #include "world/choose.h"
-#include "world/lines.h"
+#include "world/line_coverage.h"
 #include "world/recorded.h"
 #include "world/world.h"
 

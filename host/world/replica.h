@@ -6,7 +6,7 @@
 #include "bind/generation.h"
 #include "control/manager.h"
 #include "webhook/hooks.h"
-#include "world/outside.h"
+#include "world/external_servers.h"
 #include "world/wire.h"
 
 struct pl_replica;

@@ -5,8 +5,8 @@
 
 #include "apiserver/api.h"
 #include "net/loop.h"
-#include "world/about.h"
 #include "world/point.h"
+#include "world/point_details.h"
 
 struct pl_wire;
 

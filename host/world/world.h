@@ -4,9 +4,9 @@
 #pragma once
 
 #include "world/alarms.h"
-#include "world/asking.h"
-#include "world/outside.h"
+#include "world/external_servers.h"
 #include "world/replica.h"
+#include "world/user_request.h"
 
 struct pl_world;
 

@@ -1,7 +1,7 @@
 /* Turns the membership's calls into requests for Leases, and its reports into log lines, metrics
  * and exit codes. It decides nothing about shards: the state machine in shard/membership.c does. A
  * failure that ends the process is reported once. */
-#include "control/sharer.h"
+#include "control/shard_member.h"
 
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* Writes every event of the storage to the data folder, before the request is answered. restore.c
  * reads it back at start. */
-#include "apiserver/keep.h"
+#include "apiserver/persist.h"
 
 #include "apistore/disk.h"
 #include "object/meta.h"

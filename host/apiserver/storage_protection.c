@@ -2,7 +2,7 @@
  * is bound. A timer checks both a moment after a deletion, so a client that reads at once still
  * sees the deletion mark, as in a cluster. While something is in use, an event of a Pod, a claim or
  * a volume starts the timer again. Otherwise nothing runs. */
-#include "apiserver/protect.h"
+#include "apiserver/storage_protection.h"
 
 #include "apiserver/write.h"
 #include "base/alloc.h"

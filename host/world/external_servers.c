@@ -1,6 +1,6 @@
 /* A request is copied when it starts, and answered as a whole in a separate step. In between are
  * the points where a chooser can disturb it: before it is sent, and when it has been done. */
-#include "world/outside.h"
+#include "world/external_servers.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -1,7 +1,7 @@
-#include "control/sharing.h"
+#include "control/key_shards.h"
 
 #include "bed_controller.h"
-#include "control/tally.h"
+#include "control/shard_key_count.h"
 
 /* Of 4 shards. Namespaces: e is in 0, b in 1, a in 2, f in 3. Uids: ba. is in 0, ja. in 1, 8a. in
  * 2, aa. in 3. */

@@ -1,4 +1,4 @@
-#include "apiserver/protect.h"
+#include "apiserver/storage_protection.h"
 
 #include "support/api_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "net/work.h"
+#include "net/blocking_work.h"
 
 #include "base/alloc.h"
 #include "support/turn.h"

@@ -1,6 +1,6 @@
 /* All functions may block for ever, on a file system that does not answer: they touch only the
  * look, and origins, which have their own locks. */
-#include "reload/look.h"
+#include "reload/disk_scan.h"
 
 #include "base/alloc.h"
 #include "reload/config.h"

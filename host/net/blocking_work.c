@@ -1,6 +1,6 @@
 /* A request that is under way needs its loop: libuv's thread writes to the loop when `run` returns.
  * So the memory of a loop that is destroyed meanwhile is not freed (net/loop). */
-#include "net/work.h"
+#include "net/blocking_work.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

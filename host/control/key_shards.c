@@ -7,7 +7,7 @@
  * of its For objects is queued once. When it goes, its runs end, and the state of its keys is
  * dropped. */
 #include "control/controller_impl.h"
-#include "control/sharing.h"
+#include "control/key_shards.h"
 
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "world/asking.h"
+#include "world/user_request.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

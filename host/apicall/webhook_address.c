@@ -4,7 +4,7 @@
  * (pl_api_services), or if its type is ExternalName, as with kube-apiserver. Everything else is
  * refused with a reason; nothing is guessed. The certificate must always be for NAME.NAMESPACE.svc.
  */
-#include "apicall/reach.h"
+#include "apicall/webhook_address.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 /* Perilune and the embedded server write these bodies and events, so values are found by their
  * text, without decoding documents that the host decodes anyway. */
-#include "world/about.h"
+#include "world/point_details.h"
 
 #include "base/alloc.h"
 #include "value/doc.h"

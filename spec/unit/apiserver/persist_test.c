@@ -1,4 +1,4 @@
-#include "apiserver/keep.h"
+#include "apiserver/persist.h"
 
 #include "support/api_fixture.h"
 

@@ -1,11 +1,11 @@
 /* Counts keys by shard. A count walks through the For objects of all controllers in pieces, so that
  * it delays nothing however many there are. It is discarded when shards come or go; only held
  * shards are shown. No decision may depend on it: it is for people. */
-#include "control/tally.h"
+#include "control/shard_key_count.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "control/sharing.h"
+#include "control/key_shards.h"
 #include "object/meta.h"
 #include "sync/informer.h"
 

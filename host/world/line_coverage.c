@@ -1,6 +1,6 @@
 /* One bit for each line of each file. Usually the next line is in the same file as the last one, so
  * that file is tried first. Lines beyond the largest possible script are ignored. */
-#include "world/lines.h"
+#include "world/line_coverage.h"
 
 #include "base/alloc.h"
 #include "base/base.h"
