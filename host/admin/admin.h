@@ -17,14 +17,14 @@
 struct pl_admin;
 struct pl_line_client;
 
-struct pl_tally;
+struct pl_shard_key_count;
 struct pl_admin_options {
     struct pl_loop *loop; /* borrowed for life, like the following fields */
     struct pl_cluster *cluster;
     struct pl_manager *manager;
-    struct pl_tally *tally; /* NULL: without shards */
-    const char *server;     /* the API server's URL, for status */
-    const char *path;       /* path of the socket; NULL: the default (admin/path.h); "0": none */
+    struct pl_shard_key_count *key_count; /* NULL: without shards */
+    const char *server;                   /* the API server's URL, for status */
+    const char *path; /* path of the socket; NULL: the default (admin/path.h); "0": none */
 };
 
 /* NULL and err when the socket cannot be created. The caller owns the result. */

@@ -200,19 +200,20 @@ static void build_lead(struct pl_build *b, const struct pl_leadership *leadershi
 
 /* ---- shards ---- */
 
-static void build_shard(struct pl_build *b, const struct pl_sharer *sharer,
-                        const struct pl_tally *tally, unsigned i)
+static void build_shard(struct pl_build *b, const struct pl_shard_member *member,
+                        const struct pl_shard_key_count *key_count, unsigned i)
 {
     static const char *const states[] = {[PL_SHARD_ELSEWHERE] = "elsewhere",
                                          [PL_SHARD_COMING] = "coming",
                                          [PL_SHARD_OURS] = "ours",
                                          [PL_SHARD_GOING] = "going"};
-    int64_t for_ns, keys = pl_tally_keys(tally, i);
-    const char *holder = pl_membership_holder(pl_sharer_membership(sharer), i, &for_ns);
+    int64_t for_ns, keys = pl_shard_key_count_keys(key_count, i);
+    const char *holder = pl_membership_holder(pl_shard_member_membership(member), i, &for_ns);
     pl_build_object(b);
     pl_build_put_int(b, "shard", i);
     pl_build_put_text(b, "holder", pl_slice_z(holder));
-    pl_build_put_text(b, "state", pl_slice_z(states[pl_shards_state(pl_sharer_shards(sharer), i)]));
+    pl_build_put_text(b, "state",
+                      pl_slice_z(states[pl_shards_state(pl_shard_member_shards(member), i)]));
     pl_admin_build_seconds(b, "seconds", for_ns);
     if (keys >= 0)
         pl_build_put_int(b, "keys", keys);
@@ -241,19 +242,20 @@ static void build_members(struct pl_build *b, const struct pl_membership *member
 static void build_sharing(struct pl_build *b, const struct pl_admin_options *host)
 {
     const struct pl_leadership *leadership = pl_manager_leadership(host->manager);
-    const struct pl_sharer *sharer = leadership != NULL ? pl_leadership_sharer(leadership) : NULL;
+    const struct pl_shard_member *member =
+        leadership != NULL ? pl_leadership_member(leadership) : NULL;
     struct pl_buf advice = PL_BUF_INIT;
-    if (sharer == NULL)
+    if (member == NULL)
         return;
-    bool by_uid = pl_shards_by(pl_sharer_shards(sharer)) == PL_SHARD_BY_UID;
+    bool by_uid = pl_shards_by(pl_shard_member_shards(member)) == PL_SHARD_BY_UID;
     pl_build_put_text(b, "shard_by", pl_slice_z(by_uid ? "uid" : "namespace"));
     pl_build_keyz(b, "shards");
     pl_build_array(b);
-    for (unsigned i = 0; i < pl_shards_count(pl_sharer_shards(sharer)); i++)
-        build_shard(b, sharer, host->tally, i);
+    for (unsigned i = 0; i < pl_shards_count(pl_shard_member_shards(member)); i++)
+        build_shard(b, member, host->key_count, i);
     pl_build_end(b);
-    build_members(b, pl_sharer_membership(sharer));
-    pl_tally_advise(host->tally, &advice);
+    build_members(b, pl_shard_member_membership(member));
+    pl_shard_key_count_advise(host->key_count, &advice);
     if (advice.len > 0)
         pl_build_put_text(b, "shard_advice", pl_buf_slice(&advice));
     pl_buf_deinit(&advice);

@@ -140,8 +140,8 @@ static const struct pl_http_ops ops = {on_ask_response, on_ask_body, on_ask_done
 static int choose_place(struct pl_api_reply *reply, const struct pl_tree *client,
                         struct pl_err *err)
 {
-    struct pl_api_reach reach;
-    int rc = pl_api_reach(reply->job->api, client, &reach, err);
+    struct pl_api_webhook_address reach;
+    int rc = pl_api_webhook_address(reply->job->api, client, &reach, err);
     reply->url = reach.url;
     reply->server_name = reach.server_name;
     reply->tls.server_name = reach.server_name;

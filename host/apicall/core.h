@@ -21,7 +21,7 @@
 struct pl_api_ctx;
 struct pl_api_job;
 struct pl_api_gc;
-struct pl_api_protect;
+struct pl_api_protection;
 struct pl_api_quotas;
 struct pl_api_debug;
 struct pl_api_disk;
@@ -35,7 +35,7 @@ struct pl_api {
     struct pl_api_registry *registry;  /* owned */
     struct pl_api_storage *storage;    /* owned */
     struct pl_api_gc *gc;              /* owned */
-    struct pl_api_protect *protect;    /* owned */
+    struct pl_api_protection *protect; /* owned */
     struct pl_api_quotas *quotas;      /* owned */
     struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static int by_url(struct pl_slice url, struct pl_api_reach *out, struct pl_err *err)
+static int by_url(struct pl_slice url, struct pl_api_webhook_address *out, struct pl_err *err)
 {
     if (url.len < 9 || memcmp(url.ptr, "https://", 8) != 0)
         return pl_err_set(err, PL_EINVAL, "the webhook's url must begin with https://");
@@ -19,8 +19,8 @@ static int by_url(struct pl_slice url, struct pl_api_reach *out, struct pl_err *
 }
 
 /* "HOST:PORT" is appended. */
-static int reach_find(struct pl_api *api, const struct pl_api_service *service,
-                      struct pl_buf *where, struct pl_err *err)
+static int address_find(struct pl_api *api, const struct pl_api_service *service,
+                        struct pl_buf *where, struct pl_err *err)
 {
     const struct pl_api_services *services = &api->services;
     if (services->find != NULL && services->find(services->arg, service, where))
@@ -46,8 +46,8 @@ static int reach_find(struct pl_api *api, const struct pl_api_service *service,
     return 0;
 }
 
-static int by_service(struct pl_api *api, const struct pl_tree *tree, struct pl_api_reach *out,
-                      struct pl_err *err)
+static int by_service(struct pl_api *api, const struct pl_tree *tree,
+                      struct pl_api_webhook_address *out, struct pl_err *err)
 {
     struct pl_slice ns = pl_tree_text_at(tree, "namespace"), name = pl_tree_text_at(tree, "name");
     struct pl_slice path = pl_tree_text_at(tree, "path");
@@ -56,7 +56,7 @@ static int by_service(struct pl_api *api, const struct pl_tree *tree, struct pl_
     char *ns_z = pl_memdup0(ns.ptr, ns.len), *name_z = pl_memdup0(name.ptr, name.len);
     pl_tree_integer(pl_tree_getz(tree, "port"), &port);
     const struct pl_api_service service = {.ns = ns_z, .name = name_z, .port = (int)port};
-    int rc = reach_find(api, &service, &where, err);
+    int rc = address_find(api, &service, &where, err);
     if (rc == 0) {
         bool slash = path.len == 0 || path.ptr[0] != '/';
         out->url = pl_format("https://%s%s%.*s", pl_buf_z(&where), slash ? "/" : "", PL_FMT(path));
@@ -68,11 +68,11 @@ static int by_service(struct pl_api *api, const struct pl_tree *tree, struct pl_
     return rc;
 }
 
-int pl_api_reach(struct pl_api *api, const struct pl_tree *client, struct pl_api_reach *out,
-                 struct pl_err *err)
+int pl_api_webhook_address(struct pl_api *api, const struct pl_tree *client,
+                           struct pl_api_webhook_address *out, struct pl_err *err)
 {
     struct pl_slice url = pl_tree_text_at(client, "url");
-    *out = (struct pl_api_reach){.url = NULL};
+    *out = (struct pl_api_webhook_address){.url = NULL};
     if (url.len > 0)
         return by_url(url, out, err);
     return by_service(api, pl_tree_getz(client, "service"), out, err);

@@ -43,9 +43,9 @@
 static void on_api_event(void *arg, const struct pl_api_event *event)
 {
     struct pl_api *api = arg;
-    pl_api_keep_event(api, event);
+    pl_api_persist_event(api, event);
     pl_api_gc_note(api->gc, event);
-    pl_api_protect_note(api->protect, event);
+    pl_api_protection_note(api->protect, event);
     pl_api_quotas_note(api->quotas, event);
     pl_api_watch_deliver(api, event);
 }
@@ -79,7 +79,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     };
     api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
     api->gc = pl_api_gc_create(api);
-    api->protect = pl_api_protect_create(api);
+    api->protect = pl_api_protection_create(api);
     api->quotas = pl_api_quotas_create(api);
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
@@ -100,7 +100,7 @@ void pl_api_destroy(struct pl_api *api)
         pl_api_watch_end_all(type);
     pl_api_debug_destroy(api->debug);
     pl_api_quotas_destroy(api->quotas);
-    pl_api_protect_destroy(api->protect);
+    pl_api_protection_destroy(api->protect);
     pl_api_gc_destroy(api->gc);
     pl_api_storage_destroy(api->storage);
     pl_api_disk_close(api->disk);
@@ -301,7 +301,7 @@ static void tap_reply(void *self, int status, const struct pl_http_header *heade
                       struct pl_slice body)
 {
     struct tap *tap = self;
-    if (pl_api_keep_check(tap->ctx) != 0) { /* a write that is not on disk is not acknowledged */
+    if (pl_api_persist_check(tap->ctx) != 0) { /* a write that is not on disk is not acknowledged */
         tap->ctx->responder = tap->inner;
         pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, tap->ctx->status.code);
         pl_api_answer_failure(tap->ctx);
@@ -368,7 +368,7 @@ static int dispatch(struct pl_api_ctx *ctx)
         pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_read(ctx, verb);
-    if (pl_api_keep_check(ctx) != 0)
+    if (pl_api_persist_check(ctx) != 0)
         return -1;
     struct tap tap = {.inner = ctx->responder, .ctx = ctx};
     ctx->responder = (struct pl_api_responder){&tap_ops, &tap};

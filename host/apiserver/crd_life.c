@@ -116,7 +116,7 @@ void pl_api_crd_finish(struct pl_api *api, struct pl_api_entry *crd)
             return; /* finalizers hold some of them */
         pl_api_watch_end_all(type);
         pl_api_storage_forget_type(api->storage, type);
-        pl_api_keep_forget(api, type);
+        pl_api_persist_forget(api, type);
         pl_api_registry_remove(api->registry, type);
     }
     struct pl_arena arena = {0};

@@ -6,7 +6,7 @@
 #include "object/meta.h"
 #include "value/write.h"
 
-static struct pl_slice keep_text_of(struct pl_buf *buf, const struct pl_doc *doc)
+static struct pl_slice persist_text_of(struct pl_buf *buf, const struct pl_doc *doc)
 {
     if (doc == NULL)
         return pl_slice(NULL, 0);
@@ -14,7 +14,7 @@ static struct pl_slice keep_text_of(struct pl_buf *buf, const struct pl_doc *doc
     return pl_buf_slice(buf);
 }
 
-void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event)
+void pl_api_persist_event(struct pl_api *api, const struct pl_api_event *event)
 {
     struct pl_buf key = PL_BUF_INIT, text = PL_BUF_INIT, old = PL_BUF_INIT;
     if (api->disk == NULL)
@@ -26,8 +26,8 @@ void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event)
         .group = pl_slice_z(pl_api_type_group(event->type)),
         .plural = pl_slice_z(event->type->plural),
         .key = pl_buf_slice(&key),
-        .text = keep_text_of(&text, event->doc),
-        .old = keep_text_of(&old, event->old),
+        .text = persist_text_of(&text, event->doc),
+        .old = persist_text_of(&old, event->old),
     };
     pl_api_disk_write(api->disk, &row, event->change == PL_API_DELETED);
     pl_buf_deinit(&key);
@@ -35,14 +35,14 @@ void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event)
     pl_buf_deinit(&old);
 }
 
-void pl_api_keep_forget(struct pl_api *api, const struct pl_api_type *type)
+void pl_api_persist_forget(struct pl_api *api, const struct pl_api_type *type)
 {
     if (api->disk != NULL)
         pl_api_disk_forget_events(api->disk, pl_slice_z(pl_api_type_group(type)),
                                   pl_slice_z(type->plural));
 }
 
-int pl_api_keep_check(struct pl_api_ctx *ctx)
+int pl_api_persist_check(struct pl_api_ctx *ctx)
 {
     const char *why = ctx->api->disk != NULL ? pl_api_disk_failure(ctx->api->disk) : NULL;
     if (why == NULL)

@@ -13,26 +13,27 @@
 static const char claim_mark[] = "kubernetes.io/pvc-protection";
 static const char volume_mark[] = "kubernetes.io/pv-protection";
 
-struct pl_api_protect {
+struct pl_api_protection {
     struct pl_api *api; /* back-pointer */
     struct pl_timer timer;
     bool holds; /* an object in use is being deleted */
 };
 
-struct pl_api_protect *pl_api_protect_create(struct pl_api *api)
+struct pl_api_protection *pl_api_protection_create(struct pl_api *api)
 {
-    struct pl_api_protect *protect = PL_NEW(struct pl_api_protect);
+    struct pl_api_protection *protect = PL_NEW(struct pl_api_protection);
     protect->api = api;
     return protect;
 }
 
-void pl_api_protect_destroy(struct pl_api_protect *protect)
+void pl_api_protection_destroy(struct pl_api_protection *protect)
 {
     pl_timer_stop(protect->api->timers, &protect->timer);
     pl_free(protect);
 }
 
-static struct pl_api_table *protect_table_of(struct pl_api_protect *protect, const char *plural)
+static struct pl_api_table *protection_table_of(struct pl_api_protection *protect,
+                                                const char *plural)
 {
     return pl_api_builtin_table(protect->api->registry, "", plural);
 }
@@ -57,9 +58,9 @@ static bool has_ended(struct pl_node pod)
            pl_node_str_eq(phase, pl_slice_z("Failed"));
 }
 
-static bool is_claim_used(struct pl_api_protect *protect, struct pl_node claim)
+static bool is_claim_used(struct pl_api_protection *protect, struct pl_node claim)
 {
-    const struct pl_api_table *pods = protect_table_of(protect, "pods");
+    const struct pl_api_table *pods = protection_table_of(protect, "pods");
     struct pl_scratch a, b;
     struct pl_slice name = pl_meta_name(claim, &b);
     struct pl_api_span span = pl_api_table_span(pods, pl_meta_namespace(claim, &a));
@@ -71,7 +72,7 @@ static bool is_claim_used(struct pl_api_protect *protect, struct pl_node claim)
     return false;
 }
 
-static bool is_volume_used(struct pl_api_protect *protect, struct pl_node volume)
+static bool is_volume_used(struct pl_api_protection *protect, struct pl_node volume)
 {
     PL_UNUSED(protect);
     return pl_node_str_eq(pl_node_dig(volume, "status", "phase"), pl_slice_z("Bound"));
@@ -79,8 +80,8 @@ static bool is_volume_used(struct pl_api_protect *protect, struct pl_node volume
 
 /* ---- removing the finalizer ---- */
 
-static void protect_release(struct pl_api_protect *protect, struct pl_api_entry *entry,
-                            const char *mark)
+static void protection_release(struct pl_api_protection *protect, struct pl_api_entry *entry,
+                               const char *mark)
 {
     struct pl_arena arena = {0};
     struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(entry->doc));
@@ -95,10 +96,10 @@ static void protect_release(struct pl_api_protect *protect, struct pl_api_entry 
     pl_arena_deinit(&arena);
 }
 
-static void release_all(struct pl_api_protect *protect, const char *plural, const char *mark,
-                        bool (*is_used)(struct pl_api_protect *protect, struct pl_node object))
+static void release_all(struct pl_api_protection *protect, const char *plural, const char *mark,
+                        bool (*is_used)(struct pl_api_protection *protect, struct pl_node object))
 {
-    struct pl_api_table *table = protect_table_of(protect, plural);
+    struct pl_api_table *table = protection_table_of(protect, plural);
     for (size_t i = table->count; i > 0; i--) { /* a removed entry moves those after it */
         struct pl_node object = pl_doc_root(table->entries[i - 1]->doc);
         if (!pl_meta_is_deleting(object) || !pl_meta_has_finalizer(object, pl_slice_z(mark)))
@@ -106,19 +107,19 @@ static void release_all(struct pl_api_protect *protect, const char *plural, cons
         if (is_used(protect, object))
             protect->holds = true;
         else
-            protect_release(protect, table->entries[i - 1], mark);
+            protection_release(protect, table->entries[i - 1], mark);
     }
 }
 
-static void protect_run(struct pl_timer *timer)
+static void protection_run(struct pl_timer *timer)
 {
-    struct pl_api_protect *protect = PL_CONTAINER_OF(timer, struct pl_api_protect, timer);
+    struct pl_api_protection *protect = PL_CONTAINER_OF(timer, struct pl_api_protection, timer);
     protect->holds = false;
     release_all(protect, "persistentvolumeclaims", claim_mark, is_claim_used);
     release_all(protect, "persistentvolumes", volume_mark, is_volume_used);
 }
 
-void pl_api_protect_note(struct pl_api_protect *protect, const struct pl_api_event *event)
+void pl_api_protection_note(struct pl_api_protection *protect, const struct pl_api_event *event)
 {
     bool claim = pl_api_type_is_builtin(event->type, "PersistentVolumeClaim");
     bool volume = pl_api_type_is_builtin(event->type, "PersistentVolume");
@@ -126,5 +127,5 @@ void pl_api_protect_note(struct pl_api_protect *protect, const struct pl_api_eve
     bool goes = (claim || volume) && event->change != PL_API_DELETED &&
                 pl_meta_is_deleting(pl_doc_root(event->doc));
     if ((goes || pod) && !pl_timer_is_active(&protect->timer))
-        pl_timer_start(protect->api->timers, &protect->timer, DELAY, protect_run);
+        pl_timer_start(protect->api->timers, &protect->timer, DELAY, protection_run);
 }

@@ -5,7 +5,7 @@
 #include "apicall/core.h"
 
 /* The caller owns the result. */
-struct pl_api_protect *pl_api_protect_create(struct pl_api *api);
-void pl_api_protect_destroy(struct pl_api_protect *protect);
+struct pl_api_protection *pl_api_protection_create(struct pl_api *api);
+void pl_api_protection_destroy(struct pl_api_protection *protect);
 /* Called for every event; writes nothing itself. */
-void pl_api_protect_note(struct pl_api_protect *protect, const struct pl_api_event *event);
+void pl_api_protection_note(struct pl_api_protection *protect, const struct pl_api_event *event);

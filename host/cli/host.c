@@ -272,7 +272,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
-    host->tally = pl_tally_create(host->manager);
+    host->key_count = pl_shard_key_count_create(host->manager);
     pl_manager_hold(host->manager); /* for the webhooks */
     if (host->options->once)
         prepare_once(host);
@@ -320,7 +320,7 @@ static void open_admin(struct host *host)
     struct pl_admin_options options = {.loop = host->loop,
                                        .cluster = host->cluster,
                                        .manager = host->manager,
-                                       .tally = host->tally,
+                                       .key_count = host->key_count,
                                        .server = host->config.server,
                                        .path = path};
     if (path != NULL && strcmp(path, "0") == 0 && host->options->page_address.off)
@@ -382,7 +382,7 @@ static void tear_down(struct host *host)
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
     bool stuck = atomic_load(&host->stuck) > 0;
-    pl_tally_destroy(host->tally);
+    pl_shard_key_count_destroy(host->key_count);
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
     pl_remotes_destroy(host->remotes);

@@ -44,7 +44,7 @@ struct host {
     struct pl_shards *shards; /* NULL: no shards */
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
-    struct pl_tally *tally; /* NULL: without shards */
+    struct pl_shard_key_count *key_count; /* NULL: without shards */
     struct pl_webhooks *webhooks;
     struct pl_webhook_names webhook_names;
     struct pl_err webhooks_err;   /* of the first switch; code 0: none */

@@ -68,7 +68,7 @@ static int flush(int exit_code)
 static int main_finish(int exit_code)
 {
     exit_code = flush(exit_code);
-    if (pl_work_is_left())
+    if (pl_blocking_work_is_left())
         _exit(exit_code);
     return exit_code;
 }

@@ -37,11 +37,11 @@ struct remote {
     struct pl_client *client;
     struct pl_cluster *cluster;
     struct pl_timer again;
-    struct pl_work *work;    /* under way; NULL: none */
-    struct reading *reading; /* its data */
-    struct pl_read_op *read; /* of the Secret, under way; NULL: none */
-    char *text;              /* owned: the last text of the Secret; NULL: none yet */
-    char *trouble;           /* owned; NULL: none */
+    struct pl_blocking_work *work; /* under way; NULL: none */
+    struct reading *reading;       /* its data */
+    struct pl_read_op *read;       /* of the Secret, under way; NULL: none */
+    char *text;                    /* owned: the last text of the Secret; NULL: none yet */
+    char *trouble;                 /* owned; NULL: none */
     struct pl_series *up;
 };
 
@@ -184,10 +184,10 @@ static void look_at_file(struct remote *remote)
     if (reading->file != NULL)
         reading->options.files = reading->file;
     reading->options.context = reading->context;
-    const struct pl_work_options work = {
+    const struct pl_blocking_work_options work = {
         .run = remotes_read_file, .done = on_file, .drop = free_reading, .arg = reading};
     remote->reading = reading;
-    remote->work = pl_work_start(remote->remotes->o.loop, &work);
+    remote->work = pl_blocking_work_start(remote->remotes->o.loop, &work);
 }
 
 /* ---- a Secret ---- */
@@ -355,7 +355,7 @@ void pl_remotes_stop(struct pl_remotes *remotes)
         struct remote *remote = remotes->items[i];
         pl_timer_stop(remotes_timers_of(remote), &remote->again);
         if (remote->work != NULL)
-            pl_work_abandon(remote->work);
+            pl_blocking_work_abandon(remote->work);
         remote->work = NULL;
         if (remote->read != NULL)
             pl_read_op_cancel(remote->read);

@@ -178,7 +178,7 @@ struct pl_controller {
         size_t count, most;
         bool moved; /* one of them has begun since the timer was set */
         struct pl_timer limit;
-    } ahead;
+    } prefetch;
     struct pl_shards_follower shards; /* of the site's shards, if there are any */
     int64_t grace_ns;                 /* time for runs of leaving shards; then they are cancelled */
     struct pl_timer drain_limit;      /* for these runs */
@@ -297,7 +297,7 @@ void pl_controller_free_keys(struct pl_controller *controller);
 void pl_controller_run_waits(struct pl_run *waiting);
 /* There is no more room: the next keys follow the run that began last, if similar runs have not
  * waited. */
-void pl_controller_hand_ahead(struct pl_controller *controller);
+void pl_controller_prefetch(struct pl_controller *controller);
 /* The run began in its turn: others may follow it. */
 void pl_controller_may_follow(struct pl_controller *controller, struct pl_run_record *run);
 /* The run, which is not counted any more, ended at that time: its follower has begun. */

@@ -11,9 +11,9 @@
 
 struct pl_leadership {
     struct pl_leadership_options o;
-    struct pl_election *election; /* owned; NULL: with shards */
-    struct pl_sharer *sharer;     /* owned; NULL: without */
-    const struct pl_led_ops *led; /* borrowed; NULL before it is bound */
+    struct pl_election *election;   /* owned; NULL: with shards */
+    struct pl_shard_member *member; /* owned; NULL: without */
+    const struct pl_led_ops *led;   /* borrowed; NULL before it is bound */
     void *led_arg;
     struct pl_fence fence;
     struct pl_series *status; /* NULL: no metrics */
@@ -27,7 +27,7 @@ struct pl_leadership {
 static bool may_write(void *arg)
 {
     const struct pl_leadership *l = arg;
-    return l->sharer != NULL ? pl_membership_may_write(pl_sharer_membership(l->sharer))
+    return l->member != NULL ? pl_membership_may_write(pl_shard_member_membership(l->member))
                              : pl_election_may_write(l->election);
 }
 
@@ -127,13 +127,13 @@ static void on_failed(void *arg, int exit_code)
     l->led->fail(l->led_arg, exit_code);
 }
 
-static const struct pl_sharer_ops sharer_ops = {on_lost, on_failed};
+static const struct pl_shard_member_ops member_ops = {on_lost, on_failed};
 
 static void create_sharer(struct pl_leadership *l)
 {
     const struct pl_election_options *election = &l->o.election;
     struct pl_site *site = pl_cluster_site(l->o.cluster);
-    const struct pl_sharer_options options = {
+    const struct pl_shard_member_options options = {
         .shards = pl_site_shards(site),
         .leases = l->o.leases,
         .timers = election->timers,
@@ -145,10 +145,10 @@ static void create_sharer(struct pl_leadership *l)
         .renew_deadline_ns = election->renew_deadline_ns,
         .retry_period_ns = election->retry_period_ns,
         .settle_ns = l->o.settle_ns,
-        .ops = &sharer_ops,
+        .ops = &member_ops,
         .arg = l,
     };
-    l->sharer = pl_sharer_create(&options);
+    l->member = pl_shard_member_create(&options);
 }
 
 struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options)
@@ -182,7 +182,7 @@ void pl_leadership_destroy(struct pl_leadership *l)
     if (l == NULL)
         return;
     pl_election_destroy(l->election);
-    pl_sharer_destroy(l->sharer);
+    pl_shard_member_destroy(l->member);
     pl_free(l->name);
     pl_free(l->lease);
     pl_free(l);
@@ -190,25 +190,25 @@ void pl_leadership_destroy(struct pl_leadership *l)
 
 /* ---- questions ---- */
 
-const struct pl_sharer *pl_leadership_sharer(const struct pl_leadership *l)
+const struct pl_shard_member *pl_leadership_member(const struct pl_leadership *l)
 {
-    return l->sharer;
+    return l->member;
 }
 
 bool pl_leadership_is_leading(const struct pl_leadership *l)
 {
-    return l->sharer != NULL ? l->campaigning : pl_election_is_leading(l->election);
+    return l->member != NULL ? l->campaigning : pl_election_is_leading(l->election);
 }
 
 bool pl_leadership_is_healthy(const struct pl_leadership *l)
 {
-    return l->sharer != NULL || pl_election_is_healthy(l->election);
+    return l->member != NULL || pl_election_is_healthy(l->election);
 }
 
 void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
 {
-    if (l->sharer != NULL) {
-        pl_sharer_describe(l->sharer, out);
+    if (l->member != NULL) {
+        pl_shard_member_describe(l->member, out);
         return;
     }
     const char *holder = pl_election_holder(l->election);
@@ -241,12 +241,12 @@ void pl_leadership_check(struct pl_leadership *l)
     if (l->campaigning || l->stopping || !l->led->may_campaign(l->led_arg))
         return;
     l->campaigning = true;
-    if (l->sharer == NULL) {
+    if (l->member == NULL) {
         pl_election_campaign(l->election);
         return;
     }
     /* Controllers may run from now on: keys are ours as soon as their shards are. */
-    pl_sharer_join(l->sharer);
+    pl_shard_member_join(l->member);
     on_started(l);
 }
 
@@ -258,8 +258,8 @@ static void on_let_go(void *arg)
 void pl_leadership_stopping(struct pl_leadership *l)
 {
     l->stopping = true;
-    if (l->sharer != NULL) {
-        pl_sharer_leave(l->sharer);
+    if (l->member != NULL) {
+        pl_shard_member_leave(l->member);
         return;
     }
     if (pl_election_is_leading(l->election))
@@ -281,9 +281,9 @@ void pl_leadership_end(struct pl_leadership *l, bool release, void (*ended)(void
     l->campaigning = false;
     l->ended = ended;
     l->ended_arg = arg;
-    if (l->sharer != NULL)
-        pl_sharer_end(l->sharer, release && l->o.election.release_on_exit, on_leadership_stopped,
-                      l);
+    if (l->member != NULL)
+        pl_shard_member_end(l->member, release && l->o.election.release_on_exit,
+                            on_leadership_stopped, l);
     else
         pl_election_stop(l->election, release, on_leadership_stopped, l);
     if (leading)

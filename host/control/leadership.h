@@ -11,7 +11,7 @@
 struct pl_cluster;
 struct pl_leadership;
 struct pl_shard_leases;
-struct pl_sharer;
+struct pl_shard_member;
 
 enum pl_lead_change {
     PL_LEAD_GAINED,
@@ -53,7 +53,7 @@ void pl_leadership_destroy(struct pl_leadership *leadership);
 /* ---- questions: health, status ---- */
 
 /* NULL: one replica leads. Lives as long as the leadership. */
-const struct pl_sharer *pl_leadership_sharer(const struct pl_leadership *leadership);
+const struct pl_shard_member *pl_leadership_member(const struct pl_leadership *leadership);
 
 bool pl_leadership_is_leading(const struct pl_leadership *leadership);
 /* Rule 121: a leader that has not renewed for too long is unhealthy; a standby never is. */

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-#define MOST_AHEAD 64
+#define MOST_PREFETCHED 64
 /* Maximal time of a claim. */
 #define CLAIM_NS            (10 * PL_MS)
 #define SHORTEST_TIMEOUT_NS PL_SECOND
@@ -21,15 +21,15 @@ static const struct pl_reconciler_ops *ops_of(const struct pl_run_record *run)
 
 static void begun(struct pl_controller *c, struct pl_run_record *run, int64_t at_ns)
 {
-    c->ahead.count--;
-    c->ahead.moved = true;
+    c->prefetch.count--;
+    c->prefetch.moved = true;
     pl_workqueue_begin(c->queue, run->run.key, at_ns);
     pl_run_begun(run, at_ns);
 }
 
 static void give_back(struct pl_controller *c, struct pl_run_record *run)
 {
-    c->ahead.count--;
+    c->prefetch.count--;
     pl_causes_give_back(&c->causes, run->run.key, &run->causes);
     pl_workqueue_unclaim(c->queue, run->run.key);
     pl_run_free(run);
@@ -52,10 +52,10 @@ static void settle_after(struct pl_controller *c, struct pl_run_record *run, int
 
 void pl_controller_take_back(struct pl_controller *c)
 {
-    struct pl_run_record *head = c->ahead.head;
-    c->ahead.head = c->ahead.tail = NULL;
-    c->ahead.most = 0;
-    pl_timer_stop(c->timers, &c->ahead.limit);
+    struct pl_run_record *head = c->prefetch.head;
+    c->prefetch.head = c->prefetch.tail = NULL;
+    c->prefetch.most = 0;
+    pl_timer_stop(c->timers, &c->prefetch.limit);
     if (head == NULL || head->next == NULL)
         return;
     settle_after(c, head, pl_controller_now(c));
@@ -63,26 +63,26 @@ void pl_controller_take_back(struct pl_controller *c)
 }
 
 /* Even if they make progress, so that a key with a higher priority does not wait longer. */
-static void on_ahead_limit(struct pl_timer *timer)
+static void on_prefetch_limit(struct pl_timer *timer)
 {
-    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, ahead.limit);
-    size_t most = c->ahead.moved ? c->ahead.most : 0;
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, prefetch.limit);
+    size_t most = c->prefetch.moved ? c->prefetch.most : 0;
     pl_controller_take_back(c);
-    c->ahead.most = most;
+    c->prefetch.most = most;
 }
 
 void pl_controller_may_follow(struct pl_controller *c, struct pl_run_record *run)
 {
     /* Lanes of different editions do not know each other's runs. */
-    if (c->ahead.count == 0 && run->run.edition == c->edition)
-        c->ahead.head = c->ahead.tail = run;
+    if (c->prefetch.count == 0 && run->run.edition == c->edition)
+        c->prefetch.head = c->prefetch.tail = run;
 }
 
 /* Not for tasks, which have no keys; not for runs with a capture, which begin with reading the
  * object; and the time of a run counts from its claim. */
-static bool may_hand_ahead(const struct pl_controller *c)
+static bool may_prefetch(const struct pl_controller *c)
 {
-    const struct pl_run_record *tail = c->ahead.tail;
+    const struct pl_run_record *tail = c->prefetch.tail;
     int64_t timeout_ns = c->spec->reconcile_timeout_ns;
     return c->running && tail != NULL && pl_controller_is_here((struct pl_controller *)c) &&
            ops_of(tail)->follow != NULL && c->watcher == NULL && c->edition->o.order == NULL &&
@@ -96,42 +96,42 @@ static bool hand_next(struct pl_controller *c)
     struct pl_item item;
     if (pl_workqueue_claim(c->queue, &item, pl_controller_now(c)) != 0)
         return false;
-    c->ahead.count++;
-    struct pl_run_record *tail = c->ahead.tail, *run = pl_run_create(c, &item);
+    c->prefetch.count++;
+    struct pl_run_record *tail = c->prefetch.tail, *run = pl_run_create(c, &item);
     if (pl_controller_is_paused(c, item.key) || !pl_controller_may_begin(c, item.key) ||
         !ops_of(tail)->follow(tail->run.edition->o.self, &tail->run, &run->run)) {
         give_back(c, run);
         return false;
     }
-    c->ahead.tail = tail->next = run;
+    c->prefetch.tail = tail->next = run;
     return true;
 }
 
-void pl_controller_hand_ahead(struct pl_controller *c)
+void pl_controller_prefetch(struct pl_controller *c)
 {
     bool has_room = c->in_flight < (size_t)pl_controller_workers(c);
-    if (has_room && c->ahead.count > 0)
+    if (has_room && c->prefetch.count > 0)
         pl_controller_take_back(c); /* it has to begin at once */
-    if (has_room || !may_hand_ahead(c))
+    if (has_room || !may_prefetch(c))
         return;
-    while (c->ahead.count < c->ahead.most && hand_next(c))
+    while (c->prefetch.count < c->prefetch.most && hand_next(c))
         continue;
-    if (c->ahead.count == 0 || pl_timer_is_active(&c->ahead.limit))
+    if (c->prefetch.count == 0 || pl_timer_is_active(&c->prefetch.limit))
         return;
-    c->ahead.moved = false;
-    pl_timer_start(c->timers, &c->ahead.limit, CLAIM_NS, on_ahead_limit);
+    c->prefetch.moved = false;
+    pl_timer_start(c->timers, &c->prefetch.limit, CLAIM_NS, on_prefetch_limit);
 }
 
 void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run, int64_t ended_ns)
 {
-    if (!run->waited && c->ahead.most < MOST_AHEAD)
-        c->ahead.most = c->ahead.most == 0 ? 1 : 2 * c->ahead.most;
-    if (c->ahead.head != run)
+    if (!run->waited && c->prefetch.most < MOST_PREFETCHED)
+        c->prefetch.most = c->prefetch.most == 0 ? 1 : 2 * c->prefetch.most;
+    if (c->prefetch.head != run)
         return;
     struct pl_run_record *next = run->next;
-    c->ahead.head = next;
-    if (c->ahead.tail == run)
-        c->ahead.tail = NULL;
+    c->prefetch.head = next;
+    if (c->prefetch.tail == run)
+        c->prefetch.tail = NULL;
     if (next == NULL)
         return;
     PL_REQUIRE(!ops_of(run)->unfollow(run->run.edition->o.self, &run->run, &next->run));
@@ -141,7 +141,7 @@ void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run,
 /* Only one key follows, and not before the request of the waiting run has been sent. */
 static void follow_alone(struct pl_controller *c, struct pl_run_record *run)
 {
-    c->ahead.most = 1;
+    c->prefetch.most = 1;
     pl_controller_may_follow(c, run);
     pl_controller_drive(c);
 }
@@ -154,7 +154,7 @@ void pl_controller_run_waits(struct pl_run *waiting)
     run->waited = true;
     struct pl_controller *c = run->run.controller;
     bool one_worker = pl_controller_workers(c) == 1;
-    if (!one_worker || c->ahead.count > 1)
+    if (!one_worker || c->prefetch.count > 1)
         pl_controller_take_back(c);
     if (one_worker)
         follow_alone(c, run);

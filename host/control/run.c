@@ -474,7 +474,7 @@ static void drive(struct pl_task *task)
             pl_workqueue_done(c->queue, item.key, pl_controller_now(c));
         else if (!pl_controller_park(c, &item))
             start_run(c, &item);
-    pl_controller_hand_ahead(c);
+    pl_controller_prefetch(c);
     arm_due(c);
     pl_controller_tell_left(c);
     pl_controller_check(c);

@@ -17,7 +17,7 @@
 #define FEW_KEYS    10 /* keys of a shard: no advice below */
 #define TOO_MANY(n) (2 * (n))
 
-struct pl_tally {
+struct pl_shard_key_count {
     struct pl_manager *manager;
     struct pl_site *site;
     struct pl_shards *shards;
@@ -33,7 +33,7 @@ struct pl_tally {
 
 static void on_tally_timer(struct pl_timer *timer);
 
-static void count_after(struct pl_tally *t, int64_t delay_ns)
+static void count_after(struct pl_shard_key_count *t, int64_t delay_ns)
 {
     t->controller = t->source = 0;
     t->walk = (struct pl_store_walk){0};
@@ -41,19 +41,19 @@ static void count_after(struct pl_tally *t, int64_t delay_ns)
     pl_timer_start(pl_site_timers(t->site), &t->timer, delay_ns, on_tally_timer);
 }
 
-int64_t pl_tally_keys(const struct pl_tally *t, unsigned shard)
+int64_t pl_shard_key_count_keys(const struct pl_shard_key_count *t, unsigned shard)
 {
     if (t == NULL || !t->has_counted || pl_shards_state(t->shards, shard) == PL_SHARD_ELSEWHERE)
         return -1;
     return t->counted[shard];
 }
 
-void pl_tally_advise(const struct pl_tally *t, struct pl_buf *out)
+void pl_shard_key_count_advise(const struct pl_shard_key_count *t, struct pl_buf *out)
 {
     int64_t all = 0, most = 0;
     unsigned ours = 0, which = 0;
     for (unsigned i = 0; t != NULL && i < pl_shards_count(t->shards); i++) {
-        int64_t keys = pl_tally_keys(t, i);
+        int64_t keys = pl_shard_key_count_keys(t, i);
         if (keys < 0 || pl_shards_state(t->shards, i) == PL_SHARD_COMING)
             continue; /* not all objects of one that comes are listed */
         ours++;
@@ -73,13 +73,13 @@ void pl_tally_advise(const struct pl_tally *t, struct pl_buf *out)
 
 /* ---- counting ---- */
 
-static void tally_show(struct pl_tally *t)
+static void count_show(struct pl_shard_key_count *t)
 {
     for (unsigned i = 0; t->metric != NULL && i < pl_shards_count(t->shards); i++) {
         char text[12];
         const char *const values[] = {text};
         snprintf(text, sizeof text, "%u", i);
-        int64_t keys = pl_tally_keys(t, i);
+        int64_t keys = pl_shard_key_count_keys(t, i);
         if (keys >= 0 && t->series[i] == NULL)
             t->series[i] = pl_metric_hold(t->metric, values);
         if (keys >= 0) {
@@ -91,13 +91,13 @@ static void tally_show(struct pl_tally *t)
     }
 }
 
-static void tally_finish(struct pl_tally *t)
+static void count_finish(struct pl_shard_key_count *t)
 {
     struct pl_buf advice = PL_BUF_INIT;
     memcpy(t->counted, t->counting, sizeof t->counted);
     t->has_counted = true;
-    tally_show(t);
-    pl_tally_advise(t, &advice);
+    count_show(t);
+    pl_shard_key_count_advise(t, &advice);
     if (advice.len > 0 && !t->advised)
         pl_log(PL_LOG_WARN, pl_buf_z(&advice));
     t->advised = t->advised || advice.len > 0;
@@ -105,7 +105,8 @@ static void tally_finish(struct pl_tally *t)
     count_after(t, AGAIN);
 }
 
-static void count_docs(struct pl_tally *t, struct pl_controller *c, const struct pl_docs *docs)
+static void count_docs(struct pl_shard_key_count *t, struct pl_controller *c,
+                       const struct pl_docs *docs)
 {
     struct pl_buf key = PL_BUF_INIT;
     for (size_t i = 0; i < docs->count; i++) {
@@ -120,7 +121,7 @@ static void count_docs(struct pl_tally *t, struct pl_controller *c, const struct
 }
 
 /* False when this controller has no more objects. */
-static bool count_piece(struct pl_tally *t, struct pl_controller *c)
+static bool count_piece(struct pl_shard_key_count *t, struct pl_controller *c)
 {
     const struct pl_controller_spec *spec = pl_controller_spec(c);
     while (t->source < spec->source_count &&
@@ -139,9 +140,9 @@ static bool count_piece(struct pl_tally *t, struct pl_controller *c)
 
 static void on_tally_timer(struct pl_timer *timer)
 {
-    struct pl_tally *t = PL_CONTAINER_OF(timer, struct pl_tally, timer);
+    struct pl_shard_key_count *t = PL_CONTAINER_OF(timer, struct pl_shard_key_count, timer);
     if (t->controller >= pl_manager_count(t->manager)) {
-        tally_finish(t);
+        count_finish(t);
         return;
     }
     if (!count_piece(t, pl_manager_at(t->manager, t->controller))) {
@@ -156,23 +157,23 @@ static void on_tally_timer(struct pl_timer *timer)
 
 static void on_tally_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
-    struct pl_tally *t = arg;
+    struct pl_shard_key_count *t = arg;
     PL_UNUSED(which);
     if (state == PL_SHARD_OURS || state == PL_SHARD_ELSEWHERE) {
-        tally_show(t);
+        count_show(t);
         count_after(t, SOON);
     }
 }
 
 static const struct pl_shards_follower_ops follower_ops = {on_tally_change, NULL};
 
-struct pl_tally *pl_tally_create(struct pl_manager *manager)
+struct pl_shard_key_count *pl_shard_key_count_create(struct pl_manager *manager)
 {
     struct pl_site *site = pl_cluster_site(pl_manager_cluster(manager));
     struct pl_metrics *metrics = pl_site_metrics(site);
     if (pl_site_shards(site) == NULL)
         return NULL;
-    struct pl_tally *t = PL_NEW(struct pl_tally);
+    struct pl_shard_key_count *t = PL_NEW(struct pl_shard_key_count);
     t->manager = manager;
     t->site = site;
     t->shards = pl_site_shards(site);
@@ -188,7 +189,7 @@ struct pl_tally *pl_tally_create(struct pl_manager *manager)
     return t;
 }
 
-void pl_tally_destroy(struct pl_tally *t)
+void pl_shard_key_count_destroy(struct pl_shard_key_count *t)
 {
     if (t == NULL)
         return;

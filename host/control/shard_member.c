@@ -14,8 +14,8 @@
 #define EXIT_MISTAKE    1
 #define EXIT_NOT_SYNCED 4
 
-struct pl_sharer {
-    struct pl_sharer_options o;
+struct pl_shard_member {
+    struct pl_shard_member_options o;
     char *lease, *hostname; /* owned */
     struct pl_membership *m;
     struct pl_shards_follower follower;
@@ -27,23 +27,23 @@ struct pl_sharer {
 
 /* ---- callbacks of the membership ---- */
 
-static void sharer_start(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
+static void member_start(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
                          pl_shard_answer_fn on_answer, void *arg)
 {
-    struct pl_sharer *s = self;
+    struct pl_shard_member *s = self;
     pl_shard_leases_start(s->o.leases, verb, lease, on_answer, arg);
 }
 
 static void on_lost(void *self, const char *why)
 {
-    struct pl_sharer *s = self;
+    struct pl_shard_member *s = self;
     pl_log(PL_LOG_ERROR, "the member's Lease is lost, and with it all its shards",
            pl_str("lease", s->lease), pl_str("identity", pl_membership_id(s->m)),
            pl_str("why", why));
     s->o.ops->on_lost(s->o.arg, why);
 }
 
-static void sharer_fail(struct pl_sharer *s, int exit_code)
+static void member_fail(struct pl_shard_member *s, int exit_code)
 {
     if (s->failed)
         return;
@@ -53,31 +53,31 @@ static void sharer_fail(struct pl_sharer *s, int exit_code)
 
 static void on_refused(void *self, unsigned other, const char *who)
 {
-    struct pl_sharer *s = self;
+    struct pl_shard_member *s = self;
     if (!s->failed)
         pl_log(PL_LOG_ERROR,
                "a live replica of this name has another number of shards: changing it needs "
                "strategy Recreate",
                pl_str("lease", s->lease), pl_int("shards", pl_shards_count(s->o.shards)),
                pl_int("other_shards", other), pl_str("member", who));
-    sharer_fail(s, EXIT_MISTAKE);
+    member_fail(s, EXIT_MISTAKE);
 }
 
 static void on_late(void *self)
 {
-    struct pl_sharer *s = self;
+    struct pl_shard_member *s = self;
     if (!s->failed)
         pl_log(PL_LOG_ERROR,
                "new shards did not sync within cache_sync_timeout: they are given back",
                pl_str("lease", s->lease));
-    sharer_fail(s, EXIT_NOT_SYNCED);
+    member_fail(s, EXIT_NOT_SYNCED);
 }
 
-static const struct pl_membership_ops membership_ops = {sharer_start, on_lost, on_refused, on_late};
+static const struct pl_membership_ops membership_ops = {member_start, on_lost, on_refused, on_late};
 
 /* ---- news ---- */
 
-static void log_change(const struct pl_sharer *s, const struct pl_shard_set *which,
+static void log_change(const struct pl_shard_member *s, const struct pl_shard_set *which,
                        enum pl_shard_state state)
 {
     static const char *const words[] = {
@@ -96,7 +96,7 @@ static void log_change(const struct pl_sharer *s, const struct pl_shard_set *whi
 
 static void on_sharer_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
-    struct pl_sharer *s = arg;
+    struct pl_shard_member *s = arg;
     log_change(s, which, state);
     if (s->moves == NULL)
         return;
@@ -109,7 +109,7 @@ static void on_sharer_change(void *arg, const struct pl_shard_set *which, enum p
 
 static const struct pl_shards_follower_ops follower_ops = {on_sharer_change, NULL};
 
-static void sharer_add_metrics(struct pl_sharer *s)
+static void member_add_metrics(struct pl_shard_member *s)
 {
     struct pl_metric_spec owned = {.name = "perilune_shard_owned",
                                    .help = "1 for each shard that this replica holds, else 0.",
@@ -132,9 +132,9 @@ static void sharer_add_metrics(struct pl_sharer *s)
 
 /* ---- lifetime ---- */
 
-struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options)
+struct pl_shard_member *pl_shard_member_create(const struct pl_shard_member_options *options)
 {
-    struct pl_sharer *s = PL_NEW(struct pl_sharer);
+    struct pl_shard_member *s = PL_NEW(struct pl_shard_member);
     s->o = *options;
     s->lease = pl_strdup(options->lease);
     s->hostname = pl_strdup(options->hostname);
@@ -152,12 +152,12 @@ struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options)
     };
     s->m = pl_membership_create(&membership);
     if (options->metrics != NULL)
-        sharer_add_metrics(s);
+        member_add_metrics(s);
     pl_shards_follow(options->shards, &s->follower, &follower_ops, s);
     return s;
 }
 
-void pl_sharer_destroy(struct pl_sharer *s)
+void pl_shard_member_destroy(struct pl_shard_member *s)
 {
     if (s == NULL)
         return;
@@ -169,7 +169,7 @@ void pl_sharer_destroy(struct pl_sharer *s)
 }
 
 /* Only characters that the name of a Lease may contain. */
-static void make_id(const struct pl_sharer *s, char id[PL_LEASE_HOLDER])
+static void make_id(const struct pl_shard_member *s, char id[PL_LEASE_HOLDER])
 {
     pl_election_identity(s->o.rand, s->hostname, id);
     size_t len = strlen(id), over = len > 180 ? len - 180 : 0;
@@ -180,7 +180,7 @@ static void make_id(const struct pl_sharer *s, char id[PL_LEASE_HOLDER])
         id[0] = 'x';
 }
 
-void pl_sharer_join(struct pl_sharer *s)
+void pl_shard_member_join(struct pl_shard_member *s)
 {
     char id[PL_LEASE_HOLDER];
     make_id(s, id);
@@ -192,27 +192,28 @@ void pl_sharer_join(struct pl_sharer *s)
     s->watching = true;
 }
 
-void pl_sharer_leave(struct pl_sharer *s)
+void pl_shard_member_leave(struct pl_shard_member *s)
 {
     pl_membership_leave(s->m);
 }
 
-void pl_sharer_end(struct pl_sharer *s, bool release, void (*ended)(void *arg), void *arg)
+void pl_shard_member_end(struct pl_shard_member *s, bool release, void (*ended)(void *arg),
+                         void *arg)
 {
     pl_membership_end(s->m, release, ended, arg);
 }
 
-const struct pl_membership *pl_sharer_membership(const struct pl_sharer *s)
+const struct pl_membership *pl_shard_member_membership(const struct pl_shard_member *s)
 {
     return s->m;
 }
 
-struct pl_shards *pl_sharer_shards(const struct pl_sharer *s)
+struct pl_shards *pl_shard_member_shards(const struct pl_shard_member *s)
 {
     return s->o.shards;
 }
 
-void pl_sharer_describe(const struct pl_sharer *s, struct pl_buf *out)
+void pl_shard_member_describe(const struct pl_shard_member *s, struct pl_buf *out)
 {
     struct pl_shard_set held = pl_shards_held(s->o.shards);
     unsigned count = pl_shards_count(s->o.shards);

@@ -46,7 +46,7 @@ struct pl_shard_leases {
     char *ns, *name;
     struct pl_membership *m; /* NULL: no watch has started */
     struct pl_map docs;      /* by name: counted documents */
-    struct stream all, title;
+    struct stream all, main_lease;
     bool asked_filters;
     int64_t written_us;
 };
@@ -316,7 +316,7 @@ static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
     snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
     forget_missing(l, stream, answer->items, strtoull(digits, NULL, 10));
     stream->listed = true;
-    if (l->all.listed && l->title.listed)
+    if (l->all.listed && l->main_lease.listed)
         pl_membership_synced(l->m);
     shard_leases_watch(stream, version);
 }
@@ -344,7 +344,7 @@ void pl_shard_leases_watch(struct pl_shard_leases *l, struct pl_membership *m)
     PL_REQUIRE(l->m == NULL);
     l->m = m;
     shard_leases_list(&l->all);
-    shard_leases_list(&l->title);
+    shard_leases_list(&l->main_lease);
 }
 
 /* ---- writing ---- */
@@ -522,7 +522,7 @@ struct pl_shard_leases *pl_shard_leases_create(const struct pl_shard_leases_opti
     l->name = pl_strdup(options->name);
     l->all =
         (struct stream){.leases = l, .selector = pl_format(PL_SHARDS_LABEL "=%s", options->name)};
-    l->title = (struct stream){
+    l->main_lease = (struct stream){
         .leases = l, .of_name = true, .selector = pl_format("metadata.name=%s", options->name)};
     return l;
 }
@@ -534,15 +534,15 @@ void pl_shard_leases_destroy(struct pl_shard_leases *l)
     size_t at = 0;
     struct pl_slice key;
     void *doc;
-    PL_REQUIRE(l->all.op == NULL && l->title.op == NULL && l->all.watch == NULL &&
-               l->title.watch == NULL);
+    PL_REQUIRE(l->all.op == NULL && l->main_lease.op == NULL && l->all.watch == NULL &&
+               l->main_lease.watch == NULL);
     pl_timer_stop(l->o.timers, &l->all.again);
-    pl_timer_stop(l->o.timers, &l->title.again);
+    pl_timer_stop(l->o.timers, &l->main_lease.again);
     while (pl_map_next(&l->docs, &at, &key, &doc))
         pl_doc_unref(doc);
     pl_map_deinit(&l->docs);
     pl_free(l->all.selector);
-    pl_free(l->title.selector);
+    pl_free(l->main_lease.selector);
     pl_free(l->ns);
     pl_free(l->name);
     pl_free(l);

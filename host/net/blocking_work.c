@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <uv.h>
 
-struct pl_work {
+struct pl_blocking_work {
     uv_work_t request;
     struct pl_loop *loop; /* borrowed */
-    struct pl_work_options o;
+    struct pl_blocking_work_options o;
     bool abandoned;
 };
 
@@ -20,14 +20,14 @@ static atomic_int left; /* for the process, as is libuv's pool */
 
 static void on_run_cb(uv_work_t *request)
 {
-    struct pl_work *work = request->data;
+    struct pl_blocking_work *work = request->data;
     work->o.run(work->o.arg);
 }
 
 static void on_done_cb(uv_work_t *request, int status)
 {
-    struct pl_work *work = request->data;
-    struct pl_work_options o = work->o;
+    struct pl_blocking_work *work = request->data;
+    struct pl_blocking_work_options o = work->o;
     bool abandoned = work->abandoned || status != 0;
     pl_loop_add_work(work->loop, -1);
     pl_free(work);
@@ -37,9 +37,10 @@ static void on_done_cb(uv_work_t *request, int status)
         o.done(o.arg);
 }
 
-struct pl_work *pl_work_start(struct pl_loop *loop, const struct pl_work_options *options)
+struct pl_blocking_work *pl_blocking_work_start(struct pl_loop *loop,
+                                                const struct pl_blocking_work_options *options)
 {
-    struct pl_work *work = PL_NEW(struct pl_work);
+    struct pl_blocking_work *work = PL_NEW(struct pl_blocking_work);
     work->loop = loop;
     work->o = *options;
     work->request.data = work;
@@ -48,18 +49,18 @@ struct pl_work *pl_work_start(struct pl_loop *loop, const struct pl_work_options
     return work;
 }
 
-void pl_work_abandon(struct pl_work *work)
+void pl_blocking_work_abandon(struct pl_blocking_work *work)
 {
     work->abandoned = true;
     uv_cancel((uv_req_t *)&work->request); /* work that has not begun is cancelled */
 }
 
-void pl_work_leave(void)
+void pl_blocking_work_leave(void)
 {
     atomic_fetch_add(&left, 1);
 }
 
-bool pl_work_is_left(void)
+bool pl_blocking_work_is_left(void)
 {
     return atomic_load(&left) > 0;
 }

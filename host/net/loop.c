@@ -367,7 +367,7 @@ void pl_loop_destroy(struct pl_loop *loop)
     for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
         continue;
     if (!await_work(loop)) {
-        pl_work_leave();
+        pl_blocking_work_leave();
         return;
     }
     if (uv_loop_close(&loop->uv) != 0) {

@@ -6,4 +6,4 @@
 
 void pl_loop_add_work(struct pl_loop *loop, int count);
 /* A loop is destroyed although its work has not ended. */
-void pl_work_leave(void);
+void pl_blocking_work_leave(void);

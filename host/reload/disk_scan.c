@@ -35,7 +35,7 @@ static char *watchable(const char *path)
 
 static void watch_path(void *arg, const char *path, bool folder)
 {
-    struct pl_look *look = arg;
+    struct pl_disk_scan *look = arg;
     struct pl_err err;
     pl_err_clear(&err);
     char *what = watchable(path);
@@ -48,7 +48,7 @@ static void watch_path(void *arg, const char *path, bool folder)
     pl_free(what);
 }
 
-static void look_watch(struct pl_look *look, struct pl_origin *origin)
+static void scan_watch(struct pl_disk_scan *look, struct pl_origin *origin)
 {
     if (look->set != NULL && origin != NULL)
         pl_origin_each(origin, watch_path, look);
@@ -61,16 +61,16 @@ static bool is_current(struct pl_origin *origin)
     return origin != NULL && pl_origin_is_current(origin, NULL);
 }
 
-static void check_next(struct pl_look *look)
+static void check_next(struct pl_disk_scan *look)
 {
     look->is_next = is_current(look->next);
-    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK && look->is_next; i++)
+    for (size_t i = 0; i < PL_DISK_SCAN_ROLLED_BACK && look->is_next; i++)
         look->was_rolled_back = look->was_rolled_back || is_current(look->rolled_back[i]);
     if (look->carry && !look->was_rolled_back)
         pl_origin_carry_over(look->next, look->running);
 }
 
-static void look_read_config(struct pl_look *look)
+static void scan_read_config(struct pl_disk_scan *look)
 {
     pl_err_clear(&look->config_err);
     if (look->config == NULL ||
@@ -81,27 +81,27 @@ static void look_read_config(struct pl_look *look)
 }
 
 /* Starts watching first, so that no change is missed. */
-void pl_look_run(struct pl_look *look)
+void pl_disk_scan_run(struct pl_disk_scan *look)
 {
-    look_watch(look, look->running);
-    look_watch(look, look->refused);
-    look_watch(look, look->next);
+    scan_watch(look, look->running);
+    scan_watch(look, look->refused);
+    scan_watch(look, look->next);
     if (look->check) {
         check_next(look);
         return;
     }
-    look_read_config(look);
+    scan_read_config(look);
     look->is_next = is_current(look->next);
     look->is_running = !look->is_next && is_current(look->running);
     look->is_refused = !look->is_next && !look->is_running && is_current(look->refused);
 }
 
-void pl_look_free(struct pl_look *look)
+void pl_disk_scan_free(struct pl_disk_scan *look)
 {
     pl_origin_unref(look->running);
     pl_origin_unref(look->refused);
     pl_origin_unref(look->next);
-    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
+    for (size_t i = 0; i < PL_DISK_SCAN_ROLLED_BACK; i++)
         pl_origin_unref(look->rolled_back[i]);
     pl_files_set_free(look->set);
     pl_origin_unref(look->config_origin);

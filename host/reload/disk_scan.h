@@ -6,14 +6,14 @@
 #include "lua/origin.h"
 #include "net/files.h"
 
-#define PL_LOOK_ROLLED_BACK 8 /* limit of remembered contents */
+#define PL_DISK_SCAN_ROLLED_BACK 8 /* limit of remembered contents */
 
-struct pl_look {
+struct pl_disk_scan {
     /* For comparison; counted; NULL: none. */
     struct pl_origin *running, *refused, *next;
-    struct pl_origin *rolled_back[PL_LOOK_ROLLED_BACK]; /* only for `check` */
-    struct pl_files_set *set;                           /* owned; NULL: files are not watched */
-    bool check;   /* next has loaded; without it, next may still be loading */
+    struct pl_origin *rolled_back[PL_DISK_SCAN_ROLLED_BACK]; /* only for `check` */
+    struct pl_files_set *set; /* owned; NULL: files are not watched */
+    bool check;               /* next has loaded; without it, next may still be loading */
     bool carry;   /* read for next what running scripts have read (pl_origin_carry_over) */
     char *config; /* owned: the file of --config, without `check`; NULL: none */
     void *owner;
@@ -27,5 +27,5 @@ struct pl_look {
     struct pl_err unwatched_why;
 };
 
-void pl_look_run(struct pl_look *look);
-void pl_look_free(struct pl_look *look);
+void pl_disk_scan_run(struct pl_disk_scan *look);
+void pl_disk_scan_free(struct pl_disk_scan *look);

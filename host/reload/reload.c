@@ -340,7 +340,7 @@ void pl_reload_stop(struct pl_reload *reload)
     pl_timer_stop(pl_reload_timers(reload), &reload->guard_end);
     pl_timer_stop(pl_reload_timers(reload), &reload->step);
     if (reload->looking != NULL)
-        pl_work_abandon(reload->looking);
+        pl_blocking_work_abandon(reload->looking);
     pl_wait_end(&reload->disk);
     reload->looking = NULL;
     pl_files_destroy(reload->files);
@@ -361,7 +361,7 @@ void pl_reload_destroy(struct pl_reload *reload)
     pl_origin_unref(reload->refused);
     pl_origin_unref(reload->config.origin);
     pl_buf_deinit(&reload->config.text);
-    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
+    for (size_t i = 0; i < PL_DISK_SCAN_ROLLED_BACK; i++)
         pl_origin_unref(reload->rolled_back[i]);
     pl_free(reload->refusal);
     pl_free(reload->failure);

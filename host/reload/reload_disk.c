@@ -21,9 +21,9 @@ void pl_reload_on_event(void *arg, const char *path)
     pl_reload_tell(reload, PL_RELOAD_CHANGED);
 }
 
-static struct pl_look *new_look(const struct pl_reload *reload)
+static struct pl_disk_scan *new_look(const struct pl_reload *reload)
 {
-    struct pl_look *look = PL_NEW(struct pl_look);
+    struct pl_disk_scan *look = PL_NEW(struct pl_disk_scan);
     look->running = pl_origin_ref(pl_generation_origin(reload->current));
     look->refused = pl_reload_ref_origin(reload->refused);
     look->next = reload->next != NULL ? pl_origin_ref(pl_generation_origin(reload->next)) : NULL;
@@ -32,7 +32,7 @@ static struct pl_look *new_look(const struct pl_reload *reload)
 }
 
 /* Keeps it for the load that may follow. */
-static void keep_config(struct pl_reload *reload, struct pl_look *look)
+static void keep_config(struct pl_reload *reload, struct pl_disk_scan *look)
 {
     pl_buf_deinit(&reload->config.text);
     pl_origin_unref(reload->config.origin);
@@ -43,7 +43,7 @@ static void keep_config(struct pl_reload *reload, struct pl_look *look)
     look->config_origin = NULL;
 }
 
-static enum pl_reload_event event_of(const struct pl_look *look)
+static enum pl_reload_event event_of(const struct pl_disk_scan *look)
 {
     if (look->check)
         return look->is_next ? PL_RELOAD_UNMIXED : PL_RELOAD_MIXED;
@@ -56,7 +56,7 @@ static enum pl_reload_event event_of(const struct pl_look *look)
 /* New files are watched before the state gets the result. */
 static void on_reload_disk_looked(void *arg)
 {
-    struct pl_look *look = arg;
+    struct pl_disk_scan *look = arg;
     struct pl_reload *reload = look->owner;
     reload->looking = NULL;
     pl_wait_end(&reload->disk);
@@ -74,30 +74,30 @@ static void on_reload_disk_looked(void *arg)
     look->set = NULL;
     if (!look->check)
         keep_config(reload, look);
-    pl_look_free(look);
+    pl_disk_scan_free(look);
     pl_reload_tell(reload, event);
 }
 
 static void reload_disk_run(void *look)
 {
-    pl_look_run(look);
+    pl_disk_scan_run(look);
 }
 
 static void drop_look(void *look)
 {
-    pl_look_free(look);
+    pl_disk_scan_free(look);
 }
 
-static void begin_look(struct pl_reload *reload, struct pl_look *look)
+static void begin_look(struct pl_reload *reload, struct pl_disk_scan *look)
 {
     struct pl_waits *waits = pl_site_waits(pl_cluster_site(reload->o.cluster));
-    const struct pl_work_options work = {
+    const struct pl_blocking_work_options work = {
         .run = reload_disk_run, .done = on_reload_disk_looked, .drop = drop_look, .arg = look};
     look->owner = reload;
     if (waits != NULL)
         pl_wait_begin_open(waits, &reload->disk, "the files of the scripts", "reload",
                            "a disk answers when it can");
-    reload->looking = pl_work_start(reload->o.loop, &work);
+    reload->looking = pl_blocking_work_start(reload->o.loop, &work);
 }
 
 void pl_reload_look(void *arg)
@@ -105,7 +105,7 @@ void pl_reload_look(void *arg)
     struct pl_reload *reload = arg;
     if (!reload->state.asked)
         reload->why = FILE_CHANGED;
-    struct pl_look *look = new_look(reload);
+    struct pl_disk_scan *look = new_look(reload);
     look->config = pl_strdup_or_null(reload->o.config);
     begin_look(reload, look);
 }
@@ -113,10 +113,10 @@ void pl_reload_look(void *arg)
 void pl_reload_check(void *arg)
 {
     struct pl_reload *reload = arg;
-    struct pl_look *look = new_look(reload);
+    struct pl_disk_scan *look = new_look(reload);
     look->check = true;
     look->carry = reload->wrong.code == 0;
-    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
+    for (size_t i = 0; i < PL_DISK_SCAN_ROLLED_BACK; i++)
         look->rolled_back[i] = pl_reload_ref_origin(reload->rolled_back[i]);
     begin_look(reload, look);
 }

@@ -13,10 +13,10 @@
 struct pl_reload {
     struct pl_reload_options o;
     struct pl_reload_state state;
-    struct pl_files *files;  /* NULL: --no-reload */
-    bool said_unwatched;     /* an unwatchable file was logged */
-    struct pl_work *looking; /* the look under way; NULL: none */
-    struct pl_wait disk;     /* the wait for it */
+    struct pl_files *files;           /* NULL: --no-reload */
+    bool said_unwatched;              /* an unwatchable file was logged */
+    struct pl_blocking_work *looking; /* the look under way; NULL: none */
+    struct pl_wait disk;              /* the wait for it */
     struct {
         struct pl_buf text;
         struct pl_err err;
@@ -32,8 +32,8 @@ struct pl_reload {
     bool stopped;
     const char *why;
     int64_t began_ns, since_ns, refused_ns;
-    char *refusal;                                      /* owned */
-    struct pl_origin *rolled_back[PL_LOOK_ROLLED_BACK]; /* counted: not retried */
+    char *refusal;                                           /* owned */
+    struct pl_origin *rolled_back[PL_DISK_SCAN_ROLLED_BACK]; /* counted: not retried */
     size_t rolled_back_count;
     struct pl_guard guard;
     char *failure; /* owned: the first failure during the guard */

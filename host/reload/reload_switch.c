@@ -8,7 +8,7 @@
 static void remember_rolled_back(struct pl_reload *reload, struct pl_origin *origin)
 {
     struct pl_origin **place =
-        &reload->rolled_back[reload->rolled_back_count++ % PL_LOOK_ROLLED_BACK];
+        &reload->rolled_back[reload->rolled_back_count++ % PL_DISK_SCAN_ROLLED_BACK];
     pl_origin_unref(*place);
     *place = pl_origin_ref(origin);
 }

@@ -29,13 +29,13 @@ static enum pl_shard_state state_of(const struct pl_membership *m, unsigned i)
     return pl_shards_state(m->o.shards, i);
 }
 
-void pl_hands_drop(struct pl_membership *m)
+void pl_handover_drop(struct pl_membership *m)
 {
     struct pl_shard_set held = pl_shards_held(m->o.shards);
     pl_shards_set(m->o.shards, &held, PL_SHARD_ELSEWHERE);
 }
 
-bool pl_hands_are_empty(const struct pl_membership *m)
+bool pl_handover_are_empty(const struct pl_membership *m)
 {
     for (unsigned i = 0; i < m->count; i++)
         if (m->hands[i].busy || m->hands[i].doubtful || m->hands[i].holder == m->me)
@@ -48,7 +48,7 @@ bool pl_hands_are_empty(const struct pl_membership *m)
 static void follow_leases(struct pl_membership *m)
 {
     struct pl_shard_set come = {{0}}, gone = {{0}};
-    bool stranger = pl_title_stranger(m) != NULL;
+    bool stranger = pl_main_lease_stranger(m) != NULL;
     for (unsigned i = 0; i < m->count; i++) {
         struct pl_hand *hand = &m->hands[i];
         bool ours = hand->holder == m->me;
@@ -67,7 +67,7 @@ static void follow_leases(struct pl_membership *m)
     pl_shards_set(m->o.shards, &come, PL_SHARD_COMING);
 }
 
-static void hands_settle(struct pl_membership *m)
+static void handover_settle(struct pl_membership *m)
 {
     struct pl_shard_set settled = {{0}};
     bool late = false;
@@ -114,8 +114,8 @@ static unsigned under_way(const struct pl_membership *m)
     return n;
 }
 
-static void hands_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb verb,
-                      const struct pl_member *holder)
+static void handover_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb verb,
+                         const struct pl_member *holder)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_SHARD,
                                    .index = i,
@@ -127,7 +127,7 @@ static void hands_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb ve
 }
 
 /* True when no request is under way and the server's state is known; else it is read. */
-static bool hands_is_ready(struct pl_membership *m, unsigned i)
+static bool handover_is_ready(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
     if (hand->busy)
@@ -139,7 +139,7 @@ static bool hands_is_ready(struct pl_membership *m, unsigned i)
     if (under_way(m) >= AT_ONCE_MAX)
         return false; /* the next answer calls this again */
     if (hand->doubtful)
-        hands_ask(m, i, PL_SHARD_GET, NULL);
+        handover_ask(m, i, PL_SHARD_GET, NULL);
     return !hand->doubtful;
 }
 
@@ -181,29 +181,29 @@ static struct pl_member *receiver(struct pl_membership *m, unsigned nth)
 }
 
 /* It is ours again, when no earlier request can name another member in its Lease any more. */
-static void hands_take_back(struct pl_membership *m, unsigned i)
+static void handover_take_back(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
     hand->out = hand->unsure;
     if (hand->unsure)
-        hands_ask(m, i, PL_SHARD_UPDATE, m->me);
+        handover_ask(m, i, PL_SHARD_UPDATE, m->me);
     pl_membership_poke(m);
 }
 
 /* Gives each leaving shard to the member that should get it; frees it when there is none. */
-static void hands_give(struct pl_membership *m)
+static void handover_give(struct pl_membership *m)
 {
     unsigned nth = 0;
     for (unsigned i = 0; i < m->count; i++) {
         struct pl_hand *hand = &m->hands[i];
-        if (hand->holder != m->me || !hand->out || !hands_is_ready(m, i))
+        if (hand->holder != m->me || !hand->out || !handover_is_ready(m, i))
             continue;
-        struct pl_member *to = pl_title_stranger(m) == NULL ? receiver(m, nth++) : NULL;
-        if (to == NULL && m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL) {
-            hands_take_back(m, i); /* its receiver has gone */
+        struct pl_member *to = pl_main_lease_stranger(m) == NULL ? receiver(m, nth++) : NULL;
+        if (to == NULL && m->state == PL_MEMBER_IN && pl_main_lease_stranger(m) == NULL) {
+            handover_take_back(m, i); /* its receiver has gone */
             continue;
         }
-        hands_ask(m, i, PL_SHARD_UPDATE, to);
+        handover_ask(m, i, PL_SHARD_UPDATE, to);
         hand->to = to;
         if (to != NULL && m->state == PL_MEMBER_IN)
             m->held[m->me->order]--;
@@ -213,7 +213,7 @@ static void hands_give(struct pl_membership *m)
 }
 
 /* No work is done for it any more in this process. */
-static void hands_let_go(struct pl_membership *m, unsigned i)
+static void handover_let_go(struct pl_membership *m, unsigned i)
 {
     m->hands[i].out = true;
     set_one(m, i, PL_SHARD_ELSEWHERE);
@@ -226,7 +226,7 @@ static bool has_neighbour(const struct pl_membership *m, unsigned i, const struc
 }
 
 /* One that has not begun, else one beside the receiver's, else the last. */
-static unsigned hands_choose(const struct pl_membership *m, const struct pl_member *to)
+static unsigned handover_choose(const struct pl_membership *m, const struct pl_member *to)
 {
     unsigned best = m->count;
     int worth = -1;
@@ -256,11 +256,11 @@ static void keep_fair(struct pl_membership *m)
     if (going < m->count && to == NULL) {
         set_one(m, going, PL_SHARD_OURS);
     } else if (going == m->count && to != NULL) {
-        unsigned i = hands_choose(m, to);
+        unsigned i = handover_choose(m, to);
         if (i == m->count)
             return;
         if (state_of(m, i) == PL_SHARD_COMING)
-            hands_let_go(m, i);
+            handover_let_go(m, i);
         else
             set_one(m, i, PL_SHARD_GOING);
     }
@@ -272,7 +272,7 @@ static void drain_all(struct pl_membership *m)
     struct pl_shard_set coming = pl_shards_in(m->o.shards, PL_SHARD_COMING);
     for (unsigned i = 0; i < m->count; i++)
         if (pl_shard_set_has(&coming, i))
-            hands_let_go(m, i);
+            handover_let_go(m, i);
     pl_shards_set(m->o.shards, &all, PL_SHARD_GOING);
 }
 
@@ -280,7 +280,7 @@ static void let_drained_go(struct pl_membership *m)
 {
     for (unsigned i = 0; i < m->count; i++)
         if (state_of(m, i) == PL_SHARD_GOING && (m->forced || pl_shards_is_settled(m->o.shards, i)))
-            hands_let_go(m, i);
+            handover_let_go(m, i);
 }
 
 /* The label that others watch it by has been taken off. */
@@ -288,8 +288,8 @@ static void label_again(struct pl_membership *m)
 {
     for (unsigned i = 0; i < m->count; i++)
         if (m->hands[i].unlabelled && m->hands[i].holder == m->me && !m->hands[i].out &&
-            hands_is_ready(m, i))
-            hands_ask(m, i, PL_SHARD_UPDATE, m->me);
+            handover_is_ready(m, i))
+            handover_ask(m, i, PL_SHARD_UPDATE, m->me);
 }
 
 /* ---- taking ---- */
@@ -329,12 +329,13 @@ static bool has_vanished(struct pl_membership *m, struct pl_member *member)
     return false;
 }
 
-static void hands_take(struct pl_membership *m, unsigned i)
+static void handover_take(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
-    if (!has_vanished(m, hand->holder) || (i == 0 && !pl_title_claim(m)) || !hands_is_ready(m, i))
+    if (!has_vanished(m, hand->holder) || (i == 0 && !pl_main_lease_claim(m)) ||
+        !handover_is_ready(m, i))
         return;
-    hands_ask(m, i, hand->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me);
+    handover_ask(m, i, hand->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me);
     hand->taking = true;
 }
 
@@ -346,7 +347,7 @@ static void take_over_the_share(struct pl_membership *m, const struct pl_shard_s
         if (hand->free_ns == 0 || hand->busy || pl_shard_set_has(planned, i))
             continue;
         if (now >= hand->over_ns)
-            hands_take(m, i);
+            handover_take(m, i);
         else
             pl_membership_at(m, hand->over_ns);
     }
@@ -368,7 +369,7 @@ static void take_share(struct pl_membership *m)
         pl_plan_take(m->held, m->those_count, m->me->order, owners, m->count);
     for (unsigned i = 0; i < m->count; i++)
         if (pl_shard_set_has(&planned, i))
-            hands_take(m, i);
+            handover_take(m, i);
     take_over_the_share(m, &planned);
 }
 
@@ -378,25 +379,25 @@ static void remove_foreign(struct pl_membership *m)
     for (unsigned i = m->count; i < PL_SHARDS_MAX; i++) {
         const struct pl_hand *hand = &m->hands[i];
         if (!hand->there || !pl_roster_is_free(m, hand) || !has_vanished(m, hand->holder) ||
-            !hands_is_ready(m, i))
+            !handover_is_ready(m, i))
             continue;
-        hands_ask(m, i, PL_SHARD_DELETE, NULL);
+        handover_ask(m, i, PL_SHARD_DELETE, NULL);
         return;
     }
 }
 
-void pl_hands_step(struct pl_membership *m)
+void pl_handover_step(struct pl_membership *m)
 {
     follow_leases(m);
-    hands_settle(m);
+    handover_settle(m);
     if (m->state == PL_MEMBER_LEAVING)
         drain_all(m);
-    else if (pl_title_stranger(m) == NULL)
+    else if (pl_main_lease_stranger(m) == NULL)
         keep_fair(m);
     let_drained_go(m);
     label_again(m);
-    hands_give(m);
-    if (m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL)
+    handover_give(m);
+    if (m->state == PL_MEMBER_IN && pl_main_lease_stranger(m) == NULL)
         take_share(m);
     if (m->state == PL_MEMBER_IN && m->hands[0].holder == m->me)
         remove_foreign(m);

@@ -8,24 +8,24 @@
 
 static bool is_over(const struct pl_membership *m)
 {
-    const struct pl_title *t = &m->title;
+    const struct pl_main_lease *t = &m->main_lease;
     return t->holder[0] == '\0' || pl_membership_now(m) >= t->changed_ns + t->duration_ns;
 }
 
 /* One of the members: its Lease or shard was seen. */
 static const struct pl_member *holder_of(const struct pl_membership *m)
 {
-    return pl_map_get(&m->by_id, pl_slice_z(m->title.holder));
+    return pl_map_get(&m->by_id, pl_slice_z(m->main_lease.holder));
 }
 
-const char *pl_title_stranger(const struct pl_membership *m)
+const char *pl_main_lease_stranger(const struct pl_membership *m)
 {
-    return !is_over(m) && holder_of(m) == NULL ? m->title.holder : NULL;
+    return !is_over(m) && holder_of(m) == NULL ? m->main_lease.holder : NULL;
 }
 
-void pl_title_see(struct pl_membership *m, const struct pl_shard_lease *lease)
+void pl_main_lease_see(struct pl_membership *m, const struct pl_shard_lease *lease)
 {
-    struct pl_title *t = &m->title;
+    struct pl_main_lease *t = &m->main_lease;
     if (lease->version < t->version)
         return;
     t->doubtful = false;
@@ -43,17 +43,17 @@ void pl_title_see(struct pl_membership *m, const struct pl_shard_lease *lease)
     t->mine = m->me != NULL && strcmp(t->holder, m->me->id) == 0;
 }
 
-void pl_title_gone(struct pl_membership *m)
+void pl_main_lease_gone(struct pl_membership *m)
 {
-    m->title.there = m->title.mine = m->title.doubtful = false;
-    m->title.holder[0] = '\0';
+    m->main_lease.there = m->main_lease.mine = m->main_lease.doubtful = false;
+    m->main_lease.holder[0] = '\0';
 }
 
 /* ---- requests ---- */
 
 static void on_title_answer(struct pl_membership *m, void *what, const struct pl_err *err)
 {
-    struct pl_title *t = what;
+    struct pl_main_lease *t = what;
     t->busy = false;
     if (err != NULL) {
         t->doubtful = !pl_shard_err_is(err, 404);
@@ -62,7 +62,7 @@ static void on_title_answer(struct pl_membership *m, void *what, const struct pl
     pl_membership_poke(m);
 }
 
-static void title_ask(struct pl_membership *m, enum pl_shard_verb verb, const char *holder)
+static void main_lease_ask(struct pl_membership *m, enum pl_shard_verb verb, const char *holder)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_NAME,
                                    .holder = pl_slice_z(holder),
@@ -70,14 +70,14 @@ static void title_ask(struct pl_membership *m, enum pl_shard_verb verb, const ch
                                    .count = m->count};
     if (holder[0] == '\0')
         lease.duration_s = 1; /* the form of a leader's release */
-    m->title.busy = true;
-    pl_membership_ask(m, verb, &lease, on_title_answer, &m->title);
+    m->main_lease.busy = true;
+    pl_membership_ask(m, verb, &lease, on_title_answer, &m->main_lease);
 }
 
 /* False while it must wait; else the server's state is known. */
-static bool title_is_ready(struct pl_membership *m)
+static bool main_lease_is_ready(struct pl_membership *m)
 {
-    struct pl_title *t = &m->title;
+    struct pl_main_lease *t = &m->main_lease;
     if (t->busy)
         return false;
     if (pl_membership_now(m) < t->again_ns) {
@@ -85,43 +85,43 @@ static bool title_is_ready(struct pl_membership *m)
         return false;
     }
     if (t->doubtful)
-        title_ask(m, PL_SHARD_GET, "");
+        main_lease_ask(m, PL_SHARD_GET, "");
     return !t->doubtful;
 }
 
-bool pl_title_claim(struct pl_membership *m)
+bool pl_main_lease_claim(struct pl_membership *m)
 {
-    struct pl_title *t = &m->title;
+    struct pl_main_lease *t = &m->main_lease;
     if (t->mine && !is_over(m))
         return true;
-    if (pl_title_stranger(m) != NULL) {
+    if (pl_main_lease_stranger(m) != NULL) {
         pl_membership_at(m, t->changed_ns + t->duration_ns);
         return false;
     }
-    if (title_is_ready(m))
-        title_ask(m, t->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me->id);
+    if (main_lease_is_ready(m))
+        main_lease_ask(m, t->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me->id);
     return false;
 }
 
-void pl_title_renew(struct pl_membership *m)
+void pl_main_lease_renew(struct pl_membership *m)
 {
-    if (m->title.mine && m->hands[0].holder == m->me && title_is_ready(m))
-        title_ask(m, PL_SHARD_UPDATE, m->me->id);
+    if (m->main_lease.mine && m->hands[0].holder == m->me && main_lease_is_ready(m))
+        main_lease_ask(m, PL_SHARD_UPDATE, m->me->id);
 }
 
-void pl_title_step(struct pl_membership *m)
+void pl_main_lease_step(struct pl_membership *m)
 {
-    if (m->hands[0].holder == m->me && !m->title.mine)
-        pl_title_claim(m);
-    else if (m->title.doubtful)
-        title_is_ready(m);
+    if (m->hands[0].holder == m->me && !m->main_lease.mine)
+        pl_main_lease_claim(m);
+    else if (m->main_lease.doubtful)
+        main_lease_is_ready(m);
 }
 
-bool pl_title_give_up(struct pl_membership *m)
+bool pl_main_lease_give_up(struct pl_membership *m)
 {
-    if (!m->title.mine || pl_roster_has_others(m))
-        return !m->title.busy;
-    if (title_is_ready(m))
-        title_ask(m, PL_SHARD_UPDATE, "");
+    if (!m->main_lease.mine || pl_roster_has_others(m))
+        return !m->main_lease.busy;
+    if (main_lease_is_ready(m))
+        main_lease_ask(m, PL_SHARD_UPDATE, "");
     return false;
 }

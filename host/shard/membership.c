@@ -66,7 +66,7 @@ const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int6
 
 const char *pl_membership_stranger(const struct pl_membership *m)
 {
-    return pl_title_stranger(m);
+    return pl_main_lease_stranger(m);
 }
 
 bool pl_membership_next(const struct pl_membership *m, size_t *at, struct pl_member_look *out)
@@ -174,11 +174,11 @@ static void membership_reset(struct pl_membership *m)
         hand->to = NULL;
         hand->again_ns = 0;
     }
-    m->title.doubtful = m->title.doubtful || m->title.busy;
-    m->title.busy = m->title.mine = false;
+    m->main_lease.doubtful = m->main_lease.doubtful || m->main_lease.busy;
+    m->main_lease.busy = m->main_lease.mine = false;
     for (size_t i = 0; i < m->member_count; i++)
         m->members[i]->asked = false;
-    pl_hands_drop(m);
+    pl_handover_drop(m);
 }
 
 static void membership_lose(struct pl_membership *m, const char *why)
@@ -221,7 +221,7 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
         m->written = true;
         if (m->state == PL_MEMBER_JOINING)
             m->state = PL_MEMBER_IN;
-        pl_title_renew(m);
+        pl_main_lease_renew(m);
     } else if (was_told_missing) {
         m->written = false; /* another client has deleted it: we live nevertheless */
         m->renew_now = true;
@@ -292,7 +292,7 @@ static bool has_shards(const struct pl_membership *m, const struct pl_member *me
 static void membership_refuse(struct pl_membership *m, const struct pl_member *other)
 {
     unsigned count = other->count;
-    pl_hands_drop(m);
+    pl_handover_drop(m);
     m->o.ops->on_refused(m->o.self, count, other->id);
 }
 
@@ -353,8 +353,8 @@ static void leave_step(struct pl_membership *m)
         tell_left(m);
         return;
     }
-    if (m->deleting || m->renewing || m->on_left == NULL || !pl_hands_are_empty(m) ||
-        !pl_title_give_up(m))
+    if (m->deleting || m->renewing || m->on_left == NULL || !pl_handover_are_empty(m) ||
+        !pl_main_lease_give_up(m))
         return;
     m->deleting = true;
     pl_membership_ask(m, PL_SHARD_DELETE, &lease, on_deleted, NULL);
@@ -426,9 +426,9 @@ static void membership_step(struct pl_membership *m)
         renew_if_due(m);
     if (m->state == PL_MEMBER_JOINING)
         return;
-    pl_title_step(m);
+    pl_main_lease_step(m);
     if (verdict == NOBODY_ELSE && m->echoed)
-        pl_hands_step(m);
+        pl_handover_step(m);
     if (m->state == PL_MEMBER_LEAVING)
         leave_step(m);
     else if (m->state == PL_MEMBER_IN)

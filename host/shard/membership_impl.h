@@ -5,7 +5,7 @@
 #include "shard/membership.h"
 
 /* A known member: by its Lease, or because a shard's Lease names it. Never freed while a hand or
- * the title names it. */
+ * the main Lease names it. */
 struct pl_member {
     char *id;           /* owned */
     int64_t changed_ns; /* boot: when it was last seen to change; if gone: when it last existed */
@@ -46,7 +46,7 @@ struct pl_hand {
     int64_t again_ns; /* earliest time of the next attempt */
 };
 
-struct pl_title {
+struct pl_main_lease {
     bool there, mine, busy, doubtful;
     char holder[PL_MEMBER_ID]; /* "": nobody */
     int64_t changed_ns, duration_ns, stamp, again_ns;
@@ -69,7 +69,7 @@ struct pl_membership {
     struct pl_member **members; /* owned array of owned, by id */
     size_t member_count, member_cap;
     struct pl_hand hands[PL_SHARDS_MAX];
-    struct pl_title title;
+    struct pl_main_lease main_lease;
     bool synced;
     bool echoed; /* its own Lease came by the watch, and so whatever was written before: until then
                     it takes nothing, since another with another number of shards may be there */
@@ -130,22 +130,22 @@ void pl_roster_deinit(struct pl_membership *m);
 /* ---- handover.c: shards that come, go and are taken ---- */
 
 /* Sets our shards' states by what is seen; settles, gives, takes. */
-void pl_hands_step(struct pl_membership *m);
+void pl_handover_step(struct pl_membership *m);
 /* All shards are elsewhere, from now on. */
-void pl_hands_drop(struct pl_membership *m);
+void pl_handover_drop(struct pl_membership *m);
 /* True when no shard names us, and no request about a shard is under way. */
-bool pl_hands_are_empty(const struct pl_membership *m);
+bool pl_handover_are_empty(const struct pl_membership *m);
 
 /* ---- main_lease.c: the Lease NAME ---- */
 
 /* See pl_membership_stranger. */
-const char *pl_title_stranger(const struct pl_membership *m);
+const char *pl_main_lease_stranger(const struct pl_membership *m);
 /* True when it is ours, or is being claimed: shard 0 is not taken before. */
-bool pl_title_claim(struct pl_membership *m);
+bool pl_main_lease_claim(struct pl_membership *m);
 /* Called with each renewal of the member's Lease. */
-void pl_title_renew(struct pl_membership *m);
-void pl_title_step(struct pl_membership *m);
+void pl_main_lease_renew(struct pl_membership *m);
+void pl_main_lease_step(struct pl_membership *m);
 /* The last member leaves: true when there is nothing to release any more. */
-bool pl_title_give_up(struct pl_membership *m);
-void pl_title_see(struct pl_membership *m, const struct pl_shard_lease *lease);
-void pl_title_gone(struct pl_membership *m);
+bool pl_main_lease_give_up(struct pl_membership *m);
+void pl_main_lease_see(struct pl_membership *m, const struct pl_shard_lease *lease);
+void pl_main_lease_gone(struct pl_membership *m);

@@ -60,7 +60,7 @@ static void roster_forget(struct pl_membership *m, size_t at)
 
 static bool is_needed(const struct pl_membership *m, const struct pl_member *member)
 {
-    if (member == m->me || member->asked || strcmp(m->title.holder, member->id) == 0)
+    if (member == m->me || member->asked || strcmp(m->main_lease.holder, member->id) == 0)
         return true;
     for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
         if (m->hands[i].holder == member || m->hands[i].to == member)
@@ -153,7 +153,7 @@ void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease)
     else if (lease->kind == PL_LEASE_OF_SHARD && lease->index < PL_SHARDS_MAX)
         see_shard(m, lease);
     else if (lease->kind == PL_LEASE_OF_NAME)
-        pl_title_see(m, lease);
+        pl_main_lease_see(m, lease);
 }
 
 void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lease)
@@ -182,7 +182,7 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
         hand->holder = NULL;
         hand->since_ns = pl_membership_now(m);
     } else if (lease->kind == PL_LEASE_OF_NAME) {
-        pl_title_gone(m);
+        pl_main_lease_gone(m);
     }
     pl_membership_poke(m);
 }
@@ -285,7 +285,7 @@ void pl_roster_tidy(struct pl_membership *m, bool remove_them)
         int64_t since_ns = member->changed_ns + member->duration_ns;
         if (member == m->me || member->names > 0 || member->asked || !member->dead)
             continue;
-        if (!member->there && strcmp(m->title.holder, member->id) != 0)
+        if (!member->there && strcmp(m->main_lease.holder, member->id) != 0)
             roster_forget(m, i);
         else if (member->there && remove_them && now >= since_ns + member->duration_ns)
             remove(m, member);

@@ -35,9 +35,9 @@ struct pl_pair_files {
     void *arg;
     struct pl_files *watched; /* NULL: it cannot be watched, and is checked periodically */
     struct pl_timer timer;
-    struct pl_work *work; /* NULL: no look is under way */
-    bool again;           /* there was an event since it began */
-    char *told;           /* owned: the last logged trouble */
+    struct pl_blocking_work *work; /* NULL: no look is under way */
+    bool again;                    /* there was an event since it began */
+    char *told;                    /* owned: the last logged trouble */
 };
 
 /* ---- looking ---- */
@@ -156,11 +156,11 @@ static void on_pair_files_looked(void *arg)
 static void on_pair_files_timer(struct pl_timer *timer)
 {
     struct pl_pair_files *files = PL_CONTAINER_OF(timer, struct pl_pair_files, timer);
-    const struct pl_work_options work = {.run = run_look,
-                                         .done = on_pair_files_looked,
-                                         .drop = free_look,
-                                         .arg = create_look(files)};
-    files->work = pl_work_start(files->loop, &work);
+    const struct pl_blocking_work_options work = {.run = run_look,
+                                                  .done = on_pair_files_looked,
+                                                  .drop = free_look,
+                                                  .arg = create_look(files)};
+    files->work = pl_blocking_work_start(files->loop, &work);
 }
 
 static void on_pair_files_event(void *arg, const char *path)
@@ -226,7 +226,7 @@ void pl_pair_files_destroy(struct pl_pair_files *files)
         return;
     pl_timer_stop(pl_loop_timers(files->loop), &files->timer);
     if (files->work != NULL)
-        pl_work_abandon(files->work);
+        pl_blocking_work_abandon(files->work);
     pl_files_destroy(files->watched);
     pl_free(files->folder);
     pl_free(files->cert_pem);

@@ -64,7 +64,7 @@ static bool on_stored(void *arg)
     return !push_callback(bound, ON_STORED) || call_back(bound, 0, 0);
 }
 
-static void push_request(lua_State *L, const struct pl_outside_request *request)
+static void push_request(lua_State *L, const struct pl_external_request *request)
 {
     lua_createtable(L, 0, 4);
     binding_set_text(L, "method", request->method);
@@ -78,7 +78,7 @@ static void push_request(lua_State *L, const struct pl_outside_request *request)
 }
 
 /* -- headers; reads and pops them. */
-static void read_headers(lua_State *L, struct pl_outside_answer *out)
+static void read_headers(lua_State *L, struct pl_external_answer *out)
 {
     if (lua_type(L, -1) != LUA_TTABLE) {
         lua_pop(L, 1);
@@ -97,7 +97,7 @@ static void read_headers(lua_State *L, struct pl_outside_answer *out)
     lua_pop(L, 1);
 }
 
-static void read_answer(lua_State *L, struct pl_outside_answer *out)
+static void read_answer(lua_State *L, struct pl_external_answer *out)
 {
     size_t len = 0;
     lua_getfield(L, -1, "status");
@@ -116,8 +116,8 @@ static void read_answer(lua_State *L, struct pl_outside_answer *out)
     lua_pop(L, 1);
 }
 
-static void on_http(void *arg, const struct pl_outside_request *request,
-                    struct pl_outside_answer *out)
+static void on_http(void *arg, const struct pl_external_request *request,
+                    struct pl_external_answer *out)
 {
     struct bound *bound = arg;
     if (!push_callback(bound, ON_HTTP))
@@ -217,7 +217,7 @@ static int open_world(lua_State *L)
 {
     struct bound *bound = lua_newuserdata(L, sizeof *bound);
     *bound = (struct bound){.L = L};
-    pl_lines_init(&bound->lines);
+    pl_line_coverage_init(&bound->lines);
     for (int i = 0; i < CALLBACKS; i++)
         bound->callbacks[i] = LUA_NOREF;
     luaL_getmetatable(L, meta);
@@ -252,7 +252,7 @@ static int close_world(lua_State *L)
         pl_world_destroy(world);
     pl_choose_deinit(&bound->choose);
     pl_recorded_deinit(&bound->recorded);
-    pl_lines_deinit(&bound->lines);
+    pl_line_coverage_deinit(&bound->lines);
     for (int i = 0; i < CALLBACKS; i++) {
         luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[i]);
         bound->callbacks[i] = LUA_NOREF;
@@ -381,7 +381,7 @@ static int take_seen(lua_State *L)
  * them. */
 static int seen_lines(lua_State *L)
 {
-    pl_lines_push(&pl_binding_check(L)->lines, L);
+    pl_line_coverage_push(&pl_binding_check(L)->lines, L);
     return 1;
 }
 

@@ -19,7 +19,7 @@ struct bound {
     int callbacks[CALLBACKS];
     char *failure; /* owned: the first error that a callback raised; NULL: none */
     struct pl_recorded recorded;
-    struct pl_lines lines;
+    struct pl_line_coverage lines;
 };
 
 /* The world at index 1, open; raises an error of Lua otherwise. */

@@ -12,9 +12,9 @@
 
 #define FIRST_ID ((uint64_t)1 << 40) /* requests of the API have others */
 
-struct outside_call {
+struct external_call {
     struct pl_link link;
-    struct pl_outside *outside;
+    struct pl_external_servers *outside;
     const struct pl_http_ops *ops;
     void *arg;
     struct pl_task task;
@@ -26,15 +26,15 @@ struct outside_call {
     bool canceled;
 };
 
-struct pl_outside {
+struct pl_external_servers {
     struct pl_loop *loop;
-    struct pl_outside_options o;
-    struct pl_outside_client client;
+    struct pl_external_options o;
+    struct pl_external_client client;
     uint64_t started;
     struct pl_list calls;
 };
 
-static void outside_finish(struct outside_call *call, const struct pl_err *err)
+static void external_finish(struct external_call *call, const struct pl_err *err)
 {
     pl_link_unlink(&call->link);
     pl_loop_undefer(&call->task);
@@ -46,26 +46,26 @@ static void outside_finish(struct outside_call *call, const struct pl_err *err)
     pl_free(call);
 }
 
-static void outside_fail(struct outside_call *call, int code, const char *reason,
-                         const char *message)
+static void external_fail(struct external_call *call, int code, const char *reason,
+                          const char *message)
 {
     struct pl_err err;
     pl_err_clear(&err);
     pl_err_set(&err, code, "%s", message);
     snprintf(err.reason, sizeof err.reason, "%s", reason);
-    outside_finish(call, &err);
+    external_finish(call, &err);
 }
 
-static void cancel_now(struct outside_call *call)
+static void cancel_now(struct external_call *call)
 {
-    outside_fail(call, PL_ECANCELED, "", "canceled");
+    external_fail(call, PL_ECANCELED, "", "canceled");
 }
 
-static void outside_give(struct outside_call *call, const struct pl_outside_answer *answer)
+static void external_give(struct external_call *call, const struct pl_external_answer *answer)
 {
     if (answer->status == 0) {
-        outside_fail(call, PL_ENETWORK, "ConnectionRefused",
-                     answer->message != NULL ? answer->message : "nobody answers");
+        external_fail(call, PL_ENETWORK, "ConnectionRefused",
+                      answer->message != NULL ? answer->message : "nobody answers");
         return;
     }
     const struct pl_http_response response = {answer->status, answer->headers,
@@ -74,13 +74,13 @@ static void outside_give(struct outside_call *call, const struct pl_outside_answ
         call->ops->on_response(call->arg, &response);
     if (answer->body_len > 0)
         call->ops->on_body(call->arg, pl_slice(answer->body, answer->body_len));
-    outside_finish(call, NULL);
+    external_finish(call, NULL);
 }
 
 /* ---- disturbances ---- */
 
 /* Escapes spaces and commas, which separate words and parts of a plan. */
-static void outside_escape(struct pl_buf *out, const char *url)
+static void external_escape(struct pl_buf *out, const char *url)
 {
     for (; *url != '\0'; url++) {
         if (*url == ' ' || *url == ',')
@@ -90,15 +90,15 @@ static void outside_escape(struct pl_buf *out, const char *url)
     }
 }
 
-static bool outside_writes(const struct outside_call *call)
+static bool external_writes(const struct external_call *call)
 {
     return strcmp(call->method, "GET") != 0 && strcmp(call->method, "HEAD") != 0;
 }
 
 /* Asks the chooser; status 0: before it is sent. */
-static struct pl_disturbance outside_choose(struct outside_call *call, int status)
+static struct pl_disturbance external_choose(struct external_call *call, int status)
 {
-    const struct pl_outside_client *client = &call->outside->client;
+    const struct pl_external_client *client = &call->outside->client;
     struct pl_disturbance what = {PL_ACT_GO, 0, NULL, 0, 0};
     struct pl_asker asker = {.controller = "", .key = "", .run = "", .kind = ""};
     struct pl_buf url = PL_BUF_INIT;
@@ -106,7 +106,7 @@ static struct pl_disturbance outside_choose(struct outside_call *call, int statu
         return what;
     if (client->who != NULL)
         client->who(client->arg, call->method, call->url, &asker);
-    outside_escape(&url, call->url);
+    external_escape(&url, call->url);
     const struct pl_point point = {.kind = status == 0 ? PL_POINT_REQUEST : PL_POINT_APPLIED,
                                    .host = client->host,
                                    .controller = asker.controller,
@@ -118,71 +118,71 @@ static struct pl_disturbance outside_choose(struct outside_call *call, int statu
                                    .verb = "http",
                                    .object = pl_buf_z(&url),
                                    .body = pl_buf_slice(&call->body),
-                                   .writes = outside_writes(call),
+                                   .writes = external_writes(call),
                                    .status = status};
     client->chooser->at(client->chooser->arg, &point, &what);
     pl_buf_deinit(&url);
     return what;
 }
 
-static void outside_lose(struct outside_call *call, bool is_timeout)
+static void external_lose(struct external_call *call, bool is_timeout)
 {
     if (is_timeout)
-        outside_fail(call, PL_ETIMEOUT, "Timeout", "no answer in time");
+        external_fail(call, PL_ETIMEOUT, "Timeout", "no answer in time");
     else
-        outside_fail(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
+        external_fail(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
 }
 
 /* The request does not reach the server. */
-static void outside_refuse(struct outside_call *call, int status)
+static void external_refuse(struct external_call *call, int status)
 {
-    const struct pl_outside_answer answer = {.status = status};
+    const struct pl_external_answer answer = {.status = status};
     if (status == 0)
-        outside_fail(call, PL_ENETWORK, "ConnectionRefused", "the connection was refused");
+        external_fail(call, PL_ENETWORK, "ConnectionRefused", "the connection was refused");
     else
-        outside_give(call, &answer);
+        external_give(call, &answer);
 }
 
-static void outside_ask(struct outside_call *call, struct pl_outside_answer *answer)
+static void external_ask(struct external_call *call, struct pl_external_answer *answer)
 {
-    const struct pl_outside_request request = {call->method, call->url, call->headers,
-                                               call->header_count, pl_buf_slice(&call->body)};
+    const struct pl_external_request request = {call->method, call->url, call->headers,
+                                                call->header_count, pl_buf_slice(&call->body)};
     if (call->outside->o.answer != NULL)
         call->outside->o.answer(call->outside->o.arg, &request, answer);
 }
 
-static void outside_crash(struct outside_call *call)
+static void external_crash(struct external_call *call)
 {
     call->outside->client.crash(call->outside->client.arg);
 }
 
-static void outside_go_on(struct pl_task *task)
+static void external_go_on(struct pl_task *task)
 {
-    struct outside_call *call = PL_CONTAINER_OF(task, struct outside_call, task);
-    struct pl_outside_answer answer = {.status = 0};
+    struct external_call *call = PL_CONTAINER_OF(task, struct external_call, task);
+    struct pl_external_answer answer = {.status = 0};
     if (call->canceled) {
         cancel_now(call);
         return;
     }
-    struct pl_disturbance what = outside_choose(call, 0);
+    struct pl_disturbance what = external_choose(call, 0);
     bool lost = what.act == PL_ACT_LOSE;
     bool is_timeout = what.reason != NULL && strcmp(what.reason, "timeout") == 0;
     if (what.act == PL_ACT_CRASH) {
-        outside_crash(call);
+        external_crash(call);
         return;
     }
     if (what.act == PL_ACT_REFUSE) {
-        outside_refuse(call, what.status);
+        external_refuse(call, what.status);
         return;
     }
-    outside_ask(call, &answer);
-    what = outside_choose(call, answer.status != 0 ? answer.status : 503);
+    external_ask(call, &answer);
+    what = external_choose(call, answer.status != 0 ? answer.status : 503);
     if (what.act == PL_ACT_CRASH)
-        outside_crash(call);
+        external_crash(call);
     else if (lost)
-        outside_lose(call, is_timeout);
+        external_lose(call, is_timeout);
     else
-        outside_give(call, &answer);
+        external_give(call, &answer);
     pl_headers_free(answer.headers, answer.header_count);
     pl_free(answer.body);
     pl_free(answer.message);
@@ -190,11 +190,11 @@ static void outside_go_on(struct pl_task *task)
 
 /* ---- the transport ---- */
 
-static struct pl_http_call *outside_start(void *self, const struct pl_http_request *request,
-                                          const struct pl_http_ops *ops, void *arg)
+static struct pl_http_call *external_start(void *self, const struct pl_http_request *request,
+                                           const struct pl_http_ops *ops, void *arg)
 {
-    struct pl_outside *outside = self;
-    struct outside_call *call = PL_NEW(struct outside_call);
+    struct pl_external_servers *outside = self;
+    struct external_call *call = PL_NEW(struct external_call);
     call->outside = outside;
     call->id = FIRST_ID + ++outside->started;
     call->ops = ops;
@@ -208,28 +208,29 @@ static struct pl_http_call *outside_start(void *self, const struct pl_http_reque
                                                    pl_strdup(request->headers[i].value)};
     pl_buf_add_slice(&call->body, request->body);
     pl_list_push(&outside->calls, &call->link);
-    pl_loop_defer(outside->loop, &call->task, outside_go_on);
+    pl_loop_defer(outside->loop, &call->task, external_go_on);
     return (struct pl_http_call *)call;
 }
 
-static void outside_cancel(void *self, struct pl_http_call *http)
+static void external_cancel(void *self, struct pl_http_call *http)
 {
-    struct pl_outside *outside = self;
-    struct outside_call *call = (struct outside_call *)http;
+    struct pl_external_servers *outside = self;
+    struct external_call *call = (struct external_call *)http;
     call->canceled = true;
-    pl_loop_defer(outside->loop, &call->task, outside_go_on);
+    pl_loop_defer(outside->loop, &call->task, external_go_on);
 }
 
-struct pl_transport pl_outside_transport(struct pl_outside *outside)
+struct pl_transport pl_external_transport(struct pl_external_servers *outside)
 {
-    static const struct pl_transport_ops ops = {.start = outside_start, .cancel = outside_cancel};
+    static const struct pl_transport_ops ops = {.start = external_start, .cancel = external_cancel};
     return (struct pl_transport){&ops, outside};
 }
 
-struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options,
-                                     const struct pl_outside_client *client)
+struct pl_external_servers *pl_external_create(struct pl_loop *loop,
+                                               const struct pl_external_options *options,
+                                               const struct pl_external_client *client)
 {
-    struct pl_outside *outside = PL_NEW(struct pl_outside);
+    struct pl_external_servers *outside = PL_NEW(struct pl_external_servers);
     outside->loop = loop;
     outside->o = *options;
     outside->client = *client;
@@ -237,18 +238,18 @@ struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outsi
     return outside;
 }
 
-void pl_outside_cut(struct pl_outside *outside)
+void pl_external_cut(struct pl_external_servers *outside)
 {
     outside->o.answer = NULL;
     outside->client.chooser = NULL;
 }
 
-void pl_outside_destroy(struct pl_outside *outside)
+void pl_external_destroy(struct pl_external_servers *outside)
 {
     if (outside == NULL)
         return;
     struct pl_link *link;
     while ((link = pl_list_first(&outside->calls)) != NULL)
-        cancel_now(PL_CONTAINER_OF(link, struct outside_call, link));
+        cancel_now(PL_CONTAINER_OF(link, struct external_call, link));
     pl_free(outside);
 }

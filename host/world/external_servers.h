@@ -7,16 +7,16 @@
 #include "net/loop.h"
 #include "world/point.h"
 
-struct pl_outside;
+struct pl_external_servers;
 
-struct pl_outside_request {
+struct pl_external_request {
     const char *method, *url;
     const struct pl_http_header *headers;
     size_t header_count;
     struct pl_slice body;
 };
 
-struct pl_outside_answer {
+struct pl_external_answer {
     int status;                     /* 0: no connection, see message */
     struct pl_http_header *headers; /* owned, like their texts */
     size_t header_count;
@@ -25,15 +25,15 @@ struct pl_outside_answer {
     char *message; /* owned: reason why there is no connection */
 };
 
-struct pl_outside_options {
+struct pl_external_options {
     /* Fills a zeroed answer. NULL: every request fails. */
-    void (*answer)(void *arg, const struct pl_outside_request *request,
-                   struct pl_outside_answer *out);
+    void (*answer)(void *arg, const struct pl_external_request *request,
+                   struct pl_external_answer *out);
     void *arg;
 };
 
 /* The host that sends the requests. Its texts and functions live as long as the servers. */
-struct pl_outside_client {
+struct pl_external_client {
     const char *host;
     const struct pl_chooser *chooser; /* NULL: no disturbances */
     /* The run that waits for the answer; may be NULL. */
@@ -43,10 +43,11 @@ struct pl_outside_client {
 };
 
 /* The caller owns the result. The options are copied. */
-struct pl_outside *pl_outside_create(struct pl_loop *loop, const struct pl_outside_options *options,
-                                     const struct pl_outside_client *client);
+struct pl_external_servers *pl_external_create(struct pl_loop *loop,
+                                               const struct pl_external_options *options,
+                                               const struct pl_external_client *client);
 /* Ends all requests; each on_done is called before it returns. */
-void pl_outside_destroy(struct pl_outside *outside);
+void pl_external_destroy(struct pl_external_servers *outside);
 /* From now on every request fails. */
-void pl_outside_cut(struct pl_outside *outside);
-struct pl_transport pl_outside_transport(struct pl_outside *outside);
+void pl_external_cut(struct pl_external_servers *outside);
+struct pl_transport pl_external_transport(struct pl_external_servers *outside);

@@ -10,26 +10,26 @@
 
 #define MOST_LINES 1000000
 
-struct pl_lines_of {
+struct pl_line_coverage_of {
     unsigned char *bits; /* owned */
     size_t bytes;
 };
 
-static void lines_at(void *arg, lua_State *L, const char *path, int line)
+static void coverage_at(void *arg, lua_State *L, const char *path, int line)
 {
-    struct pl_lines *lines = arg;
+    struct pl_line_coverage *lines = arg;
     PL_UNUSED(L);
     if (line > MOST_LINES)
         return;
     if (lines->last == NULL || strcmp(lines->path, path) != 0) {
         lines->last = pl_map_get(&lines->files, pl_slice_z(path));
         if (lines->last == NULL) {
-            lines->last = PL_NEW(struct pl_lines_of);
+            lines->last = PL_NEW(struct pl_line_coverage_of);
             pl_map_put(&lines->files, pl_slice_z(path), lines->last);
         }
         lines->path = pl_map_key(&lines->files, pl_slice_z(path)).ptr;
     }
-    struct pl_lines_of *of = lines->last;
+    struct pl_line_coverage_of *of = lines->last;
     size_t byte = (size_t)line / 8;
     if (byte >= of->bytes) {
         size_t bytes = byte + 64;
@@ -40,33 +40,33 @@ static void lines_at(void *arg, lua_State *L, const char *path, int line)
     of->bits[byte] |= (unsigned char)(1U << (line % 8));
 }
 
-void pl_lines_init(struct pl_lines *lines)
+void pl_line_coverage_init(struct pl_line_coverage *lines)
 {
-    *lines = (struct pl_lines){.path = NULL};
-    lines->watch = (struct pl_line_watch){lines_at, lines};
+    *lines = (struct pl_line_coverage){.path = NULL};
+    lines->watch = (struct pl_line_watch){coverage_at, lines};
 }
 
-void pl_lines_deinit(struct pl_lines *lines)
+void pl_line_coverage_deinit(struct pl_line_coverage *lines)
 {
     size_t at = 0;
     struct pl_slice key;
     void *value;
     while (pl_map_next(&lines->files, &at, &key, &value)) {
-        struct pl_lines_of *of = value;
+        struct pl_line_coverage_of *of = value;
         pl_free(of->bits);
         pl_free(of);
     }
     pl_map_deinit(&lines->files);
 }
 
-void pl_lines_push(const struct pl_lines *lines, lua_State *L)
+void pl_line_coverage_push(const struct pl_line_coverage *lines, lua_State *L)
 {
     size_t at = 0;
     struct pl_slice key;
     void *value;
     lua_newtable(L);
     while (pl_map_next(&lines->files, &at, &key, &value)) {
-        const struct pl_lines_of *of = value;
+        const struct pl_line_coverage_of *of = value;
         int count = 0;
         lua_pushlstring(L, key.ptr, key.len);
         lua_newtable(L);

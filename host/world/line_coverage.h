@@ -4,14 +4,14 @@
 #include "base/map.h"
 #include "lua/limit.h"
 
-struct pl_lines {
+struct pl_line_coverage {
     struct pl_line_watch watch; /* for the lanes of hosts */
-    struct pl_map files;        /* path -> struct pl_lines_of */
+    struct pl_map files;        /* path -> struct pl_line_coverage_of */
     const char *path;           /* the one that was seen last, and its lines */
-    struct pl_lines_of *last;
+    struct pl_line_coverage_of *last;
 };
 
-void pl_lines_init(struct pl_lines *lines);
-void pl_lines_deinit(struct pl_lines *lines);
+void pl_line_coverage_init(struct pl_line_coverage *lines);
+void pl_line_coverage_deinit(struct pl_line_coverage *lines);
 /* Pushes a table: path -> array of the numbers of lines. */
-void pl_lines_push(const struct pl_lines *lines, lua_State *L);
+void pl_line_coverage_push(const struct pl_line_coverage *lines, lua_State *L);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *about_find(struct pl_slice text, const char *what)
+static const char *details_find(struct pl_slice text, const char *what)
 {
     return text.len > 0 ? memmem(text.ptr, text.len, what, strlen(what)) : NULL;
 }
@@ -42,7 +42,7 @@ static char *name_in(struct pl_slice body)
     return copy;
 }
 
-static struct pl_slice about_key_of(const struct pl_target *target)
+static struct pl_slice details_key_of(const struct pl_target *target)
 {
     const char *space = strchr(target->object, ' ');
     return pl_slice_z(space != NULL ? space + 1 : "");
@@ -50,7 +50,7 @@ static struct pl_slice about_key_of(const struct pl_target *target)
 
 static char *whole_key(const struct pl_target *target, const char *name)
 {
-    struct pl_slice key = about_key_of(target);
+    struct pl_slice key = details_key_of(target);
     if (strcmp(target->verb, "create") != 0 || target->subresource[0] != '\0')
         return pl_memdup0(key.ptr, key.len);
     if (name[0] == '\0')
@@ -58,15 +58,15 @@ static char *whole_key(const struct pl_target *target, const char *name)
     return pl_format("%.*s%s%s", PL_FMT(key), key.len > 0 ? "/" : "", name);
 }
 
-void pl_about_request(struct pl_about *about, struct pl_point *point,
-                      const struct pl_target *target, struct pl_slice body, pl_who_fn who,
-                      void *arg)
+void pl_point_details_request(struct pl_point_details *about, struct pl_point *point,
+                              const struct pl_target *target, struct pl_slice body, pl_who_fn who,
+                              void *arg)
 {
     bool creates = strcmp(target->verb, "create") == 0;
     about->name = creates ? name_in(body) : pl_strdup("");
     point->name = about->name;
     point->body = body;
-    point->versioned = target->writes && about_find(body, "\"resourceVersion\":\"") != NULL;
+    point->versioned = target->writes && details_find(body, "\"resourceVersion\":\"") != NULL;
     char *key = whole_key(target, about->name);
     const struct pl_sought asked = {pl_slice_z(target->resource), pl_slice_z(key), target->writes};
     bool reads_many = strcmp(target->verb, "watch") == 0;
@@ -85,19 +85,20 @@ static const char *event_verb(struct pl_slice text)
     static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
     struct pl_slice head = pl_slice(text.ptr, text.len < 40 ? text.len : 40);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (about_find(head, verbs[i]) != NULL)
+        if (details_find(head, verbs[i]) != NULL)
             return verbs[i];
     return "";
 }
 
-void pl_about_event(struct pl_about *about, struct pl_point *point, struct pl_slice text)
+void pl_point_details_event(struct pl_point_details *about, struct pl_point *point,
+                            struct pl_slice text)
 {
     static const char mark[] = "\"resourceVersion\":\"";
-    const char *meta = about_find(text, "\"metadata\":");
+    const char *meta = details_find(text, "\"metadata\":");
     about->version[0] = '\0';
     if (meta != NULL) {
         struct pl_slice rest = pl_slice(meta, (size_t)(text.ptr + text.len - meta));
-        const char *at = about_find(rest, mark);
+        const char *at = details_find(rest, mark);
         if (at != NULL)
             copy_string(about->version, sizeof about->version, text, at + strlen(mark));
     }
@@ -105,7 +106,7 @@ void pl_about_event(struct pl_about *about, struct pl_point *point, struct pl_sl
     point->version = about->version;
 }
 
-void pl_about_deinit(struct pl_about *about)
+void pl_point_details_deinit(struct pl_point_details *about)
 {
     pl_free(about->name);
 }
@@ -116,8 +117,8 @@ bool pl_ran_failed(const struct pl_ran *ran)
            ran->outcome->outcome == PL_OUTCOME_TERMINAL;
 }
 
-void pl_about_ran(const struct pl_chooser *chooser, const char *host, const char *controller,
-                  const struct pl_ran *ran)
+void pl_point_details_ran(const struct pl_chooser *chooser, const char *host,
+                          const char *controller, const struct pl_ran *ran)
 {
     struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
     bool failed = pl_ran_failed(ran);

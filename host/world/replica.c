@@ -30,7 +30,7 @@ struct pl_replica {
     struct pl_idle collect;
     struct pl_metrics *metrics;
     struct pl_wire *wire;
-    struct pl_outside *outside;
+    struct pl_external_servers *outside;
     struct pl_kubeconfig config;
     struct pl_client *client;
     struct pl_cluster *cluster;
@@ -100,12 +100,12 @@ static bool who_http(void *arg, const char *method, const char *url, struct pl_a
 
 static void open_outside(struct pl_replica *replica)
 {
-    const struct pl_outside_client client = {.host = replica->name,
-                                             .chooser = replica->o.chooser,
-                                             .who = who_http,
-                                             .crash = on_crash,
-                                             .arg = replica};
-    replica->outside = pl_outside_create(replica->loop, &replica->o.outside, &client);
+    const struct pl_external_client client = {.host = replica->name,
+                                              .chooser = replica->o.chooser,
+                                              .who = who_http,
+                                              .crash = on_crash,
+                                              .arg = replica};
+    replica->outside = pl_external_create(replica->loop, &replica->o.outside, &client);
 }
 
 static void open_wire(struct pl_replica *replica)
@@ -186,7 +186,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .clock = &replica->clock,
         .rand_seed = replica->o.seed,
         .dog = replica->o.dog,
-        .http = pl_outside_transport(replica->outside),
+        .http = pl_external_transport(replica->outside),
         .lines = replica->o.lines,
     };
 }
@@ -346,7 +346,7 @@ static void run_out(struct pl_replica *replica)
 {
     replica->dead = true;
     pl_wire_cut(replica->wire);
-    pl_outside_cut(replica->outside);
+    pl_external_cut(replica->outside);
     pl_replica_stop(replica);
     for (int i = 0; i < LAST_STEPS && (!replica->stopped || replica->closing > 0); i++) {
         int64_t due;
@@ -379,7 +379,7 @@ void pl_replica_destroy(struct pl_replica *replica)
         pl_client_destroy(replica->client);
     pl_wire_destroy(replica->wire);
     pl_elected_destroy(replica->elected);
-    pl_outside_destroy(replica->outside);
+    pl_external_destroy(replica->outside);
     pl_loop_each_turn_stop(&replica->collect);
     pl_pool_collect(replica->pool);
     pl_loop_destroy(replica->loop);

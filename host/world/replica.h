@@ -20,14 +20,14 @@ struct pl_replica_options {
     int64_t skew_ns;              /* of its wall clock, against the world's */
     const char *const *paths;     /* of scripts; borrowed for the call */
     size_t path_count;
-    struct pl_doc *config;             /* perilune.config; a reference is taken; NULL: {} */
-    char **namespaces;                 /* as --namespace; NULL: all. Copied. */
-    bool elects;                       /* as --leader-elect */
-    int64_t cpu_limit_ns;              /* 0: 10 s */
-    int64_t grace_ns;                  /* 0: 25 s */
-    const struct pl_chooser *chooser;  /* borrowed for life; NULL: no disturbances */
-    const struct pl_line_watch *lines; /* borrowed for life; NULL: lines are not recorded */
-    struct pl_outside_options outside; /* the external servers for perilune.http */
+    struct pl_doc *config;              /* perilune.config; a reference is taken; NULL: {} */
+    char **namespaces;                  /* as --namespace; NULL: all. Copied. */
+    bool elects;                        /* as --leader-elect */
+    int64_t cpu_limit_ns;               /* 0: 10 s */
+    int64_t grace_ns;                   /* 0: 25 s */
+    const struct pl_chooser *chooser;   /* borrowed for life; NULL: no disturbances */
+    const struct pl_line_watch *lines;  /* borrowed for life; NULL: lines are not recorded */
+    struct pl_external_options outside; /* the external servers for perilune.http */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
     bool (*is_held)(void *arg, const char *resource);

@@ -28,8 +28,8 @@ static void asking_reply(void *self, int status, const struct pl_http_header *he
 
 static const struct pl_api_responder_ops responder = {.reply = asking_reply};
 
-bool pl_ask_server(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
-                   void *arg, struct pl_world_answer *answer)
+bool pl_user_request(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
+                     void *arg, struct pl_world_answer *answer)
 {
     struct asking *asking = PL_NEW(struct asking);
     asking->answer = answer;

@@ -10,5 +10,5 @@ struct pl_world_answer {
 };
 
 /* Waits for the answer; false when move_on says that no answer can come in time. */
-bool pl_ask_server(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
-                   void *arg, struct pl_world_answer *answer);
+bool pl_user_request(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
+                     void *arg, struct pl_world_answer *answer);

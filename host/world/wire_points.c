@@ -99,14 +99,14 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
                                struct pl_disturbance *what)
 {
     const struct pl_wire_options *o = &call->wire->o;
-    struct pl_about about = {.name = NULL};
+    struct pl_point_details about = {.name = NULL};
     if (point->kind == PL_POINT_REQUEST)
-        pl_about_request(&about, point, &call->target, pl_buf_slice(&call->body), o->who,
-                         o->who_arg);
+        pl_point_details_request(&about, point, &call->target, pl_buf_slice(&call->body), o->who,
+                                 o->who_arg);
     else if (point->kind == PL_POINT_EVENT) {
         const struct piece *piece =
             PL_CONTAINER_OF(pl_list_first(&call->pieces), struct piece, link);
-        pl_about_event(&about, point, pl_slice(piece->text, piece->len));
+        pl_point_details_event(&about, point, pl_slice(piece->text, piece->len));
     }
     if (point->kind == PL_POINT_APPLIED && !call->is_stream && !pl_list_empty(&call->pieces)) {
         const struct piece *answer =
@@ -114,7 +114,7 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
         point->body = pl_slice(answer->text, answer->len);
     }
     o->chooser->at(o->chooser->arg, point, what);
-    pl_about_deinit(&about);
+    pl_point_details_deinit(&about);
 }
 
 /* Asks once at each point of a call. False: the call does not continue now. */

@@ -256,7 +256,7 @@ static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_
         count->version = UINT64_MAX;
     world->reconciles++;
     if (world->o.chooser != NULL)
-        pl_about_ran(world->o.chooser, pl_replica_name(replica), controller, ran);
+        pl_point_details_ran(world->o.chooser, pl_replica_name(replica), controller, ran);
     if (world->o.ran != NULL)
         world->o.ran(world->o.arg, pl_replica_name(replica), ran);
     pl_free(what);
@@ -434,7 +434,7 @@ static int ask_server(struct pl_world *world, const struct pl_api_call *call,
 {
     struct moving moving = {world, world->now_ns + 60 * PL_SECOND};
     *answer = (struct pl_world_answer){.body = PL_BUF_INIT};
-    return pl_ask_server(world->api, call, move_until, &moving, answer) ? 0 : PL_ETIMEOUT;
+    return pl_user_request(world->api, call, move_until, &moving, answer) ? 0 : PL_ETIMEOUT;
 }
 
 int pl_world_request(struct pl_world *world, const char *method, const char *target,

@@ -23,8 +23,8 @@ struct pl_world_options {
     /* A run has ended. May be NULL. */
     void (*ran)(void *arg, const char *host, const struct pl_ran *ran);
     void *arg;
-    const struct pl_line_watch *lines; /* of the scripts; borrowed for life; NULL: none */
-    struct pl_outside_options outside; /* the external servers for perilune.http */
+    const struct pl_line_watch *lines;  /* of the scripts; borrowed for life; NULL: none */
+    struct pl_external_options outside; /* the external servers for perilune.http */
 };
 
 /* The caller owns the world. The options are copied. */

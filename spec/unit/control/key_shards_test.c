@@ -373,19 +373,19 @@ TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
         struct pl_buf advice = PL_BUF_INIT;
         open_shared(&t, PL_SHARD_BY_NAMESPACE);
         add_maps(&t);
-        struct pl_tally *tally = pl_tally_create(t.stage.manager);
+        struct pl_shard_key_count *key_count = pl_shard_key_count_create(t.stage.manager);
         for (unsigned shard = 0; shard < 3; shard++)
             set(&t, shard, PL_SHARD_OURS);
         pl_manager_start(t.stage.manager);
         list_many(&t, many);
         bed_pass(&t.stage.bed, 20 * PL_SECOND);
-        pl_tally_advise(tally, &advice);
-        CHECK_INT(pl_tally_keys(tally, 1), many);
-        CHECK_INT(pl_tally_keys(tally, 3), -1);
+        pl_shard_key_count_advise(key_count, &advice);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 1), many);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 3), -1);
         CHECK_SLICE(pl_buf_slice(&advice), many == 12 ? "shard 1 has 12 keys, more than twice the "
                                                         "mean of 4: --shard-by uid spreads them"
                                                       : "");
-        pl_tally_destroy(tally);
+        pl_shard_key_count_destroy(key_count);
         pl_buf_deinit(&advice);
         close_shared(&t);
     }
@@ -398,17 +398,17 @@ TEST(shards_that_are_still_listed_are_no_reason_for_advice)
     struct pl_buf advice = PL_BUF_INIT;
     open_shared(&t, PL_SHARD_BY_NAMESPACE);
     add_maps(&t);
-    struct pl_tally *tally = pl_tally_create(t.stage.manager);
+    struct pl_shard_key_count *key_count = pl_shard_key_count_create(t.stage.manager);
     set(&t, 0, PL_SHARD_OURS);
     set(&t, 2, PL_SHARD_OURS);
     set(&t, 1, PL_SHARD_COMING);
     pl_manager_start(t.stage.manager);
     sync_many(&t, 12);
     bed_pass(&t.stage.bed, 20 * PL_SECOND);
-    CHECK_INT(pl_tally_keys(tally, 1), 12);
-    pl_tally_advise(tally, &advice);
+    CHECK_INT(pl_shard_key_count_keys(key_count, 1), 12);
+    pl_shard_key_count_advise(key_count, &advice);
     CHECK_SLICE(pl_buf_slice(&advice), "");
-    pl_tally_destroy(tally);
+    pl_shard_key_count_destroy(key_count);
     pl_buf_deinit(&advice);
     close_shared(&t);
 }

@@ -36,14 +36,14 @@ static void on_drop(void *arg)
     ((struct reader *)arg)->dropped++;
 }
 
-static struct pl_work *start(struct reader *reader, struct pl_loop *loop)
+static struct pl_blocking_work *start(struct reader *reader, struct pl_loop *loop)
 {
-    const struct pl_work_options options = {
+    const struct pl_blocking_work_options options = {
         .run = run, .done = on_done, .drop = on_drop, .arg = reader};
     memset(reader, 0, sizeof *reader);
     reader->loop = loop;
     sem_init(&reader->answer, 0, 0);
-    return pl_work_start(loop, &options);
+    return pl_blocking_work_start(loop, &options);
 }
 
 TEST(it_runs_elsewhere_and_is_done_here)
@@ -58,7 +58,7 @@ TEST(it_runs_elsewhere_and_is_done_here)
     CHECK_INT(reader.done, 1);
     CHECK_INT(reader.dropped, 0);
     pl_loop_destroy(loop);
-    CHECK(!pl_work_is_left());
+    CHECK(!pl_blocking_work_is_left());
     sem_destroy(&reader.answer);
 }
 
@@ -99,15 +99,15 @@ TEST(what_is_abandoned_is_dropped_when_it_has_ended)
 {
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
     struct reader reader;
-    struct pl_work *work = start(&reader, loop);
+    struct pl_blocking_work *work = start(&reader, loop);
     TURN_UNTIL(loop, atomic_load(&reader.reads));
-    pl_work_abandon(work);
+    pl_blocking_work_abandon(work);
     CHECK_INT(reader.dropped, 0);
     sem_post(&reader.answer);
     TURN_UNTIL(loop, reader.dropped > 0);
     CHECK_INT(reader.done, 0);
     pl_loop_destroy(loop);
-    CHECK(!pl_work_is_left());
+    CHECK(!pl_blocking_work_is_left());
     sem_destroy(&reader.answer);
 }
 
@@ -120,7 +120,7 @@ TEST(what_never_began_is_dropped_at_once)
         start(&busy[i], loop);
     for (int i = 0; i < THREADS; i++)
         TURN_UNTIL(loop, atomic_load(&busy[i].reads));
-    pl_work_abandon(start(&reader, loop));
+    pl_blocking_work_abandon(start(&reader, loop));
     TURN_UNTIL(loop, reader.dropped > 0);
     CHECK(!atomic_load(&reader.reads));
     for (int i = 0; i < THREADS; i++)
@@ -137,11 +137,11 @@ TEST(a_loop_is_left_to_work_that_does_not_end)
     static struct reader reader;
     static struct pl_loop *loop;
     loop = pl_loop_create(pl_clock_system());
-    struct pl_work *work = start(&reader, loop);
+    struct pl_blocking_work *work = start(&reader, loop);
     TURN_UNTIL(loop, atomic_load(&reader.reads));
-    pl_work_abandon(work);
+    pl_blocking_work_abandon(work);
     pl_loop_destroy(loop);
-    CHECK(pl_work_is_left());
+    CHECK(pl_blocking_work_is_left());
     sem_post(&reader.answer); /* so that this process ends by itself */
 }
 
