@@ -20,6 +20,10 @@
 #define ACCEPT_PARTIAL_LIST                                                                        \
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
+#define SEGMENT_MAX 1024 /* bytes; the API server allows 253 for a name */
+/* Longer URLs are not answered: servers close the connection. */
+#define TARGET_MAX (256 * 1024)
+
 void pl_wire_deinit(struct pl_wire *wire)
 {
     pl_buf_deinit(&wire->url);
@@ -83,6 +87,9 @@ static void add_query_int(struct pl_buf *url, const char *name, int64_t value)
 /* The server would refuse such a name too, but only after it had changed the path. */
 static int check_segment(struct pl_slice text, const char *what, struct pl_err *err)
 {
+    if (text.len > SEGMENT_MAX)
+        return pl_err_set(err, PL_EINVAL, "%s of %zu bytes; it may have %d", what, text.len,
+                          SEGMENT_MAX);
     if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, "..") ||
         (text.len > 0 && (memchr(text.ptr, '/', text.len) || memchr(text.ptr, '%', text.len))))
         return pl_err_set(err, PL_EINVAL, "\"%.*s\" cannot be %s", PL_FMT(text), what);
@@ -289,11 +296,8 @@ static void write_exec(struct pl_wire *wire, const struct pl_call *call)
     add_headers(wire, call);
 }
 
-int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
-                    struct pl_err *err)
+static int write_wire(struct pl_wire *wire, const struct pl_call *call, struct pl_err *err)
 {
-    *wire = (struct pl_wire){.method = method_of(call->verb), .accept = accept_of(call)};
-    pl_buf_add_z(&wire->url, server);
     if (call->resource == NULL) {
         write_raw(wire, call);
         return 0;
@@ -326,6 +330,20 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
     write_body(wire, call);
     add_headers(wire, call);
     return 0;
+}
+
+int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
+                    struct pl_err *err)
+{
+    *wire = (struct pl_wire){.method = method_of(call->verb), .accept = accept_of(call)};
+    pl_buf_add_z(&wire->url, server);
+    size_t before = wire->url.len;
+    int code = write_wire(wire, call, err);
+    if (code == 0 && wire->url.len - before > TARGET_MAX)
+        return pl_err_set(err, PL_EINVAL,
+                          "the request's path and query have %zu bytes; they may have %d",
+                          wire->url.len - before, TARGET_MAX);
+    return code;
 }
 
 /* A parameter for a single page; these come after all others. */

@@ -232,8 +232,12 @@ int pl_number_from_text(lua_State *L)
     size_t len;
     const char *bytes = luaL_checklstring(L, 1, &len);
     struct pl_slice text = pl_slice(bytes, len);
-    if (len > TEXT_LIMIT || !pl_is_json_number(text))
-        return luaL_error(L, "%s is not a number", len > 60 ? "this" : bytes);
+    if (len > TEXT_LIMIT || !pl_is_json_number(text)) {
+        lua_pushnil(L);
+        lua_pushfstring(L, len > 60 ? "this text is not a number" : "\"%s\" is not a number",
+                        bytes);
+        return 2;
+    }
     struct pl_build *build = pl_build_create(NULL);
     pl_build_number(build, text);
     struct pl_doc *doc = pl_build_close(build);

@@ -36,7 +36,7 @@ void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason, 
 {
     if (call->err.code != 0)
         return;
-    pl_err_set(&call->err, code, "%s %s: %s", call->method, pl_http_call_where(call), message);
+    pl_err_set(&call->err, code, "%.64s %s: %s", call->method, pl_http_call_where(call), message);
     snprintf(call->err.reason, sizeof call->err.reason, "%s", reason);
     if (call->ending != NULL)
         call->ending(call);

@@ -14,6 +14,9 @@
 #include <string.h>
 #include <strings.h>
 
+#define URL_MAX            (1u << 20) /* bytes */
+#define PEM_MAX            (4u << 20)
+#define NAME_MAX_BYTES     255u
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
 
 static bool http_describe_is_token(const char *text)
@@ -233,11 +236,38 @@ static void hide_userinfo(struct pl_http_call *call, const char *url)
                        pl_slice(colon + 1, (size_t)(info.ptr + info.len - colon) - 1));
 }
 
+/* curl has a limit for texts, and setting a longer one fails. */
+static bool is_within(struct pl_http_call *call, const char *what, const char *text, size_t most)
+{
+    size_t len = text != NULL ? strlen(text) : 0;
+    if (len <= most)
+        return true;
+    char *message = pl_format("the %s has %zu bytes; it may have %zu", what, len, most);
+    pl_http_call_fail(call, PL_ELIMIT, "", message);
+    pl_free(message);
+    return false;
+}
+
+static bool are_within(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    const struct pl_tls_options *tls = request->tls;
+    if (!is_within(call, "URL", request->url, URL_MAX) ||
+        !is_within(call, "method", request->method, NAME_MAX_BYTES) ||
+        !is_within(call, "proxy's URL", request->proxy, URL_MAX))
+        return false;
+    return tls == NULL || (is_within(call, "CA", tls->ca_pem, PEM_MAX) &&
+                           is_within(call, "certificate", tls->cert_pem, PEM_MAX) &&
+                           is_within(call, "key", tls->key_pem, PEM_MAX) &&
+                           is_within(call, "TLS server name", tls->server_name, NAME_MAX_BYTES));
+}
+
 bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request)
 {
     call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
     hide_userinfo(call, request->url);
     hide_userinfo(call, request->proxy);
+    if (!are_within(call, request))
+        return false;
     if (!http_describe_is_token(request->method)) {
         pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
         return false;

@@ -220,8 +220,8 @@ void pl_gate_check_rights(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     const struct pl_controller_spec *spec = pl_gate_writer(op);
-    if (spec == NULL || is_declared(op, spec))
-        return;
+    if (spec == NULL || !pl_gate_op_is_object(op) || is_declared(op, spec))
+        return; /* `perilune rbac` finds calls of subresources itself; nothing declares them */
     char kind[PL_KIND_TEXT];
     const char *verb = pl_verb_name(op->w.verb);
     char *who = pl_format("%s %s %s", spec->name, pl_kind_text(&op->w.kind, kind), verb);

@@ -50,7 +50,7 @@ local perilune = {
     if type(text) ~= "string" and type(text) ~= "number" then
       fail("number needs a text of digits, not %s", check.describe(text))
     end
-    return host.number(text)
+    return check.must("number", host.number(text))
   end,
   version = host.version,
   hash = bytes.hash,
@@ -321,10 +321,22 @@ local function leave_framing(headers, body)
   end
 end
 
+local URL_MAX, PEM_MAX = 65536, 4194304 -- bytes
+
+-- A URL that is one word, since a space would end it on the wire.
+local function http_url(what, value)
+  check.short(URL_MAX)(what, value)
+  local at = value:find("[%z\1-\32\127]")
+  if at then
+    fail("%s: byte %d must be escaped: perilune.url.escape", what, at)
+  end
+  return value
+end
+
 local http_options = {
-  url = check.string,
+  url = http_url,
   query = query.text,
-  method = check.string,
+  method = check.short(64),
   headers = http_headers,
   body = check.text,
   json = function(_, value)
@@ -333,8 +345,9 @@ local http_options = {
   timeout = check.positive_duration,
   max_response = check.integer(1),
   tls = function(what, value)
-    return check.options(what, value, { ca = check.string, cert = check.string,
-      key = check.string, server_name = check.string, insecure = check.boolean })
+    local pem = check.short(PEM_MAX)
+    return check.options(what, value, { ca = pem, cert = pem, key = pem,
+      server_name = check.short(255), insecure = check.boolean })
   end,
 }
 
@@ -343,7 +356,7 @@ local function http_request(request, ...)
   local o = check.options("http.request", check.table("http.request", request), http_options)
   check.string("http.request: url", o.url)
   if o.query then
-    o.url, o.query = query.add(o.url, o.query), nil
+    o.url, o.query = check.short(URL_MAX)("http.request: url", query.add(o.url, o.query)), nil
   end
   o.headers = o.headers or {}
   if o.json ~= nil then

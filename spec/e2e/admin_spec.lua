@@ -139,12 +139,18 @@ describe("the admin socket", function()
     assert.equal(1, host:count_logged("^log level restored$"))
   end)
 
+  it("refuses flags of tune that say nothing alone", function()
+    for flag, value in pairs({ workers = "2", ["retry-base"] = "1s", ["retry-qps"] = "1", ["for"] = "1m" }) do
+      local code, _, err = ask("tune", "--" .. flag, value)
+      assert.equal(2, code)
+      assert(err:find("--" .. flag .. " goes with ", 1, true), err)
+    end
+  end)
+
   it("refuses a tuning that makes no sense", function()
     local wrong = {
       ['there is no controller "nobody"'] = { "--controller", "nobody", "--workers", "2" },
-      ["which controller"] = { "--workers", "2" },
       ["tune what"] = { "--controller", "copies" },
-      ["for what"] = { "--for", "1m" },
       ["use it alone"] = { "--reset", "--level", "debug" },
       ["first delay must be from 1ms to 24h"] = { "--controller", "copies", "--retry-base", "1ns" },
       ["longest delay must be from 1ms to 24h"] = { "--controller", "copies", "--retry-max", "25h" },

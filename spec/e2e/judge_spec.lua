@@ -191,6 +191,10 @@ perilune.controller("c"):For("judge.example.com/v1/Twin"):Owns("autoscaling/v2/H
     local code, _, err = e2e.run("check", path, "--cluster", "--kubeconfig", stranger)
     assert.equal(1, code)
     assert(err:find("Unauthorized", 1, true), err)
+    code, _, err = e2e.run("check", path, "--cluster", "--kubeconfig", server.kubeconfig,
+      "--server", server.url .. "/elsewhere")
+    assert.equal(1, code)
+    assert(err:find("is not a Kubernetes API server", 1, true), err)
   end)
 
   it("refuses schemas that are none", function()

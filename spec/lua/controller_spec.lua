@@ -385,5 +385,13 @@ describe("perilune.http.request", function()
     refuses("headers: a name must be a string", request, { url = "http://x/", headers = { "a: b" } })
     refuses('tls: unknown option "verify"', request, { url = "http://x/", tls = { verify = false } })
     refuses("timeout must be longer than zero", request, { url = "http://x/", timeout = 0 })
+    refuses("http.request: url: byte 11 must be escaped: perilune.url.escape", request, { url = "http://x/a b" })
+    refuses("http.request: url has 70000 bytes; it may have 65536", request, { url = ("x"):rep(70000) })
+    refuses("http.request: url has 70009 bytes; it may have 65536", request,
+      { url = "http://x/", query = { a = ("x"):rep(69997) } })
+    refuses("http.request: method has 100 bytes; it may have 64", request,
+      { url = "http://x/", method = ("X"):rep(100) })
+    refuses("http.request: tls: server_name has 300 bytes; it may have 255", request,
+      { url = "http://x/", tls = { server_name = ("x"):rep(300) } })
   end)
 end)

@@ -66,12 +66,24 @@ local function discover_version(tool, group, version)
   return out
 end
 
+-- Other servers, too, answer 404 to what they do not know.
+local function check_is_kubernetes(self)
+  if not self.is_kubernetes then
+    local answer = ask(self.tool, "/apis")
+    if not answer or type(answer.groups) ~= "table" then
+      self.tool.fail("the server of the cluster is not a Kubernetes API server: it lists no groups at /apis")
+    end
+    self.is_kubernetes = true
+  end
+end
+
 -- With --cluster: loads the names of all kinds of the group, in every version, once.
 function Kinds:discover(group)
   if not self.cluster or self.asked[group] then
     return
   end
   self.asked[group] = true
+  check_is_kubernetes(self)
   local answer = group == "" and { versions = { { version = "v1" } } } or ask(self.tool, "/apis/" .. group)
   for _, one in ipairs(answer and answer.versions or {}) do
     self:add(discover_version(self.tool, group, one.version))

@@ -158,7 +158,8 @@ function M.job(tool, input)
     lease = nil -- the Lease is in the host's own cluster
   elseif flags["leader-elect"] or flags.shards then
     if not flags["leader-elect-resource-namespace"] then
-      tool.usage("--leader-elect needs --leader-elect-resource-namespace here: where is the Lease?")
+      tool.usage("--%s needs --leader-elect-resource-namespace here: where is the Lease?",
+        flags.shards and "shards" or "leader-elect")
     end
     lease = { namespace = flags["leader-elect-resource-namespace"], name = flags["leader-elect-resource-name"] }
   end

@@ -1,5 +1,6 @@
 #include "kube/request.h"
 
+#include "base/alloc.h"
 #include "support/test.h"
 #include "value/scan.h"
 
@@ -175,6 +176,35 @@ TEST(each_verb_makes_its_request)
         pl_wire_deinit(&wire);
     }
     pl_doc_unref(doc);
+}
+
+TEST(a_request_that_no_server_takes_is_not_made)
+{
+    char *text = pl_malloc(400001);
+    memset(text, 'a', 400000);
+    text[400000] = '\0';
+    struct pl_slice whole = pl_slice(text, 400000);
+    const struct {
+        struct pl_call call;
+        const char *want;
+    } cases[] = {
+        {{.verb = PL_VERB_GET, .resource = &nodes, .name = whole},
+         "a name of 400000 bytes; it may have 1024"},
+        {{.verb = PL_VERB_GET, .resource = &pods, .ns = whole, .name = S("a")},
+         "a namespace of 400000 bytes; it may have 1024"},
+        {{.verb = PL_VERB_GET, .resource = &nodes, .name = S("n"), .subresource = whole},
+         "a subresource of 400000 bytes; it may have 1024"},
+        {{.verb = PL_VERB_LIST, .resource = &nodes, .continue_token = whole},
+         "the request's path and query have 400023 bytes; they may have 262144"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_wire wire;
+        struct pl_err err;
+        CHECK_INT(pl_wire_of_call(&wire, "http://s", &cases[i].call, &err), PL_EINVAL);
+        CHECK_STR(err.message, cases[i].want);
+        pl_wire_deinit(&wire);
+    }
+    pl_free(text);
 }
 
 TEST(the_next_page_of_a_list_is_told_by_its_token_alone) /* rule 55 */

@@ -1021,6 +1021,34 @@ TEST(malformed_requests_fail_without_being_sent)
     tear_down(&world);
 }
 
+TEST(texts_that_curl_would_refuse_are_refused_before_it)
+{
+    struct world world;
+    set_up(&world);
+    char *text = pl_malloc(9000001);
+    memset(text, 'a', 9000000);
+    text[9000000] = '\0';
+    text[0] = '/';
+    const struct pl_tls_options ca = {.ca_pem = text}, name = {.server_name = text + 1};
+    const struct pl_http_request cases[] = {
+        {.method = "GET"},
+        {.method = text + 1},
+        {.method = "GET", .tls = &ca},
+        {.method = "GET", .tls = &name},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct http_answer answer = {0};
+        start(&world, cases[i], i == 0 ? text : "/", &answer);
+        TURN_UNTIL(world.loop, answer.done);
+        CHECK_INT(answer.code, PL_ELIMIT);
+        CHECK(strstr(answer.err.message, "it may have") != NULL);
+        http_answer_deinit(&answer);
+    }
+    CHECK_INT(world.requests, 0);
+    pl_free(text);
+    tear_down(&world);
+}
+
 TEST(many_requests_at_once_are_all_answered)
 {
     struct world world;
