@@ -291,6 +291,7 @@ static void begin_running(struct pl_controller *c)
         pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
                pl_int("workers", c->spec->max_concurrent));
     pl_controller_task_begin(c);
+    pl_controller_catch_up(c);
     controller_tell_changed(c);
     pl_controller_drive(c);
 }
@@ -362,6 +363,7 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
     if (!may_run) {
         struct pl_err why = {0};
         pl_err_set(&why, PL_ECANCELED, "the lead was lost");
+        c->was_away = c->was_away || c->running;
         c->running = c->task_begun = false;
         c->draining = c->in_flight > 0;
         pl_timer_stop(c->timers, &c->resync);

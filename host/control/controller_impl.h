@@ -151,6 +151,7 @@ struct pl_controller {
     /* Life cycle. */
     bool started, may_run, running, stopping, told_stopped;
     bool standing_by; /* synced and idle, but may not run */
+    bool was_away;    /* has run, and then another replica could act in its place */
     bool draining;    /* may not run any more, but has running runs left */
     bool task_begun;  /* since it last could not run */
     bool task_ran;    /* has run to its end at least once */
@@ -341,6 +342,9 @@ void pl_controller_leave_editions(struct pl_controller *controller);
 /* Queues every key again, at low priority and in pieces. */
 void pl_controller_show_again(struct pl_controller *controller, enum pl_again why);
 void pl_controller_stop_showing(struct pl_controller *controller);
+/* Queues every key again if another replica could act since this one last did: a key may have
+ * failed there. Does nothing before its sources are heard. */
+void pl_controller_catch_up(struct pl_controller *controller);
 
 /* ---- key_shards.c ---- */
 

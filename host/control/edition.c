@@ -263,7 +263,7 @@ static bool is_shown_again(const struct pl_controller *c, const struct pl_source
 {
     if (source->role == PL_SOURCE_FOR)
         return true;
-    if (c->showing == PL_AGAIN_RESYNC && source->map_by == PL_MAP_EXTERNAL)
+    if (c->showing >= PL_AGAIN_RESYNC && source->map_by == PL_MAP_EXTERNAL)
         return true;
     return !has_for(c) && source->role == PL_SOURCE_WATCHES;
 }
@@ -334,4 +334,12 @@ void pl_controller_show_again(struct pl_controller *c, enum pl_again why)
     c->show_source = 0;
     c->show_walk = (struct pl_store_walk){0};
     pl_timer_start(c->timers, &c->show, 0, on_show); /* the switch itself must be short */
+}
+
+void pl_controller_catch_up(struct pl_controller *c)
+{
+    if (!c->was_away || !c->listening)
+        return;
+    c->was_away = false;
+    pl_controller_show_again(c, PL_AGAIN_RETURNED);
 }

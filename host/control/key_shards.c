@@ -75,7 +75,7 @@ unsigned pl_controller_shard_of(struct pl_controller *c, struct pl_slice key)
 bool pl_controller_is_foreign(struct pl_controller *c, struct pl_slice key)
 {
     enum sharing sharing = sharing_of(c);
-    if (sharing != SHARING_BY_NAMESPACE && sharing != SHARING_BY_UID)
+    if (sharing == SHARING_NONE)
         return false;
     unsigned shard = sharing_place(c, sharing, key);
     return shard != PL_NO_SHARD && pl_shards_state(shards_of(c), shard) == PL_SHARD_ELSEWHERE;
@@ -186,8 +186,10 @@ static void queue_came(struct pl_controller *c, const struct pl_shard_set *which
 static void came(struct pl_controller *c, const struct pl_shard_set *which)
 {
     queue_came(c, which);
-    if (c->running && sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0))
+    if (c->running && sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0)) {
         pl_controller_task_begin(c);
+        pl_controller_catch_up(c);
+    }
     pl_controller_drive(c);
 }
 
@@ -324,6 +326,7 @@ static void went(struct pl_controller *c, const struct pl_shard_set *which)
     drop_keys(c, which);
     if (sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0)) {
         c->task_begun = false;
+        c->was_away = true;
         if (c->spec->task.form != PL_NO_TASK)
             pl_workqueue_drop(c->queue, pl_slice_z(c->name));
     }

@@ -86,11 +86,13 @@ static void log_change(const struct pl_shard_member *s, const struct pl_shard_se
         [PL_SHARD_OURS] = "shards acquired",
         [PL_SHARD_GOING] = "shards leave: their runs end",
     };
+    bool lost = state == PL_SHARD_ELSEWHERE && !pl_membership_is_member(s->m);
     struct pl_buf text = PL_BUF_INIT;
     for (unsigned i = 0; i < pl_shards_count(s->o.shards); i++)
         if (pl_shard_set_has(which, i))
             pl_buf_add_f(&text, "%s%u", text.len > 0 ? "," : "", i);
-    pl_log(PL_LOG_INFO, words[state], pl_strn("shards", pl_buf_slice(&text)));
+    pl_log(PL_LOG_INFO, lost ? "shards lost" : words[state],
+           pl_strn("shards", pl_buf_slice(&text)));
     pl_buf_deinit(&text);
 }
 

@@ -61,9 +61,12 @@ static void subscription_enqueue(struct pl_subscription *subscription, const str
         if (event->again == PL_AGAIN_RELOAD) {
             pl_causes_add(&c->causes, key, PL_CAUSE_RELOAD);
             pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RELOAD: the code has changed");
-        } else if (event->again == PL_AGAIN_RESYNC) {
+        } else if (event->again != PL_AGAIN_NOT) {
             pl_causes_add(&c->causes, key, PL_CAUSE_RESYNC);
-            pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RESYNC: events were left out");
+            pl_controller_note(c, key, PL_HAPPENED_EVENT, 0,
+                               event->again == PL_AGAIN_RESYNC
+                                   ? "RESYNC: events were left out"
+                                   : "RESYNC: another replica has acted meanwhile");
         } else {
             add_cause(subscription, event, key, is_own ? key : pl_buf_slice(&object));
         }

@@ -11,8 +11,9 @@ enum pl_event_type { PL_EVENT_CREATE, PL_EVENT_UPDATE, PL_EVENT_DELETE, PL_EVENT
 
 enum pl_again {
     PL_AGAIN_NOT,
-    PL_AGAIN_RELOAD, /* because the code has changed */
-    PL_AGAIN_RESYNC, /* because events were left out */
+    PL_AGAIN_RELOAD,   /* because the code has changed */
+    PL_AGAIN_RESYNC,   /* because events were left out */
+    PL_AGAIN_RETURNED, /* because another replica has acted meanwhile */
 };
 
 /* Borrowed unless the holder says otherwise. */

@@ -374,6 +374,7 @@ describe("replicas that share", function()
       return id_of(two) ~= id
     end)
     assert.equals(1, two:count_logged("^the member's Lease is lost, and with it all its shards$"))
+    assert.equals(1, two:count_logged("^shards lost$"))
     have_shares("4 4")
     all_are_run()
     local shards = group:leases().shards

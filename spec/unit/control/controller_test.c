@@ -639,6 +639,25 @@ TEST(losing_the_lead_cancels_runs_and_gaining_it_resumes_them)
     stage_deinit(&stage);
 }
 
+/* Another leader ran the key meanwhile, and may have died while it failed. */
+TEST(who_leads_again_runs_all_keys_again)
+{
+    struct stage stage;
+    begin(&stage);
+    struct pl_controller *controller = pl_manager_find(stage.manager, pl_slice_z("maps"));
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    pl_controller_set_may_run(controller, false);
+    bed_pass(&stage.bed, 60 * PL_SECOND);
+    check_log(&stage.fake, "");
+    pl_controller_set_may_run(controller, true);
+    bed_run(&stage.bed);
+    check_log(&stage.fake, "start d/a(RESYNC);");
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    bed_pass(&stage.bed, 60 * PL_SECOND);
+    check_log(&stage.fake, ""); /* once */
+    stage_deinit(&stage);
+}
+
 TEST(mistakes_in_declarations_are_refused) /* rule 142 */
 {
     static const char *const wants[] = {"For twice", "needs For", "nothing wakes",

@@ -259,6 +259,48 @@ TEST(tasks_and_controllers_without_for_act_where_shard_0_is)
     close_shared(&t);
 }
 
+/* Meanwhile another replica ran the keys, and may have died while one of them failed. */
+TEST(without_for_everything_is_run_again_when_shard_0_comes_back)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("watching");
+    spec.leader_election = true;
+    spec.max_concurrent = 2;
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
+    stage_add(&t.stage, &spec);
+    pl_manager_start(t.stage.manager);
+    stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+    for (int i = 0; i < 2; i++) {
+        set(&t, 0, PL_SHARD_OURS);
+        CHECK_INT(t.stage.fake.running, 2);
+        pl_buf_clear(&t.stage.fake.log);
+        fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+        set(&t, 0, PL_SHARD_GOING);
+        set(&t, 0, PL_SHARD_ELSEWHERE);
+    }
+    bed_pass(&t.stage.bed, 60 * PL_SECOND);
+    check_log(&t.stage.fake, "");
+    close_shared(&t);
+}
+
+TEST(without_for_all_keys_are_in_shard_0)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("watching");
+    spec.leader_election = true;
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
+    struct pl_controller *controller = stage_add(&t.stage, &spec);
+    pl_manager_start(t.stage.manager);
+    set(&t, 3, PL_SHARD_OURS);
+    CHECK(pl_controller_is_foreign(controller, pl_slice_z("f/x")));
+    set(&t, 0, PL_SHARD_OURS);
+    CHECK(!pl_controller_is_foreign(controller, pl_slice_z("f/x")));
+    close_shared(&t);
+}
+
 TEST(what_acts_on_every_replica_is_sharded_by_nothing)
 {
     struct shared t;
