@@ -259,6 +259,41 @@ describe("replicas that share, among those that do not keep to the rules", funct
     two:stop()
   end)
 
+  it("ask for their part though lists of the kind do not say that they are filtered", function()
+    local proxy = between({ name = "silence", path = MAPS, query = "shardSelector=", times = 0,
+      replace = { { '"shardInfo"', '"shardNews"' } } })
+    local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
+    group:have_shares("4 4")
+    they_cache_their_part({ one, two })
+    all_are_run("one two")
+    two:stop()
+    group:have_shares("8")
+    all_are_run("one")
+    assert(proxy:hits().silence > 0)
+    one:stop()
+  end)
+
+  it("drop what is not theirs where a server ignores the selector from the middle on", function()
+    local proxy = between()
+    local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
+    group:have_shares("4 4")
+    they_cache_their_part({ one, two })
+    local mark = proxy:mark()
+    proxy:add({ { name = "ignores", path = MAPS, query = "shardSelector=", times = 0,
+      ask = { { "&?shardSelector=[^&]*", "" } } } })
+    proxy:finish(MAPS) -- the watches begin again
+    e2e.eventually("both watch everything", function()
+      return (proxy:hits().ignores or 0) >= 2
+    end)
+    all_are_run("one two")
+    they_cache_their_part({ one, two })
+    assert.same({}, requests_of(proxy, "list", mark)) -- what they knew has stayed true
+    two:stop()
+    group:have_shares("8")
+    all_are_run("one")
+    one:stop()
+  end)
+
   it("go on without a list where a server stops to filter in the middle", function()
     local proxy = proxies.start(server)
     others[#others + 1] = proxy

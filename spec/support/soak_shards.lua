@@ -141,6 +141,7 @@ local actions = {
   freeze = function() -- until others have what it had; then it wakes up and must not write
     local one = leave()
     disturbed[one.who] = true
+    one.host:logged("^shards arrive") -- who is no member yet has nothing to lose
     one.host.child:signal("STOP")
     e2e.process.pause(LEASE + 4 * RETRY + 2)
     one.host.child:signal("CONT")
