@@ -26,6 +26,12 @@ static inline bool pl_slice_eq(struct pl_slice a, struct pl_slice b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* The first c; NULL: there is none. */
+static inline const char *pl_slice_chr(struct pl_slice text, char c)
+{
+    return text.len > 0 ? memchr(text.ptr, c, text.len) : NULL;
+}
+
 static inline bool pl_slice_eqz(struct pl_slice a, const char *text)
 {
     return pl_slice_eq(a, pl_slice_z(text));

@@ -19,7 +19,7 @@ void pl_valid_namespace(struct pl_api_faults *f, const struct pl_tree *object,
     {
         struct pl_slice text = pl_tree_text(item->value);
         pl_qualified(f, at, item->value, NULL);
-        if ((text.len == 0 || memchr(text.ptr, '/', text.len) == NULL) &&
+        if (pl_slice_chr(text, '/') == NULL &&
             !pl_is_among(text, "kubernetes,orphan,foregroundDeletion"))
             pl_bad_value(f, at, item->value,
                          "name is neither a standard finalizer name nor is it fully qualified");
@@ -103,7 +103,7 @@ void pl_valid_node(struct pl_api_faults *f, const struct pl_tree *object, const 
     PL_EACH(item, cidrs)
     {
         struct pl_slice text = pl_tree_text(item->value);
-        bool is_six = text.len > 0 && memchr(text.ptr, ':', text.len) != NULL;
+        bool is_six = pl_slice_chr(text, ':') != NULL;
         six += is_six;
         four += !is_six;
         pl_cidr(f, PL_INDEX(list, i++), item->value, NULL);
@@ -197,7 +197,7 @@ static void check_signer(struct pl_api_faults *f, const struct pl_tree *signer)
 {
     struct pl_slice text = pl_tree_text(signer);
     const struct pl_spot *at = PL_MEMBER(SPEC, "signerName");
-    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    const char *slash = pl_slice_chr(text, '/');
     if (text.len == 0)
         pl_bad_required(f, at, "");
     else if (slash == NULL || memchr(text.ptr, '.', (size_t)(slash - text.ptr)) == NULL)

@@ -37,7 +37,7 @@ static void limits_check_scope(struct pl_api_faults *f, const struct pl_spot *at
     PL_TREE_FOR(item, hard)
     {
         struct pl_slice name = item->key;
-        bool standard = memchr(name.ptr, '/', name.len) == NULL;
+        bool standard = pl_slice_chr(name, '/') == NULL;
         if (!standard || scope_takes(scope, name))
             continue;
         pl_bad_value(f, at, shown, "unsupported scope applied to resource");
@@ -132,7 +132,7 @@ static void check_limit_type(struct pl_api_faults *f, const struct pl_spot *at,
     struct pl_slice text = pl_tree_text(type);
     const struct pl_tree *shown = type != NULL ? type : pl_tree_strz(f->arena, "");
     pl_qualified(f, at, shown, NULL);
-    if (text.len > 0 && memchr(text.ptr, '/', text.len) == NULL &&
+    if (text.len > 0 && pl_slice_chr(text, '/') == NULL &&
         !pl_is_among(text, "Pod,Container,PersistentVolumeClaim"))
         pl_bad_value(f, at, shown, "must be a standard limit type or fully qualified");
 }

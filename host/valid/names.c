@@ -168,7 +168,7 @@ static bool has_zeros(struct pl_slice text)
 static bool is_mapped(struct pl_slice text)
 {
     struct pl_ip ip;
-    return pl_ip_parse(text, &ip, NULL) == 0 && ip.len == 4 && memchr(text.ptr, ':', text.len);
+    return pl_ip_parse(text, &ip, NULL) == 0 && ip.len == 4 && pl_slice_chr(text, ':');
 }
 
 void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -204,7 +204,7 @@ void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
              const char *arg)
 {
     struct pl_slice text = pl_tree_text(value);
-    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    const char *slash = pl_slice_chr(text, '/');
     size_t len = slash != NULL ? (size_t)(slash - text.ptr) : 0;
     bool good = slash != NULL && is_ip(pl_slice(text.ptr, len)) && text.len - len - 1 > 0 &&
                 text.len - len - 1 <= 3;

@@ -319,7 +319,7 @@ static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct
             pl_subdomain(f, at, NULL, "always");
         return;
     }
-    if (memchr(text.ptr, '*', text.len) == NULL) {
+    if (pl_slice_chr(text, '*') == NULL) {
         pl_subdomain(f, at, value, NULL);
         return;
     }
@@ -384,7 +384,7 @@ void pl_valid_ingress_class(struct pl_api_faults *f, const struct pl_tree *objec
     const struct pl_tree *controller = pl_tree_getz(spec, "controller");
     struct pl_slice text = pl_tree_text(controller);
     const struct pl_spot *at = PL_MEMBER(SPEC, "controller");
-    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    const char *slash = pl_slice_chr(text, '/');
     if (text.len == 0)
         pl_bad_required(f, at, "");
     else if (text.len > 250)
@@ -557,8 +557,7 @@ static void check_addresses(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_required(f, spot, "");
     PL_EACH(item, list)
     {
-        bool six = memchr(item->value->text.ptr ? item->value->text.ptr : "", ':',
-                          item->value->text.len) != NULL;
+        bool six = pl_slice_chr(item->value->text, ':') != NULL;
         const struct pl_spot *one = PL_INDEX(spot, i++);
         if (pl_slice_eqz(type, "FQDN")) {
             pl_subdomain(f, one, item->value, NULL);

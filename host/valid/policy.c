@@ -57,7 +57,7 @@ static void check_param_kind(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *kind)
 {
     struct pl_slice version = pl_tree_text_at(kind, "apiVersion");
-    const char *slash = memchr(version.ptr != NULL ? version.ptr : "", '/', version.len);
+    const char *slash = pl_slice_chr(version, '/');
     if (version.len == 0)
         pl_bad_required(f, PL_MEMBER(at, "apiVersion"), "");
     else if (slash != NULL && slash + 1 == version.ptr + version.len)
@@ -163,8 +163,7 @@ static void check_variable(struct scope *s, const struct pl_spot *at,
 
 static bool has_line_break(struct pl_slice text)
 {
-    return text.len > 0 &&
-           (memchr(text.ptr, '\n', text.len) != NULL || memchr(text.ptr, '\r', text.len) != NULL);
+    return pl_slice_chr(text, '\n') != NULL || pl_slice_chr(text, '\r') != NULL;
 }
 
 static void check_message(struct scope *s, const struct pl_spot *at, const struct pl_tree *value)

@@ -46,7 +46,7 @@ static void check_resource(struct pl_api_faults *f, const struct pl_spot *at,
         pl_label(f, PL_MEMBER(at, "container"), container, NULL);
         if (text.len > 0)
             pl_qualified(f, PL_MEMBER(at, "name"), name, NULL);
-        if (text.len > 0 && memchr(text.ptr, '/', text.len) == NULL &&
+        if (text.len > 0 && pl_slice_chr(text, '/') == NULL &&
             !pl_is_among(text, "cpu,memory,ephemeral-storage"))
             pl_bad_value(f, PL_MEMBER(at, "name"), name,
                          "must be a standard resource for containers");
@@ -91,7 +91,7 @@ static void check_reference(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *shown = pl_tree_getz(ref, "apiVersion");
     pl_need(f, PL_MEMBER(at, "kind"), pl_tree_getz(ref, "kind"), NULL);
     pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(ref, "name"), NULL);
-    bool core = version.len == 0 || memchr(version.ptr, '/', version.len) == NULL;
+    bool core = pl_slice_chr(version, '/') == NULL;
     if (group && core && !pl_slice_eqz(pl_tree_text_at(ref, "kind"), "ReplicationController"))
         pl_bad_value(f, PL_MEMBER(at, "apiVersion"),
                      shown != NULL ? shown : pl_tree_strz(f->arena, ""),

@@ -29,7 +29,7 @@ static void warn_name(struct pl_warned *w, const struct pl_tree *object, const c
     struct pl_buf why = PL_BUF_INIT;
     if (name.len > 63)
         pl_buf_add_z(&why, "must be no more than 63 characters");
-    if (memchr(name.ptr, '.', name.len) != NULL)
+    if (pl_slice_chr(name, '.') != NULL)
         pl_buf_add_f(&why, "%smust not contain dots", why.len > 0 ? " " : "");
     else if (!pl_api_is_label(name))
         pl_buf_add_f(&why, "%s" PL_API_LABEL_TEXT, why.len > 0 ? " " : "");

@@ -81,7 +81,7 @@ void pl_warn_ip(struct pl_warned *w, const struct pl_spot *at, const struct pl_t
     if (ip.is_network)
         warn_network(w, at, text, &ip);
     struct pl_slice right = canonical(w, &ip);
-    bool is_six = memchr(text.ptr, ':', text.len) != NULL;
+    bool is_six = pl_slice_chr(text, ':') != NULL;
     if (pl_slice_eq(right, text))
         return;
     const char *what = ip.is_network ? "CIDR value" : "address";

@@ -38,9 +38,9 @@ static void check_url(struct pl_api_faults *f, const struct pl_spot *field, stru
     }
     struct pl_slice scheme = pl_slice(url.ptr, (size_t)(colon - url.ptr));
     struct pl_slice rest = pl_slice(colon + 3, url.len - scheme.len - 3);
-    const char *hash = memchr(rest.ptr, '#', rest.len);
+    const char *hash = pl_slice_chr(rest, '#');
     struct pl_slice before = hash != NULL ? pl_slice(rest.ptr, (size_t)(hash - rest.ptr)) : rest;
-    const char *mark = memchr(before.ptr, '?', before.len);
+    const char *mark = pl_slice_chr(before, '?');
     size_t host_len = 0;
     while (host_len < rest.len && strchr("/?#", rest.ptr[host_len]) == NULL)
         host_len++;
@@ -137,7 +137,7 @@ static void webhook_config_check_texts(struct pl_api_faults *f, const struct pl_
 static void check_covered(struct pl_api_faults *f, const struct pl_spot *field,
                           const struct pl_tree *list, struct pl_slice text)
 {
-    const char *slash = memchr(text.ptr, '/', text.len);
+    const char *slash = pl_slice_chr(text, '/');
     if (slash == NULL)
         return;
     size_t len = (size_t)(slash - text.ptr);
@@ -167,8 +167,7 @@ static void check_resources(struct pl_api_faults *f, const struct pl_spot *at,
     {
         struct pl_slice text = pl_tree_text(item->value);
         const struct pl_spot *field = PL_INDEX(at, i++);
-        others = others || (memchr(text.ptr != NULL ? text.ptr : "", '/', text.len) == NULL &&
-                            !pl_slice_eqz(text, "*"));
+        others = others || (pl_slice_chr(text, '/') == NULL && !pl_slice_eqz(text, "*"));
         if (text.len == 0)
             pl_bad_required(f, field, "");
         else

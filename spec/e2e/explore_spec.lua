@@ -123,6 +123,14 @@ describe("perilune test --explore", function()
     end
   end
 
+  it("restarts on no lagging API server with --no-stale", function()
+    local code, findings, summaries, text = explore("spec/explore/tls_off", "--filter", "buggy", "--no-stale",
+      "--executions", "130")
+    assert.same({}, findings, text)
+    assert.equal(0, code, text)
+    assert.equal(0, summaries[1].stale_positions)
+  end)
+
   it("runs the other specs as they are, with the log", function()
     local code, out, err = e2e.run("test", "examples/hello", "--explore")
     assert.matches("1 success / 0 failures", out, 1, true)
