@@ -64,7 +64,7 @@ static const char *json_error(struct pl_api_ctx *ctx, const struct pl_err *err)
         return "unexpected end of JSON input";
     const char *where = strstr(err->message, "expected a value") != NULL
                             ? "looking for beginning of value"
-                        : strstr(err->message, "follows the end") != NULL ? "after top-level value"
+                        : strstr(err->message, "text after the end") != NULL ? "after top-level value"
                                                                           : NULL;
     if (where == NULL)
         return err->message;
