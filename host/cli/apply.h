@@ -1,4 +1,5 @@
-/* Applies manifests in order (CRDs and namespaces first), as `kubectl apply --server-side` does. */
+/* Applies manifests in order (CRDs and namespaces first), as `kubectl apply --server-side` does.
+ * I/O thread. */
 #pragma once
 
 #include "cluster/cluster.h"

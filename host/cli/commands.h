@@ -1,4 +1,4 @@
-/* The table of commands, and the commands of this folder. */
+/* The table of commands, and the commands of this folder. Main thread. */
 #pragma once
 
 #include "command/command.h"

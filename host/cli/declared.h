@@ -1,4 +1,4 @@
-/* The declarations of a command's scripts, as input of a tool. */
+/* The declarations of a command's scripts, as input of a tool. Main thread. */
 #pragma once
 
 #include "cli/options.h"

@@ -1,5 +1,5 @@
 /* The whole host: loop, client, cluster, lanes and manager, built in order, run until a signal, and
- * destroyed in reverse. */
+ * destroyed in reverse. Main thread. */
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-/* Opens the page for a browser, and prints its address. */
+/* Opens the page for a browser, and prints its address. I/O thread. */
 #pragma once
 
 #include "page/page.h"

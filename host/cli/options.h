@@ -1,4 +1,5 @@
-/* The options of `run`, `dev` and `check`: flags, environment and --config, checked. */
+/* The options of `run`, `dev` and `check`: flags, environment and --config, checked. Main thread.
+ */
 #pragma once
 
 #include "cli/commands.h"

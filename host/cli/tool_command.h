@@ -1,4 +1,4 @@
-/* Shared by the commands that are tools (tool/tool.h). */
+/* Shared by the commands that are tools (tool/tool.h). Main thread. */
 #pragma once
 
 #include "cli/options.h"

@@ -1,5 +1,5 @@
 /* Webhooks on the command line: their flags, their readiness check, their part of status and check.
- */
+ * I/O thread. */
 #pragma once
 
 #include "command/flags.h"

@@ -1,5 +1,5 @@
 /* Maps kinds to resources: asks the server and remembers the answers; asks again when a kind is
- * unknown. */
+ * unknown. I/O thread. */
 #pragma once
 
 #include "kube/client.h"

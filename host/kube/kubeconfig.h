@@ -1,6 +1,6 @@
 /* The API server's address and our credentials: kubeconfig files (merged), contexts, in-cluster.
  * Reading is synchronous and happens at start; kube/credentials.h handles later changes (token
- * files, exec plugins). */
+ * files, exec plugins). Any thread; each pl_kubeconfig is used by one thread at a time. */
 #pragma once
 
 #include "base/err.h"

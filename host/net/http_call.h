@@ -1,6 +1,6 @@
 /* Private to net: one request of the client as libcurl sees it. Translates between struct
  * pl_http_request and an easy handle, and from curl's errors to ours. Of the loop it uses only the
- * clock and a timer for silence. */
+ * clock and a timer for silence. Loop's thread. */
 #pragma once
 
 #include "base/secrets.h"

@@ -1,6 +1,6 @@
 /* The transport on libcurl's multi interface, driven by the loop: HTTP/1.1 and
  * HTTP/2 over TLS, connection reuse, proxies, keepalive and TCP_USER_TIMEOUT
- * against peers that vanish. */
+ * against peers that vanish. Loop's thread. */
 #pragma once
 
 #include "net/http.h"

@@ -1,5 +1,5 @@
 /* Private to net: one connection of the server. http_conn.c moves bytes (uv, TLS, time limits, the
- * end), http_parse.c finds requests in them, http_exchange.c answers. */
+ * end), http_parse.c finds requests in them, http_exchange.c answers. Loop's thread. */
 #pragma once
 
 #include "crypto/tls.h"

@@ -1,5 +1,5 @@
 /* An HTTP/1.1 server on the loop: llhttp on libuv streams, TLS through OpenSSL's
- * memory BIOs. Limits on header, body, idle time and unread output. */
+ * memory BIOs. Limits on header, body, idle time and unread output. Loop's thread. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 /* Private to net: checks of a server beyond curl's: its certificate, and the amount of its TLS
- * records. */
+ * records. Loop's thread. */
 #pragma once
 
 #include <curl/curl.h>

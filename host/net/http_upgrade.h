@@ -1,5 +1,5 @@
 /* Private to net: a request that asks for another protocol on its connection. curl makes the
- * connection (TLS, proxies, trust); its bytes are written and read here. */
+ * connection (TLS, proxies, trust); its bytes are written and read here. Loop's thread. */
 #pragma once
 
 #include "net/http_call.h"

@@ -1,6 +1,6 @@
 /* A breakpoint in a replay: the user can inspect the run at a line of a script. Expressions see the
  * locals of that line and cannot change them. They can't call functions of the host that answer
- * from the record, because the record has no answer for these calls. */
+ * from the record, because the record has no answer for these calls. The replay's thread. */
 #pragma once
 
 #include "base/err.h"

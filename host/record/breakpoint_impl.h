@@ -1,4 +1,4 @@
-/* The state of a breakpoint. Private to host/record. */
+/* The state of a breakpoint. Private to host/record. The replay's thread. */
 #pragma once
 
 #include "lane/lanes.h"

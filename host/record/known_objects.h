@@ -1,5 +1,5 @@
 /* The newest states of the objects that a record's scripts have seen so far. Private to
- * host/record. */
+ * host/record. The replay's thread. */
 #pragma once
 
 #include "base/map.h"

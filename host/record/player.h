@@ -1,5 +1,5 @@
 /* The tape of a replaying lane: functions of the host return the entries of a record instead of
- * doing their work. Private to host/record: replay.c drives it. */
+ * doing their work. Private to host/record: replay.c drives it. The replay's thread. */
 #pragma once
 
 #include "base/map.h"

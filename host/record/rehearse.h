@@ -1,5 +1,5 @@
 /* Runs other scripts on a record: each recorded run again, with the same key and the same reads,
- * and compares the writes of the two. Nothing is sent. */
+ * and compares the writes of the two. Nothing is sent. One thread, the caller's. */
 #pragma once
 
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* The runs of all lanes of a record, each with its calls. Private to host/record. */
+/* The runs of all lanes of a record, each with its calls. Private to host/record. The replay's
+ * thread. */
 #pragma once
 
 #include "record/reader.h"

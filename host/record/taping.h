@@ -1,4 +1,4 @@
-/* The hooks that record lanes. */
+/* The hooks that record lanes. The hooks run on the lanes' threads. */
 #pragma once
 
 struct pl_record;

@@ -1,4 +1,5 @@
-/* The encoding of Lua values in a record: arguments and results of the host's functions. */
+/* The encoding of Lua values in a record: arguments and results of the host's functions. The thread
+ * of the Lua state. */
 #pragma once
 
 #include "lua/state.h"
