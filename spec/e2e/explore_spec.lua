@@ -235,7 +235,12 @@ perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" }):Reconcil
 end)
 ]])
     e2e.write_file(folder .. "/x_spec.lua", [[
+local number = 0
 require("perilune.test").explore("a map", { scripts = "main.lua" }, function(world)
+  world:http("https://numbers.example.com/*", function()
+    number = number + 1
+    return { status = 200, body = tostring(number) }
+  end)
   world:create{ apiVersion = "v1", kind = "ConfigMap", data = { a = "1" },
     metadata = { name = "a", namespace = "default", labels = { app = "yes" } } }
   world:settle()
@@ -243,8 +248,10 @@ end)
 ]])
   end
 
+  -- The number goes on from one execution to the next.
   local OTHERWISE = [[
-    client:apply{ apiVersion = "v1", kind = "ConfigMap", data = { x = tostring({}) },
+    local number = perilune.http.request{ url = "https://numbers.example.com/next" }
+    client:apply{ apiVersion = "v1", kind = "ConfigMap", data = { x = number.body },
       metadata = { namespace = "default", name = "copy" } }]]
 
   it("names the lines that were never reached", function()
@@ -261,7 +268,7 @@ end)
     local code, out, err = e2e.run("test", folder, "--explore", "--executions", "20")
     assert.equal(3, code, out .. err)
     assert.matches("a map: ", err)
-    assert.matches("v1/ConfigMap default/copy data.x is table: ", err)
+    assert.matches("v1/ConfigMap default/copy data.x is %d+", err)
     write_scenario([[
   local ok = pcall(client.apply, client, { apiVersion = "v1", kind = "ConfigMap", data = { x = "1" },
     metadata = { namespace = "default", name = "copy" } })
