@@ -15,6 +15,8 @@ local states = require("perilune.explore.state")
 local format = string.format
 local M = {}
 
+local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
+
 local search = {}
 search.__index = search
 
@@ -253,7 +255,7 @@ end
 function search:all_singles()
   local all = options.of_execution(self.reference, { no_stale = self.o.no_stale })
   self.singles.total = #all
-  local pairs_of = {}
+  local pairs_of, room = {}, PAIRS
   for _, d in ipairs(all) do
     if self:spent() then
       break
@@ -264,6 +266,13 @@ function search:all_singles()
     elseif options.is_representative(d) then
       local partners = self:partners(d, execution)
       self.pairs.total = self.pairs.total + #partners
+      if #partners > room then
+        self:leave_out("there are more pairs than are kept", #partners - room)
+      end
+      for i = #partners, room + 1, -1 do
+        partners[i] = nil
+      end
+      room = room - #partners
       pairs_of[#pairs_of + 1] = { d = d, partners = partners }
     end
   end
