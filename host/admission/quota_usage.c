@@ -173,7 +173,7 @@ static void use_pod(struct pl_arena *arena, struct pl_usage *usage, const struct
         bool pages = has_head(name, "hugepages-"), compute = is_compute(name);
         if (compute || pages)
             pl_usage_add(usage, name, sums->list[i].amount);
-        if (compute || pages || memchr(name.ptr, '/', name.len) != NULL)
+        if (compute || pages || pl_slice_chr(name, '/') != NULL)
             pl_usage_add(usage, pl_arena_f(arena, "requests.%.*s", PL_FMT(name)),
                          sums->list[i].amount);
     }
@@ -263,7 +263,7 @@ static bool is_of_pods(struct pl_slice name)
         if (pl_slice_eqz(name, names[i]))
             return true;
     return has_head(name, "hugepages-") || has_head(name, "requests.hugepages-") ||
-           (has_head(name, "requests.") && memchr(name.ptr, '/', name.len) != NULL);
+           (has_head(name, "requests.") && pl_slice_chr(name, '/') != NULL);
 }
 
 bool pl_usage_covers(const struct pl_usage *usage, const struct pl_api_type *type,

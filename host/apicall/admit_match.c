@@ -24,7 +24,7 @@ static bool has_resource(struct pl_node list, struct pl_slice plural, struct pl_
     while (pl_iter_next(&it)) {
         struct pl_scratch scratch;
         struct pl_slice text = pl_node_str(it.value, &scratch);
-        const char *slash = memchr(text.ptr != NULL ? text.ptr : "", '/', text.len);
+        const char *slash = pl_slice_chr(text, '/');
         size_t len = slash != NULL ? (size_t)(slash - text.ptr) : text.len;
         struct pl_slice first = pl_slice(text.ptr, len);
         struct pl_slice second =

@@ -95,7 +95,7 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
     }
     const char *lacking = ctx->type->is_custom ? NULL : pl_api_no_kind(ctx, api_version, kind);
     if (lacking != NULL) {
-        const char *slash = memchr(api_version.ptr, '/', api_version.len);
+        const char *slash = pl_slice_chr(api_version, '/');
         size_t skip = slash != NULL ? (size_t)(slash + 1 - api_version.ptr) : 0;
         return pl_api_bad_request(
             &ctx->status, "%.*s in version \"%.*s\" cannot be handled as a %s: %s", PL_FMT(kind),

@@ -186,7 +186,7 @@ static struct pl_slice message_of(struct bound *b, struct pl_api_evaluation *e,
     if (expression.len > 0) {
         struct pl_cel shown = pl_api_evaluate(e, expression);
         if (shown.kind == PL_CEL_STRING && shown.s.len > 0 && shown.s.len <= MOST_MESSAGE &&
-            memchr(shown.s.ptr, '\n', shown.s.len) == NULL)
+            pl_slice_chr(shown.s, '\n') == NULL)
             return shown.s;
     }
     return message.len > 0 ? message

@@ -41,7 +41,7 @@ static struct pl_message named(const char *package, struct pl_slice group, struc
 
 struct pl_message pl_api_proto_type(struct pl_slice api_version, struct pl_slice kind)
 {
-    const char *slash = api_version.len > 0 ? memchr(api_version.ptr, '/', api_version.len) : NULL;
+    const char *slash = pl_slice_chr(api_version, '/');
     size_t len = slash != NULL ? (size_t)(slash - api_version.ptr) : 0;
     struct pl_slice group = pl_slice(api_version.ptr, len);
     struct pl_slice version =

@@ -44,7 +44,7 @@ static struct pl_slice selected_name(struct pl_api_ctx *ctx)
     struct pl_slice name = pl_slice(selector.ptr + len, selector.len - len);
     if (name.ptr[0] == '=')
         name = pl_slice(name.ptr + 1, name.len - 1);
-    return memchr(name.ptr, ',', name.len) == NULL ? name : pl_slice("", 0);
+    return pl_slice_chr(name, ',') == NULL ? name : pl_slice("", 0);
 }
 
 struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx)

@@ -31,7 +31,7 @@ static bool covers_resource(struct pl_arena *arena, const struct pl_tree *list,
 {
     if (covers_all(list, text))
         return true;
-    const char *slash = memchr(text.ptr, '/', text.len);
+    const char *slash = pl_slice_chr(text, '/');
     if (slash == NULL)
         return false;
     struct pl_slice any = pl_arena_f(arena, "*%.*s", (int)(text.ptr + text.len - slash), slash);

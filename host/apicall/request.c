@@ -77,8 +77,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
         request->name = seg[at++];
     if (at < count)
         request->subresource = seg[at++];
-    bool has_slash =
-        memchr(request->name.ptr != NULL ? request->name.ptr : "", '/', request->name.len) != NULL;
+    bool has_slash = pl_slice_chr(request->name, '/') != NULL;
     if (at < count || is_broken || has_slash) /* nothing is deeper */
         request->resource = pl_slice("", 0);
 }

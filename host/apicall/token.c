@@ -104,7 +104,7 @@ static bool is_signed(const struct pl_api *api, struct pl_slice head, struct pl_
 static struct pl_tree *claims_of(struct pl_api_ctx *ctx, struct pl_slice token)
 {
     const char *end = token.ptr + token.len;
-    const char *first = memchr(token.ptr, '.', token.len);
+    const char *first = pl_slice_chr(token, '.');
     const char *second = first != NULL ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
     if (token.len > MAX_TOKEN || second == NULL ||
         !is_signed(ctx->api, pl_slice(token.ptr, (size_t)(second - token.ptr)),

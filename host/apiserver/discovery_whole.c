@@ -72,7 +72,7 @@ static struct pl_tree *version_of(struct whole *w, struct pl_slice group, struct
     PL_TREE_FOR(item, pl_discovery_resources(w->ctx, group, version))
     {
         struct pl_slice name = pl_tree_text_at(item->value, "name");
-        const char *slash = memchr(name.ptr, '/', name.len);
+        const char *slash = pl_slice_chr(name, '/');
         if (slash == NULL)
             pl_tree_push(w->arena, resources, resource_of(w, item->value));
         else

@@ -207,10 +207,9 @@ static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
     struct pl_slice kind = pl_tree_text_at(config, "kind");
     struct pl_slice name = pl_api_name_of(config);
     if (!pl_slice_eq(api_version, want) || !pl_slice_eqz(kind, ctx->type->kind))
-        return pl_api_bad_request(
-            &ctx->status, "invalid object type: %s%.*s, Kind=%.*s",
-            memchr(api_version.ptr ? api_version.ptr : "", '/', api_version.len) != NULL ? "" : "/",
-            PL_FMT(api_version), PL_FMT(kind));
+        return pl_api_bad_request(&ctx->status, "invalid object type: %s%.*s, Kind=%.*s",
+                                  pl_slice_chr(api_version, '/') != NULL ? "" : "/",
+                                  PL_FMT(api_version), PL_FMT(kind));
     if (pl_tree_dig(config, "metadata.managedFields") != NULL)
         return pl_api_bad_request(&ctx->status, "metadata.managedFields must be nil");
     return pl_api_check_name(ctx, name);

@@ -211,8 +211,7 @@ static void add_plain(struct pl_buf *out, struct pl_slice text)
 /* Long texts such as tracebacks go below their line, indented, where people can read them. */
 static bool is_multiline(const struct pl_field *field)
 {
-    return field->type == PL_FIELD_STR &&
-           memchr(field->str.ptr ? field->str.ptr : "", '\n', field->str.len) != NULL;
+    return field->type == PL_FIELD_STR && pl_slice_chr(field->str, '\n') != NULL;
 }
 
 /* Names of fields may come from scripts: they must not pass for other fields or lines. */

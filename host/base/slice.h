@@ -32,6 +32,11 @@ static inline const char *pl_slice_chr(struct pl_slice text, char c)
     return text.len > 0 ? memchr(text.ptr, c, text.len) : NULL;
 }
 
+static inline bool pl_slice_has_break(struct pl_slice text)
+{
+    return pl_slice_chr(text, '\n') != NULL || pl_slice_chr(text, '\r') != NULL;
+}
+
 static inline bool pl_slice_eqz(struct pl_slice a, const char *text)
 {
     return pl_slice_eq(a, pl_slice_z(text));

@@ -131,8 +131,8 @@ static bool task_is_token(struct pl_slice text)
 
 static bool is_header(struct pl_slice name, struct pl_slice value)
 {
-    return task_is_token(name) && memchr(value.ptr, '\n', value.len) == NULL &&
-           memchr(value.ptr, '\r', value.len) == NULL && memchr(value.ptr, '\0', value.len) == NULL;
+    return task_is_token(name) && pl_slice_chr(value, '\n') == NULL &&
+           pl_slice_chr(value, '\r') == NULL && pl_slice_chr(value, '\0') == NULL;
 }
 
 /* Raises for headers that would break out of their line. Counts them. */
@@ -237,7 +237,7 @@ static int http(lua_State *L)
     pl_member_push(L, 1, "tls");
     pl_member_check(L, s, 2, tls_members);
     struct pl_slice url = pl_member_text(L, 1, "url"), method = pl_member_text(L, 1, "method");
-    if (!has_scheme(url) || memchr(url.ptr, '\0', url.len) != NULL)
+    if (!has_scheme(url) || pl_slice_chr(url, '\0') != NULL)
         return pl_lerr_raise(L, s, "http.request: url must begin with http:// or https://");
     if (method.ptr != NULL && !task_is_token(method))
         return pl_lerr_raise(L, s, "http.request: method must be one word");

@@ -331,7 +331,7 @@ static bool text_is_subdomain(struct pl_slice text)
 /* "name" or "sub.domain/name" */
 static bool is_qualified(struct pl_slice text)
 {
-    const char *slash = memchr(text.ptr, '/', text.len);
+    const char *slash = pl_slice_chr(text, '/');
     struct pl_slice name = text;
     if (slash != NULL) {
         struct pl_slice prefix = pl_slice(text.ptr, (size_t)(slash - text.ptr));

@@ -175,7 +175,7 @@ static bool is_dotted_var(struct checker *c, struct pl_cel_expr *e, const struct
 {
     for (size_t i = 0; i < c->count; i++) {
         struct pl_slice name = pl_slice_z(c->vars[i].name);
-        if (memchr(name.ptr, '.', name.len) == NULL || !spells(e, name) || is_local(e, scope))
+        if (pl_slice_chr(name, '.') == NULL || !spells(e, name) || is_local(e, scope))
             continue;
         e->kind = PL_CEL_IDENT;
         e->ident.name = name;

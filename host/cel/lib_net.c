@@ -12,7 +12,7 @@ static bool parse_ip(struct pl_slice text, struct pl_cel_ip *ip)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     char z[INET6_ADDRSTRLEN + 1];
-    if (text.len == 0 || text.len >= sizeof z || memchr(text.ptr, '\0', text.len) != NULL)
+    if (text.len == 0 || text.len >= sizeof z || pl_slice_chr(text, '\0') != NULL)
         return false;
     memcpy(z, text.ptr, text.len);
     z[text.len] = '\0';
@@ -26,7 +26,7 @@ static bool parse_ip(struct pl_slice text, struct pl_cel_ip *ip)
 
 static bool parse_cidr(struct pl_slice text, struct pl_cel_ip *ip)
 {
-    const char *slash = memchr(text.ptr != NULL ? text.ptr : "", '/', text.len);
+    const char *slash = pl_slice_chr(text, '/');
     if (slash == NULL || !parse_ip(pl_slice(text.ptr, (size_t)(slash - text.ptr)), ip))
         return false;
     struct pl_slice bits = pl_slice(slash + 1, text.len - (size_t)(slash + 1 - text.ptr));
@@ -329,7 +329,7 @@ static struct pl_cel host_part(const struct pl_cel_url *url, bool wants_port)
     struct pl_slice host = url->host;
     const char *end = host.len > 0 ? memrchr(host.ptr, ':', host.len) : NULL;
     bool is_six = host.len > 0 && host.ptr[0] == '[';
-    const char *bracket = is_six ? memchr(host.ptr, ']', host.len) : NULL;
+    const char *bracket = is_six ? pl_slice_chr(host, ']') : NULL;
     if (end != NULL && bracket != NULL && end < bracket)
         end = NULL;
     size_t len = end != NULL ? (size_t)(end - host.ptr) : host.len;

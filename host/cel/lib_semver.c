@@ -62,7 +62,7 @@ static bool lib_semver_parse(struct pl_slice text, bool is_lax, struct pl_cel_se
     if ((!has_patch && !is_lax) || (has_patch && !lib_semver_number(&rest, is_lax, &v->patch)))
         return false;
     if (lib_semver_take(&rest, '-')) {
-        const char *plus = memchr(rest.ptr, '+', rest.len);
+        const char *plus = pl_slice_chr(rest, '+');
         v->pre = pl_slice(rest.ptr, plus != NULL ? (size_t)(plus - rest.ptr) : rest.len);
         rest = pl_slice(rest.ptr + v->pre.len, rest.len - v->pre.len);
         if (!identifiers(v->pre, false))

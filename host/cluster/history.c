@@ -221,7 +221,7 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
 /* The next word, up to a space; *rest is the text after it. */
 static struct pl_slice next_word(struct pl_slice *rest)
 {
-    const char *space = rest->len > 0 ? memchr(rest->ptr, ' ', rest->len) : NULL;
+    const char *space = pl_slice_chr(*rest, ' ');
     size_t len = space != NULL ? (size_t)(space - rest->ptr) : rest->len;
     struct pl_slice word = pl_slice(rest->ptr, len);
     size_t passed = space != NULL ? len + 1 : len;
@@ -235,8 +235,7 @@ void pl_history_note_call(struct pl_history *history, struct pl_slice controller
     struct pl_slice verb = next_word(&what), kind = next_word(&what);
     next_word(&what); /* the key */
     char name[512];
-    if (kind.len == 0 || memchr(kind.ptr, ':', kind.len) != NULL ||
-        history->calls.count >= CALLS_MAX)
+    if (kind.len == 0 || pl_slice_chr(kind, ':') != NULL || history->calls.count >= CALLS_MAX)
         return;
     int len = snprintf(name, sizeof name, "%.*s %.*s %.*s%s%.*s", PL_FMT(controller), PL_FMT(verb),
                        PL_FMT(kind), what.len > 0 ? " " : "", PL_FMT(what));

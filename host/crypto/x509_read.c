@@ -230,7 +230,7 @@ static bool set_host(X509_VERIFY_PARAM *param, struct pl_slice host)
     char text[256];
     if (host.len == 0)
         return true;
-    if (host.len >= sizeof text || memchr(host.ptr, '\0', host.len) != NULL)
+    if (host.len >= sizeof text || pl_slice_chr(host, '\0') != NULL)
         return false;
     memcpy(text, host.ptr, host.len);
     text[host.len] = '\0';

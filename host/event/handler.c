@@ -38,7 +38,7 @@ struct pl_slice pl_requests_key(const struct pl_requests *requests, size_t i)
 struct pl_request pl_requests_at(const struct pl_requests *requests, size_t i)
 {
     struct pl_slice key = pl_requests_key(requests, i);
-    const char *slash = memchr(key.ptr, '/', key.len);
+    const char *slash = pl_slice_chr(key, '/');
     if (slash == NULL)
         return (struct pl_request){.ns = pl_slice("", 0), .name = key};
     size_t ns_len = (size_t)(slash - key.ptr);

@@ -22,7 +22,7 @@ static bool read_prefix(struct pl_slice text, int most, int *out)
 static bool read_address(struct pl_slice text, struct pl_ip *ip)
 {
     char copy[PL_IP_TEXT];
-    if (text.len == 0 || text.len >= sizeof copy || memchr(text.ptr, '\0', text.len) != NULL)
+    if (text.len == 0 || text.len >= sizeof copy || pl_slice_chr(text, '\0') != NULL)
         return false;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
@@ -51,7 +51,7 @@ static void unmap(struct pl_ip *ip)
 int pl_ip_parse(struct pl_slice text, struct pl_ip *ip, struct pl_err *err)
 {
     memset(ip, 0, sizeof *ip);
-    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    const char *slash = pl_slice_chr(text, '/');
     struct pl_slice address = text;
     if (slash != NULL)
         address.len = (size_t)(slash - text.ptr);

@@ -79,7 +79,7 @@ static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err
     struct pl_slice inside = pl_slice(text.ptr + 1, text.len - 1);
     struct pl_slice behind = url_cut(&inside, "]");
     struct pl_ip ip;
-    if (behind.ptr == NULL || memchr(inside.ptr, ':', inside.len) == NULL ||
+    if (behind.ptr == NULL || pl_slice_chr(inside, ':') == NULL ||
         pl_ip_parse(inside, &ip, NULL) != 0 || ip.is_network)
         return pl_err_set(err, PL_EINVAL, "the brackets must hold an IPv6 address");
     if (behind.len > 0 && behind.ptr[0] != ':')
@@ -105,7 +105,7 @@ static int check_host_escapes(struct pl_slice host, struct pl_err *err)
 
 static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_err *err)
 {
-    const char *at = memchr(text.ptr, '@', text.len);
+    const char *at = pl_slice_chr(text, '@');
     if (at != NULL) {
         url->user = pl_slice(text.ptr, (size_t)(at - text.ptr));
         url->password = url_cut(&url->user, ":");
@@ -136,7 +136,7 @@ int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
         return PL_EINVAL;
     url->fragment = url_cut(&text, "#");
     url->query = url_cut(&text, "?");
-    const char *colon = memchr(text.ptr, ':', text.len);
+    const char *colon = pl_slice_chr(text, ':');
     url->scheme = pl_slice(text.ptr, colon != NULL ? (size_t)(colon - text.ptr) : 0);
     if (!is_scheme(url->scheme))
         return pl_err_set(err, PL_EINVAL, "it must begin with a scheme such as https:");

@@ -92,7 +92,7 @@ static bool yaml_encode_is_plain(struct pl_slice text)
 /* Text of several lines that a literal block preserves exactly. */
 static bool is_block(struct pl_slice text)
 {
-    if (memchr(text.ptr, '\n', text.len) == NULL)
+    if (pl_slice_chr(text, '\n') == NULL)
         return false;
     bool has_text = false;
     for (size_t i = 0; i < text.len;) {

@@ -145,7 +145,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
             return words[i].type;
     if (!pl_is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
         return PL_YAML_STR;
-    if (memchr(text.ptr, '_', text.len) == NULL)
+    if (pl_slice_chr(text, '_') == NULL)
         return yaml_scalar_number(text, out) ? PL_YAML_NUMBER : PL_YAML_STR;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] != '_') {

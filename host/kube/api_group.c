@@ -111,7 +111,7 @@ static bool read_resource(struct pl_node node, const struct pl_api_group *group,
     struct pl_slice name = pl_node_str(pl_node_getz(node, "name"), &scratch[0]);
     struct pl_slice kind = pl_node_str(pl_node_getz(node, "kind"), &scratch[1]);
     *out = (struct pl_resource){.namespaced = pl_node_bool(pl_node_getz(node, "namespaced"))};
-    if (name.len == 0 || name.len >= sizeof out->plural || memchr(name.ptr, '/', name.len) != NULL)
+    if (name.len == 0 || name.len >= sizeof out->plural || pl_slice_chr(name, '/') != NULL)
         return false;
     if (pl_kind_from(pl_slice_z(group->name), kind, &out->kind, NULL) != 0)
         return false;

@@ -141,7 +141,7 @@ static bool names_secret(const char *name, size_t len)
 static void add_lines(struct pl_slice text, struct pl_secrets *secrets)
 {
     while (text.len > 0) {
-        const char *end = memchr(text.ptr, '\n', text.len);
+        const char *end = pl_slice_chr(text, '\n');
         size_t len = end != NULL ? (size_t)(end - text.ptr) : text.len;
         if (memmem(text.ptr, len, "-----", 5) == NULL) /* a line of PEM's frame */
             pl_secrets_add(secrets, pl_slice(text.ptr, len));

@@ -34,7 +34,7 @@ int pl_config_str(const struct pl_config_entry *entry, const char *field, char *
     if (pl_node_type(node) != PL_STRING)
         return bad_type(entry, field, "a string", node, err);
     struct pl_slice text = pl_node_str(node, &scratch);
-    if (text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL)
+    if (pl_slice_chr(text, '\0') != NULL)
         return pl_config_bad(entry, field, err, "holds a NUL byte");
     if (text.len > 0)
         *out = pl_memdup0(text.ptr, text.len);
@@ -224,7 +224,7 @@ static int read_exec_env(const struct pl_config_entry *exec, const char *const *
         struct pl_scratch scratch[2];
         struct pl_slice name = pl_node_str(pl_node_getz(it.value, "name"), &scratch[0]);
         struct pl_slice value = pl_node_str(pl_node_getz(it.value, "value"), &scratch[1]);
-        if (name.len == 0 || memchr(name.ptr, '=', name.len) != NULL || value.ptr == NULL)
+        if (name.len == 0 || pl_slice_chr(name, '=') != NULL || value.ptr == NULL)
             return pl_config_bad(exec, "env", err, "must be a list of {name, value}");
         add_env(plugin->env, &count, name.ptr, name.len,
                 pl_format("%.*s=%.*s", PL_FMT(name), PL_FMT(value)));

@@ -59,7 +59,7 @@ static bool split_port(struct pl_slice text, struct pl_slice *host, int *port)
     *host = text;
     const char *colon = text.len ? memrchr(text.ptr, ':', text.len) : NULL;
     if (text.len > 0 && text.ptr[0] == '[') {
-        const char *close = memchr(text.ptr, ']', text.len);
+        const char *close = pl_slice_chr(text, ']');
         if (close == NULL)
             return false;
         *host = pl_slice(text.ptr + 1, (size_t)(close - text.ptr) - 1);
@@ -85,8 +85,8 @@ bool pl_server_name_parse(const char *server, struct pl_server_name *name)
     const char *host = strstr(server, "://") + 3;
     struct pl_slice authority = pl_slice(host, strcspn(host, "/?#"));
     name->port = name->https ? 443 : 80;
-    return !memchr(authority.ptr, '@', authority.len) &&
-           split_port(authority, &name->host, &name->port) && name->host.len > 0;
+    return !pl_slice_chr(authority, '@') && split_port(authority, &name->host, &name->port) &&
+           name->host.len > 0;
 }
 
 static bool in_network(const struct ip *ip, struct pl_slice address, struct pl_slice prefix)
@@ -95,7 +95,7 @@ static bool in_network(const struct ip *ip, struct pl_slice address, struct pl_s
     int bits;
     if (!parse_ip(address, &network) || !parse_number(prefix, 128, &bits))
         return false;
-    if (memchr(address.ptr, ':', address.len) == NULL) {
+    if (pl_slice_chr(address, ':') == NULL) {
         if (bits > 32)
             return false;
         bits += 96;
@@ -119,7 +119,7 @@ static bool entry_matches(struct pl_slice entry, const struct pl_server_name *se
 {
     struct ip ip, other;
     bool is_ip = parse_ip(server->host, &ip);
-    const char *slash = memchr(entry.ptr, '/', entry.len);
+    const char *slash = pl_slice_chr(entry, '/');
     if (slash != NULL) {
         struct pl_slice address = pl_slice(entry.ptr, (size_t)(slash - entry.ptr));
         return is_ip && in_network(&ip, address, pl_slice(slash + 1, entry.len - address.len - 1));

@@ -90,8 +90,8 @@ static int check_segment(struct pl_slice text, const char *what, struct pl_err *
     if (text.len > SEGMENT_MAX)
         return pl_err_set(err, PL_EINVAL, "%s of %zu bytes; it may have %d", what, text.len,
                           SEGMENT_MAX);
-    if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, "..") ||
-        (text.len > 0 && (memchr(text.ptr, '/', text.len) || memchr(text.ptr, '%', text.len))))
+    if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, "..") || pl_slice_chr(text, '/') != NULL ||
+        pl_slice_chr(text, '%') != NULL)
         return pl_err_set(err, PL_EINVAL, "\"%.*s\" cannot be %s", PL_FMT(text), what);
     return 0;
 }

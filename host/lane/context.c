@@ -41,7 +41,7 @@ void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exe
 /* The next text, without its NUL; empty at the end. */
 static struct pl_slice context_take(struct pl_slice *rest)
 {
-    const char *end = rest->len > 0 ? memchr(rest->ptr, '\0', rest->len) : NULL;
+    const char *end = pl_slice_chr(*rest, '\0');
     struct pl_slice text = pl_slice(rest->ptr, end != NULL ? (size_t)(end - rest->ptr) : rest->len);
     size_t used = text.len + (end != NULL);
     *rest = pl_slice(rest->ptr + used, rest->len - used);

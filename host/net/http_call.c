@@ -242,7 +242,7 @@ static struct pl_slice trim(const char *text, size_t len)
 
 static void http_call_add_header(struct pl_http_call *call, struct pl_slice line)
 {
-    const char *colon = memchr(line.ptr, ':', line.len);
+    const char *colon = pl_slice_chr(line, ':');
     if (colon == NULL)
         return;
     if (call->head_count == call->head_cap) {
@@ -283,7 +283,7 @@ static void respond(struct pl_http_call *call)
 
 static void begin_head(struct pl_http_call *call, struct pl_slice line)
 {
-    const char *space = memchr(line.ptr, ' ', line.len);
+    const char *space = pl_slice_chr(line, ' ');
     call->status = 0;
     for (const char *p = space ? space + 1 : NULL;
          p != NULL && p < line.ptr + line.len && *p >= '0' && *p <= '9' && call->status < 1000; p++)

@@ -229,7 +229,7 @@ static void set_route(struct pl_http_call *call, const struct pl_http_request *r
 static void hide_userinfo(struct pl_http_call *call, const char *url)
 {
     struct pl_slice info = pl_url_userinfo(pl_slice_z(url != NULL ? url : ""));
-    const char *colon = info.len > 0 ? memchr(info.ptr, ':', info.len) : NULL;
+    const char *colon = pl_slice_chr(info, ':');
     pl_secrets_add(&call->secrets, info);
     if (colon != NULL)
         pl_secrets_add(&call->secrets,

@@ -106,7 +106,7 @@ bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value)
     struct pl_buf decoded = PL_BUF_INIT;
     bool found = false;
     while (query.len > 0 && !found) {
-        const char *end = memchr(query.ptr, '&', query.len);
+        const char *end = pl_slice_chr(query, '&');
         size_t len = end != NULL ? (size_t)(end - query.ptr) : query.len;
         const char *equals = memchr(query.ptr, '=', len);
         size_t name_len = equals != NULL ? (size_t)(equals - query.ptr) : len;

@@ -316,7 +316,7 @@ static struct pl_jsonpath *read_steps(struct reader *r, bool inside)
 struct pl_jsonpath *pl_jsonpath_parse(struct pl_slice text, struct pl_err *err)
 {
     struct reader r = {.text = text, .err = err};
-    if (text.len > TEXT_MAX || (text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL)) {
+    if (text.len > TEXT_MAX || pl_slice_chr(text, '\0') != NULL) {
         jsonpath_fail(&r, "a path of more than 4 KiB, or with a NUL byte");
         return NULL;
     }

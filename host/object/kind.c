@@ -25,7 +25,7 @@ static bool kind_is_subdomain(struct pl_slice text, size_t max)
 
 static bool is_version(struct pl_slice text)
 {
-    return kind_is_subdomain(text, 63) && memchr(text.ptr, '.', text.len) == NULL;
+    return kind_is_subdomain(text, 63) && pl_slice_chr(text, '.') == NULL;
 }
 
 static bool is_kind_name(struct pl_slice text)
@@ -54,7 +54,7 @@ static char *kind_append(char *out, struct pl_slice text)
 /* Takes the part before the first '/' off the text; the whole text when there is none. */
 static struct pl_slice take_part(struct pl_slice *text)
 {
-    const char *slash = text->len ? memchr(text->ptr, '/', text->len) : NULL;
+    const char *slash = pl_slice_chr(*text, '/');
     struct pl_slice part = *text;
     if (slash == NULL) {
         *text = pl_slice(NULL, 0);

@@ -8,7 +8,7 @@ static bool label_is_name(struct pl_slice text)
     for (size_t i = 0; i < text.len; i++)
         if (!pl_is_alnum(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL)
             return false;
-    return memchr(text.ptr, '\0', text.len) == NULL;
+    return pl_slice_chr(text, '\0') == NULL;
 }
 
 /* Lower case names of letters, digits and inner dashes, joined by dots. */
@@ -27,7 +27,7 @@ static bool label_is_subdomain(struct pl_slice text)
 
 int pl_label_check_key(struct pl_slice key, struct pl_err *err)
 {
-    const char *slash = key.len ? memchr(key.ptr, '/', key.len) : NULL;
+    const char *slash = pl_slice_chr(key, '/');
     struct pl_slice name = key;
     const char *broken = NULL;
     if (slash != NULL) {
@@ -39,7 +39,7 @@ int pl_label_check_key(struct pl_slice key, struct pl_err *err)
             broken = "the prefix before '/' is longer than 253 characters";
         else if (!label_is_subdomain(prefix))
             broken = "the prefix before '/' is not a DNS name in lower case";
-        else if (memchr(name.ptr, '/', name.len) != NULL)
+        else if (pl_slice_chr(name, '/') != NULL)
             broken = "there is more than one '/'";
     }
     if (broken == NULL && name.len == 0)

@@ -157,7 +157,7 @@ void pl_meta_put_key(struct pl_node object, struct pl_buf *out)
 
 int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name)
 {
-    const char *slash = key.len ? memchr(key.ptr, '/', key.len) : NULL;
+    const char *slash = pl_slice_chr(key, '/');
     if (slash == NULL) {
         *ns = pl_slice(NULL, 0);
         *name = key;
@@ -165,7 +165,7 @@ int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name
     }
     *ns = pl_slice(key.ptr, (size_t)(slash - key.ptr));
     *name = pl_slice(slash + 1, key.len - ns->len - 1);
-    if (ns->len == 0 || name->len == 0 || memchr(name->ptr, '/', name->len) != NULL)
+    if (ns->len == 0 || name->len == 0 || pl_slice_chr(*name, '/') != NULL)
         return PL_EINVAL;
     return 0;
 }

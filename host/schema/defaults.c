@@ -235,7 +235,7 @@ static void pull_policies(struct pl_arena *arena, struct pl_tree *containers)
                image.ptr[i - 1] != '@')
             i--;
         bool tagged = i > 0 && image.ptr[i - 1] == ':';
-        bool digest = memchr(image.ptr ? image.ptr : "", '@', image.len) != NULL;
+        bool digest = pl_slice_chr(image, '@') != NULL;
         bool latest = is_reference(image) && !digest &&
                       (!tagged || pl_slice_eqz(pl_slice(image.ptr + i, image.len - i), "latest"));
         if (pl_tree_is(item->value, PL_OBJECT))

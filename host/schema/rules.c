@@ -267,8 +267,8 @@ static struct pl_slice rules_message_of(struct run *run, const struct pl_api_rul
     struct pl_slice message = rules_text_of(run, rule->node, "message");
     if (rule->message != NULL) {
         struct pl_cel text = rules_evaluate(run, node, rule, rule->message, part);
-        bool is_fine = text.kind == PL_CEL_STRING && text.s.len > 0 &&
-                       memchr(text.s.ptr, '\n', text.s.len) == NULL;
+        bool is_fine =
+            text.kind == PL_CEL_STRING && text.s.len > 0 && pl_slice_chr(text.s, '\n') == NULL;
         if (is_fine)
             return text.s;
     }

@@ -47,12 +47,6 @@ static struct pl_slice escaped(struct pl_arena *arena, struct pl_slice text)
     return copy;
 }
 
-static bool has_break(struct pl_slice text)
-{
-    return text.len > 0 &&
-           (memchr(text.ptr, '\n', text.len) != NULL || memchr(text.ptr, '\r', text.len) != NULL);
-}
-
 /* ---- texts ---- */
 
 static void rules_check_add_member(struct pl_buf *out, struct pl_node rule, const char *member,
@@ -111,11 +105,11 @@ static void rules_check_texts(struct checking *c, struct pl_node rule, struct pl
     else if (has_message && message.len == 0)
         pl_api_fault(c->faults, "FieldValueInvalid", at,
                      "Invalid value: \"\": must be non-empty if specified");
-    else if (has_break(message))
+    else if (pl_slice_has_break(message))
         pl_api_fault(c->faults, "FieldValueInvalid", at,
                      "Invalid value: \"%.*s\": must not contain line breaks",
                      PL_FMT(escaped(arena, message)));
-    else if (has_break(text) && message.len == 0)
+    else if (pl_slice_has_break(text) && message.len == 0)
         pl_api_fault(c->faults, "FieldValueRequired", at,
                      "Required value: message must be specified if rule contains line breaks");
 }

@@ -72,12 +72,12 @@ static void check_prefix(struct pl_api_faults *faults, const char *field, struct
 
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, struct pl_slice key)
 {
-    const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
+    const char *slash = pl_slice_chr(key, '/');
     struct pl_slice name = key;
     if (slash != NULL) {
         size_t at = (size_t)(slash - key.ptr);
         name = pl_slice(slash + 1, key.len - at - 1);
-        if (memchr(name.ptr, '/', name.len) != NULL) {
+        if (pl_slice_chr(name, '/') != NULL) {
             validate_invalid(faults, field, key, "a valid label key " PL_API_KEY_TEXT);
             return;
         }
@@ -107,7 +107,7 @@ static void bad_name(const struct named *n, const char *why)
 
 static void check_label_name(const struct named *n)
 {
-    if (memchr(n->name.ptr, '.', n->name.len) != NULL)
+    if (pl_slice_chr(n->name, '.') != NULL)
         bad_name(n, "must not contain dots");
     else if (!pl_api_is_label(n->name))
         bad_name(n, PL_API_LABEL_TEXT);
@@ -121,9 +121,9 @@ static void validate_check_name(const struct named *n, const struct pl_api_type 
     if (type->flags & PL_API_LAX_NAME) {
         if (pl_slice_eqz(name, ".") || pl_slice_eqz(name, ".."))
             bad_name(n, name.len == 1 ? "may not be '.'" : "may not be '..'");
-        else if (memchr(name.ptr, '/', name.len) != NULL)
+        else if (pl_slice_chr(name, '/') != NULL)
             bad_name(n, "may not contain '/'");
-        else if (memchr(name.ptr, '%', name.len) != NULL)
+        else if (pl_slice_chr(name, '%') != NULL)
             bad_name(n, "may not contain '%'");
         return;
     }
@@ -212,8 +212,7 @@ static void event_owner(struct pl_api_faults *faults, const struct pl_tree *owne
     pl_api_fault(faults, "FieldValueInvalid",
                  pl_arena_f(faults->arena, "metadata.ownerReferences[%zu]", index),
                  "Invalid value: %s: %s%.*s, Kind=Event is disallowed from being an owner",
-                 pl_buf_z(&text), memchr(version.ptr, '/', version.len) != NULL ? "" : "/",
-                 PL_FMT(version));
+                 pl_buf_z(&text), pl_slice_chr(version, '/') != NULL ? "" : "/", PL_FMT(version));
     pl_buf_deinit(&text);
 }
 
@@ -231,7 +230,7 @@ static void check_owners(struct pl_api_faults *faults, const struct pl_tree *own
                     pl_arena_f(faults->arena, "metadata.ownerReferences[%zu].%s", i, fields[k]),
                     "Required value: must not be empty");
         struct pl_slice version = pl_tree_text_at(item->value, "apiVersion");
-        const char *slash = version.len > 0 ? memchr(version.ptr, '/', version.len) : NULL;
+        const char *slash = pl_slice_chr(version, '/');
         if (slash != NULL &&
             memchr(slash + 1, '/', version.len - (size_t)(slash + 1 - version.ptr)))
             pl_api_fault(faults, "FieldValueInvalid",
@@ -265,7 +264,7 @@ static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree 
         pl_api_validate_qualified(faults, "metadata.finalizers", name);
         bool standard = pl_slice_eqz(name, "orphan") || pl_slice_eqz(name, "foregroundDeletion") ||
                         pl_slice_eqz(name, "kubernetes");
-        if (strict && !standard && memchr(name.ptr, '/', name.len) == NULL)
+        if (strict && !standard && pl_slice_chr(name, '/') == NULL)
             validate_invalid(faults, pl_arena_f(faults->arena, "metadata.finalizers[%zu]", at).ptr,
                              name,
                              "name is neither a standard finalizer name nor is it fully qualified");

@@ -170,7 +170,7 @@ static bool next_parameter(struct pl_slice *query, struct pl_slice *name, struct
 {
     if (query->len == 0)
         return false;
-    const char *end = memchr(query->ptr, '&', query->len);
+    const char *end = pl_slice_chr(*query, '&');
     size_t len = end != NULL ? (size_t)(end - query->ptr) : query->len;
     const char *is = memchr(query->ptr, '=', len);
     size_t name_len = is != NULL ? (size_t)(is - query->ptr) : len;

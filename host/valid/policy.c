@@ -161,17 +161,12 @@ static void check_variable(struct scope *s, const struct pl_spot *at,
 
 /* ---- validations ---- */
 
-static bool has_line_break(struct pl_slice text)
-{
-    return pl_slice_chr(text, '\n') != NULL || pl_slice_chr(text, '\r') != NULL;
-}
-
 static void check_message(struct scope *s, const struct pl_spot *at, const struct pl_tree *value)
 {
     struct pl_slice text = pl_tree_text(value);
     if (text.len > 0 && trimmed(text).len == 0)
         pl_bad_value(s->f, at, value, "must be non-empty if specified");
-    else if (has_line_break(trimmed(text)))
+    else if (pl_slice_has_break(trimmed(text)))
         pl_bad_value(s->f, at, value, "must not contain line breaks");
 }
 

@@ -96,7 +96,7 @@ static void put_expression(struct pl_build *b, struct pl_slice key, const char *
         pl_build_keyz(b, "values");
         pl_build_array(b);
         while (values.ptr != NULL) {
-            const char *comma = memchr(values.ptr, ',', values.len);
+            const char *comma = pl_slice_chr(values, ',');
             size_t len = comma != NULL ? (size_t)(comma - values.ptr) : values.len;
             pl_build_str(b, pl_slice(values.ptr, len));
             values = comma != NULL ? pl_slice(comma + 1, values.len - len - 1) : pl_slice(NULL, 0);

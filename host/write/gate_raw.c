@@ -17,7 +17,7 @@
 static struct pl_slice path_of(const struct pl_gate_op *op)
 {
     struct pl_slice path = op->w.raw_path;
-    const char *query = memchr(path.ptr, '?', path.len);
+    const char *query = pl_slice_chr(path, '?');
     return query != NULL ? pl_slice(path.ptr, (size_t)(query - path.ptr)) : path;
 }
 
