@@ -25,7 +25,7 @@ struct pl_controller_options {
     void (*ran)(void *arg, const struct pl_ran *ran);
     void *ran_arg;
     /* Called before one of several ready keys is taken. It may give one a higher priority. No key
-     * is handed ahead then. NULL: the queue's order. */
+     * is prefetched then. NULL: the queue's order. */
     void (*order)(void *arg, struct pl_controller *controller);
     void *order_arg;
     size_t map_retries_max; /* limit of objects that wait for their map function; 0: 100,000 */

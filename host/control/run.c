@@ -452,10 +452,10 @@ static void let_order(struct pl_controller *c)
         by->order(by->order_arg, c);
 }
 
-static bool has_room(const struct pl_controller *c)
+static bool has_room(struct pl_controller *c)
 {
     return c->running && c->in_flight < (size_t)pl_controller_workers(c) &&
-           pl_controller_is_here((struct pl_controller *)c);
+           pl_controller_is_here(c);
 }
 
 static int take_next(struct pl_controller *c, struct pl_item *item)

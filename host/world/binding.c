@@ -184,7 +184,7 @@ static struct pl_slice binding_text_of(lua_State *L, int index)
     return pl_slice(text != NULL ? text : "", len);
 }
 
-static int64_t nanoseconds(lua_State *L, int index)
+int64_t pl_binding_nanoseconds(lua_State *L, int index)
 {
     lua_Number seconds = luaL_checknumber(L, index);
     return seconds >= 9e9 ? INT64_MAX : seconds <= 0 ? 0 : (int64_t)(seconds * 1e9 + 0.5);
@@ -427,7 +427,7 @@ static void on_alarm(void *arg, int id)
 static int set_alarm(lua_State *L)
 {
     struct bound *bound = pl_binding_check(L);
-    int64_t delay = nanoseconds(L, 2);
+    int64_t delay = pl_binding_nanoseconds(L, 2);
     luaL_checktype(L, 3, LUA_TFUNCTION);
     lua_settop(L, 3);
     pl_alarms_add(pl_world_alarms(bound->world), delay, on_alarm, bound,
@@ -511,16 +511,16 @@ static int binding_settle(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, pl_world_settle(pl_binding_check(L)->world, nanoseconds(L, 2), &err),
-                          &err);
+    return binding_answer(
+        L, pl_world_settle(pl_binding_check(L)->world, pl_binding_nanoseconds(L, 2), &err), &err);
 }
 
 static int binding_advance(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, pl_world_advance(pl_binding_check(L)->world, nanoseconds(L, 2), &err),
-                          &err);
+    return binding_answer(
+        L, pl_world_advance(pl_binding_check(L)->world, pl_binding_nanoseconds(L, 2), &err), &err);
 }
 
 static int settled(lua_State *L)
@@ -573,10 +573,7 @@ void pl_world_push(lua_State *L, struct pl_watchdog *dog)
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
     lua_newtable(L);
-    for (const luaL_Reg *function = functions; function->name != NULL; function++) {
-        lua_pushcfunction(L, function->func);
-        lua_setfield(L, -2, function->name);
-    }
+    luaL_register(L, NULL, functions);
     pl_binding_add_disturbing(L);
     lua_pushlightuserdata(L, dog);
     lua_pushcclosure(L, open_world, 1);

@@ -43,7 +43,7 @@ static int disturb_enqueue(lua_State *L)
 static int lateness(lua_State *L)
 {
     struct bound *bound = pl_binding_check(L);
-    pl_world_set_lateness(bound->world, (int64_t)(luaL_checknumber(L, 2) * 1e9));
+    pl_world_set_lateness(bound->world, pl_binding_nanoseconds(L, 2));
     return 0;
 }
 
@@ -58,8 +58,5 @@ void pl_binding_add_disturbing(lua_State *L)
         {"lateness", lateness},
         {NULL, NULL},
     };
-    for (const luaL_Reg *function = functions; function->name != NULL; function++) {
-        lua_pushcfunction(L, function->func);
-        lua_setfield(L, -2, function->name);
-    }
+    luaL_register(L, NULL, functions);
 }

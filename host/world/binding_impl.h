@@ -24,5 +24,7 @@ struct bound {
 
 /* The world at index 1, open; raises an error of Lua otherwise. */
 struct bound *pl_binding_check(lua_State *L);
+/* The number of seconds at this index, at least 0. */
+int64_t pl_binding_nanoseconds(lua_State *L, int index);
 /* Adds the functions of binding_disturb.c to the table at the top. */
 void pl_binding_add_disturbing(lua_State *L);

@@ -151,17 +151,16 @@ end
 
 -- While a cache is held back, endless work is not a finding: it may end when the cache is current.
 function exec:settle_once(o)
-  if #self.held == 0 then
-    local ok, e = pcall(self.world.settle, self.world, o)
-    if not ok and self.delayed then -- the request may have left as the time was over
-      self.delayed = false
-      self.world:settle(o)
-    elseif not ok then
-      error(e, 0)
-    end
-    return
+  if #self.held > 0 then
+    return self:settle_within(o)
   end
-  self:settle_within(o)
+  local ok, e = pcall(self.world.settle, self.world, o)
+  if not ok and not self.delayed then
+    error(e, 0)
+  elseif not ok then -- the request may have left as the time was over
+    self.delayed = false
+    self.world:settle(o)
+  end
 end
 
 -- Runs until the world has settled, with restarts after crashes. Raises the world's error if it
@@ -347,8 +346,8 @@ local function user_world(self)
     return function(_, ...)
       if changes[name] then
         self:before_step(name)
-        self.choose:begin_step(step_text(name, ...))
         local text = step_text(name, ...)
+        self.choose:begin_step(text)
         self:add({ what = "step", text = text })
         local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
         if kind then

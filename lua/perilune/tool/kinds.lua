@@ -88,6 +88,7 @@ function Kinds:discover(group)
   for _, one in ipairs(answer and answer.versions or {}) do
     self:add(discover_version(self.tool, group, one.version))
   end
+  return true
 end
 
 -- {group, version, kind, plural, namespaced, status, guessed}
@@ -95,8 +96,7 @@ function Kinds:find(text)
   local group, version, kind = M.split(text)
   local found = self.by_version[group .. "/" .. version .. "/" .. kind] or self.by_kind[group .. "/" .. kind]
     or builtin.find(group, kind)
-  if not found and self.cluster and not self.asked[group] then
-    self:discover(group)
+  if not found and self:discover(group) then
     return self:find(text)
   end
   return {
