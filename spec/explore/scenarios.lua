@@ -1,5 +1,6 @@
--- The scenarios of the ported bugs, by folder. Each is explored with the controller that has the bug
--- and with the mended one: `only` picks one of the two.
+-- The scenarios of the bugs in spec/explore, named like their folders. Each is explored twice: with
+-- buggy.lua, which has the bug, and with mended.lua, which does not. `perilune test --filter buggy`
+-- runs only the first.
 
 local KIND, KEY = "example.com/v1/Cluster", "default/a"
 
@@ -19,7 +20,7 @@ local function made(spec)
   end
 end
 
--- It is made, and then its spec changes, once each.
+-- The cluster is created; then each patch changes its spec, and the world settles.
 local function changed(spec, ...)
   local patches = { ... }
   return function(world)
@@ -32,7 +33,7 @@ local function changed(spec, ...)
   end
 end
 
--- Buckets outside of the cluster: POST makes another one, PUT the one of that name.
+-- Buckets outside of the cluster: POST makes a new one, PUT makes the one of that name unless it exists.
 local function with_buckets(f)
   return function(world)
     local buckets = world:external("buckets")

@@ -8,11 +8,11 @@ local M = {}
 local data = "spec/data/hostile/"
 local RECONCILED = "controller_runtime_reconcile_total"
 
--- s of computing without waiting; one call of a library takes sanitizers longer
+-- Seconds of computing without waiting. A single call of a library takes longer with sanitizers.
 M.LIMIT = os.getenv("PL_SANITIZED") and 1 or 0.1
-M.MEMORY = 64 -- MiB a Lua state
+M.MEMORY = 64 -- MiB for each Lua state
 
--- What cases call the messages that they must end with; the others are the message itself.
+-- Short names of expected messages; any other expectation is the text of the message itself.
 local expected = {
   cpu = { ("script CPU limit exceeded (%g s without waiting)"):format(M.LIMIT) },
   memory = { "script memory limit exceeded (64 MiB)", "script CPU limit exceeded" }, -- or that first
@@ -22,8 +22,8 @@ local expected = {
 
 M.pattern_bomb = '(("a"):rep(60)):find(("a*"):rep(30) .. "b")'
 
--- The group's cases: { title, code, what it ends with, runs = it is about the last of so many,
--- timeout = of a run }.
+-- The cases of the group: { title, code, expected end of the message, runs = number of the run whose
+-- message is compared, timeout = timeout of a run }.
 function M.cases(group)
   if group ~= "misuse" then
     return dofile(data .. group .. ".lua")

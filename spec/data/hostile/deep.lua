@@ -1,4 +1,6 @@
--- Nesting and recursion, in Lua and through C.
+-- Deep nesting and recursion, in Lua and through C functions. They must end with an error of the
+-- script, never with a crash of the host. spec/support/hostile.lua says what the columns of a case
+-- are.
 return {
   { "recursion", "local function f() return 1 + f() end f()", "stack overflow" },
   { "recursion in pcall", "local function f() pcall(f) return f() + 1 end f()", "any" },

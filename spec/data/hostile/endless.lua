@@ -1,4 +1,5 @@
--- Computing without an end, and what it may hide behind.
+-- Endless computing, also behind pcall, metamethods, iterators and calls of the host. The CPU limit
+-- must end it. spec/support/hostile.lua says what the columns of a case are.
 return {
   { "while", "while true do end", "cpu" },
   { "repeat", "repeat until false", "cpu" },

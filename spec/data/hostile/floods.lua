@@ -1,4 +1,5 @@
--- Many of something, of whatever the host keeps or sends. `timeout`: what waits between is ended by it.
+-- Endless calls of what the host keeps, sends or logs: memos, keys, Events, metrics, tasks. Limits
+-- must end them. `timeout` is the timeout of a run; it ends the cases that wait in between.
 return {
   { "print", "while true do print('flood') end", "cpu" },
   { "log", "while true do perilune.log:warn('flood', { a = 1 }) end", "cpu" },

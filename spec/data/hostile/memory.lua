@@ -1,4 +1,5 @@
--- More memory than there is.
+-- Scripts that allocate without end, at once or in small pieces. The memory limit must end them,
+-- also inside pcall.
 return {
   { "table", "local t = {} for i = 1, 1e15 do t[i] = { i } end", "limit" },
   { "array", "local t = {} for i = 1, 1e15 do t[i] = i end", "limit" },

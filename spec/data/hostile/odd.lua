@@ -1,5 +1,6 @@
--- Errors of strange values, odd results, waits in odd places, and what is kept from one run to the
--- next. `runs`: so many until the last message is looked at.
+-- Errors with unusual values, odd results, waiting in places where a script cannot wait, and state
+-- that a script keeps from one run to the next. `runs` is the number of the run whose message is
+-- compared.
 return {
   { "an error of nothing", "error()", "nil" },
   { "an error that is false", "error(false)", "error object is a boolean value" },

@@ -1,4 +1,5 @@
--- What the sandbox has closed.
+-- Attempts to leave the sandbox or to change it: closed libraries, metatables, environments, files
+-- outside the script's folder. Each must fail.
 return {
   { "a global", "x = 1", "undeclared global 'x'" },
   { "a metatable of globals", "setmetatable(_G, {})", "protected" },

@@ -1,4 +1,5 @@
--- Values that are enormous for whoever walks over them, or odd, and what the sandbox has closed.
+-- Values that are small but enormous when they are walked, huge texts for each parser, and
+-- arguments out of range. The host must answer with a result or an error within its limits.
 local aliases = [[local text = { "a0: &a0 [x, x, x, x, x, x, x, x, x, x]" }
   for i = 1, 40 do
     local one = {}

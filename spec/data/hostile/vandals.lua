@@ -1,5 +1,5 @@
--- What a script can take away from all scripts that share its state. How such a script ends is its
--- own business; the host goes on, and so do those on other lanes.
+-- Scripts that damage the Lua state which they share with other scripts. Any end of such a script
+-- is right; the host and the scripts on other lanes must continue.
 return {
   { "a global by rawset", "rawset(_G, 'pcall', nil) rawset(_G, 'error', print) local s = nil return s.x", "any" },
   { "no globals at all", "for k in pairs(_G) do rawset(_G, k, nil) end local s = nil return s.x", "any" },

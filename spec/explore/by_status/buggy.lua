@@ -1,4 +1,6 @@
--- K8SPSMDB-578: a cluster that has a phase is no new one, and what a new one gets is not made.
+-- Port of K8SPSMDB-578 (Percona Operator for MongoDB). The controller sets a phase in the status
+-- first, and creates the Secrets only while there is no phase. If it crashes between the two, the
+-- phase is there, and the next run never creates the Secrets.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,3 +1,5 @@
+-- A status that decides what is created: after a crash, objects stay missing. buggy.lua must fail;
+-- mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").by_status
 

@@ -1,4 +1,4 @@
--- The phase is what is told, not what is asked.
+-- Every run creates what is missing. The phase reports the result; no decision depends on it.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,6 @@
--- K8SSAND-1023: that a rack is gone is recorded, and then its claim is deleted.
+-- Port of K8SSAND-1023 (k8ssandra's cass-operator). When a rack is removed, the controller writes
+-- the new number of racks into the status, and then deletes the rack's claim. If it crashes between
+-- the two, the next run sees nothing to do, and the claim stays.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- The claim itself is looked at, before anything is recorded.
+-- The controller looks at the claim itself, not at the status. The status is written last.
 local perilune = require("perilune")
 local client = perilune.client
 

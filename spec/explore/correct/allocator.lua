@@ -1,4 +1,4 @@
--- Each cluster takes the lowest number that is free; which one that is depends on who comes first.
+-- Each cluster takes the lowest free number. Which one it gets depends on the order of runs.
 local perilune = require("perilune")
 local client = perilune.client
 

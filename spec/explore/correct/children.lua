@@ -1,4 +1,4 @@
--- One child for each number up to the size; those beyond are deleted.
+-- One ConfigMap for each number below the size; those beyond are deleted.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- The time of the last change of the specification is told.
+-- The status has the time of the last change of the spec.
 local perilune = require("perilune")
 local client = perilune.client
 

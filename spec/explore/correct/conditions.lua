@@ -1,4 +1,4 @@
--- A condition with the time of its last change, and a phase.
+-- The status has a phase, and a condition with the time of its last change.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,5 @@
--- Controllers that only look suspicious: random names, times in a status, pollers, what ends by
--- itself, rotations, tasks. Nothing is to be found.
+-- Correct controllers that look suspicious: random names, times in a status, polling, objects that
+-- expire, rotated secrets, tasks. The exploration must find nothing.
 local test = require("perilune.test")
 
 local function scenario(world)

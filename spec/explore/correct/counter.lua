@@ -1,4 +1,4 @@
--- It counts in memory how often it ran, and logs it; nothing follows from that.
+-- The script counts its runs in memory and logs the number. Nothing else depends on it.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- The status turns to Late when twenty minutes have passed since it was made.
+-- The status becomes Late when the cluster is twenty minutes old.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- An Event for each run, a status for what it saw.
+-- Each run sends an Event, and writes what it saw into the status.
 local perilune = require("perilune")
 local client = perilune.client
 

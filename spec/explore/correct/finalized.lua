@@ -1,4 +1,4 @@
--- Something without an owner is removed by a finalizer.
+-- A finalizer deletes a ConfigMap that has no owner.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- The time of the last look is written into the status, but not more often than every ten minutes.
+-- The status has the time of the last look, which is written every ten minutes at most.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- A task of the leader writes a report every five minutes, from the cache.
+-- A task that runs on the leader writes a report every five minutes, from the cache.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- A record outside of the cluster, under the name of its object; its answer is written down.
+-- A record outside of the cluster has the name of its object. The answer goes into the status.
 local perilune = require("perilune")
 local client = perilune.client
 

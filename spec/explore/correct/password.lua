@@ -1,4 +1,4 @@
--- A password is made once, and only read afterwards; its hash goes into another object.
+-- A password is made once and only read afterwards. Its hash goes into another object.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- It looks every half minute, for ever, and writes what it finds.
+-- Each run writes what it finds, and asks for the next run in half a minute.
 local perilune = require("perilune")
 local client = perilune.client
 

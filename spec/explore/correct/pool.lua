@@ -1,4 +1,5 @@
--- Pods with random names, as many as asked for; each is looked for by its owner, not by its name.
+-- As many pods with random names as the spec wants. The script finds them by their owner, not by
+-- name.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- Two replicas of which one leads; it looks again after a while.
+-- Two replicas, one of which leads. Each run asks for the next one in ten minutes.
 local perilune = require("perilune")
 local client = perilune.client
 

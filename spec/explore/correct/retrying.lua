@@ -1,4 +1,4 @@
--- A conflict is answered with another read, and an update that says what it has seen.
+-- After a conflict the script reads again, and then updates the version that it has read.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- A token that is made anew every twenty minutes.
+-- A token that is replaced every twenty minutes.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- It waits between two writes, and does both again when it was ended in between.
+-- The script sleeps between two writes. If it crashes there, the next run does both writes again.
 local perilune = require("perilune")
 local client = perilune.client
 

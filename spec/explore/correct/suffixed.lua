@@ -1,4 +1,5 @@
--- Jobs have random suffixes; the one of the present size is found by its label, others go.
+-- A Job with a random suffix. The script finds the one of the current size by its label and deletes
+-- the others.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- A task that counts clusters, and a controller beside it.
+-- A task that counts clusters, and a controller that runs beside it.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- A ConfigMap that goes ten minutes after the cluster was made, and does not come back.
+-- A ConfigMap that is deleted ten minutes after the cluster's creation, and is not created again.
 local perilune = require("perilune")
 local client = perilune.client
 

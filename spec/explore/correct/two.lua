@@ -1,4 +1,4 @@
--- Two controllers of one object, each with children of its own.
+-- Two controllers of one kind, each with its own ConfigMaps.
 local perilune = require("perilune")
 local client = perilune.client
 

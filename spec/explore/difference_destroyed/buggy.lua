@@ -1,5 +1,7 @@
--- rabbitmq/cluster-operator#782: the StatefulSet is deleted to grow its claims; once it is made anew
--- with the new size, nobody knows that the claim was to grow.
+-- Port of rabbitmq/cluster-operator#782. To grow a claim, the controller deletes the StatefulSet,
+-- patches the claim, and creates the StatefulSet with the new size. If it crashes before the patch,
+-- the next run creates the StatefulSet with the new size; then no difference is left that asks for
+-- the patch.
 local perilune = require("perilune")
 local client = perilune.client
 

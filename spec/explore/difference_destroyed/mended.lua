@@ -1,4 +1,4 @@
--- The claim is compared with what is asked for, whatever the StatefulSet says.
+-- The claim's size is compared with the wanted size in each run, independently of the StatefulSet.
 local perilune = require("perilune")
 local client = perilune.client
 

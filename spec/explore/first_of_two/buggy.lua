@@ -1,4 +1,5 @@
--- K8SPXC-896: whether the first of two Secrets is there decides about both.
+-- Port of K8SPXC-896 (Percona Operator for MySQL). The controller creates two Secrets if the first
+-- one is missing. If it crashes between the two creates, the second one is never created.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- Each Secret is asked for by itself.
+-- Each Secret is applied by itself, so a run creates whichever is missing.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,7 @@
--- A child is known by its name alone; that of the namesake, which garbage is still to be collected, is
--- taken for the new one's. Nobody watches it go.
+-- Not from a public issue. The controller knows its ConfigMap by the name alone. If the object is
+-- deleted and created again before the garbage collector has deleted the old ConfigMap, the
+-- controller takes the old one for its own. The collector then deletes it, and no event about it
+-- starts a run, because the controller does not watch ConfigMaps as their owner.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,3 +1,5 @@
+-- A child of a deleted namesake that the garbage collector deletes late. buggy.lua must fail;
+-- mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").garbage_late
 

@@ -1,4 +1,5 @@
--- A child is its owner's by the uid; the namesake's is waited for.
+-- The ConfigMap belongs to the object only if its owner reference has the object's uid. If it has
+-- another uid, the controller waits until the garbage collector has deleted it.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,6 @@
--- What the table of lost answers shows (casskop#342's kind): a create whose answer was lost is tried
--- again for ever, as what is there already is taken for a failure that nothing heals.
+-- The kind of bug of Orange-OpenSource/casskop#342. The server carries out a create, but its answer
+-- is lost. Every later try gets AlreadyExists, which the controller treats as a failure, so it
+-- never gets to the status.
 local perilune = require("perilune")
 local client = perilune.client
 

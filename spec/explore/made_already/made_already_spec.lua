@@ -1,3 +1,5 @@
+-- A create that succeeded without an answer, and is then refused for ever. buggy.lua must fail;
+-- mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").made_already
 

@@ -1,4 +1,4 @@
--- What is there already is what was asked for.
+-- Apply succeeds whether the object exists or not.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,6 @@
--- pravega/zookeeper-operator#312 (also casskop#316, elastic#5249): a cluster that is being deleted
--- takes the claims of its name along, also those of its namesake that came after it.
+-- Port of pravega/zookeeper-operator#312 (casskop#316 and elastic/cloud-on-k8s#5249 are alike). The
+-- finalizer deletes the claim by its name. If a cluster of the same name has been created
+-- meanwhile, its claim is deleted.
 local perilune = require("perilune")
 local client = perilune.client
 

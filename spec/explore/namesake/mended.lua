@@ -1,4 +1,5 @@
--- A claim says whose it is; only that one takes it along.
+-- The claim carries the uid of its cluster, and the finalizer deletes it only if the uid is its
+-- own.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,6 @@
--- K8SPSMDB-434: what was made in an earlier run is taken for there, and indexed, in a later one.
+-- Port of K8SPSMDB-434 (Percona Operator for MongoDB). The controller creates a Secret in one run,
+-- and later runs assume that it is there. If a stale cache does not show it yet, the script fails
+-- because it indexes nil.
 local perilune = require("perilune")
 local client = perilune.client
 

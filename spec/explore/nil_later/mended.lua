@@ -1,4 +1,4 @@
--- What is not there yet is waited for.
+-- If the Secret is not there, it is created, and its content is taken from the server's answer.
 local perilune = require("perilune")
 local client = perilune.client
 

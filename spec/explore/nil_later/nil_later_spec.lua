@@ -1,3 +1,5 @@
+-- An object that an earlier run created and that the cache does not show yet. buggy.lua must fail;
+-- mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").nil_later
 

@@ -1,5 +1,6 @@
--- pravega/zookeeper-operator#314 (also instaclustr#407): claims beyond the size are deleted, by a
--- size that may be an old one.
+-- Port of pravega/zookeeper-operator#314 (instaclustr/cassandra-operator#407 is alike). The
+-- controller deletes the claims beyond the cluster's size. After a restart a stale cache may show
+-- an old, smaller size, and then claims in use are deleted.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- Before something is deleted, the size is asked of the server.
+-- Before the controller deletes a claim, it asks the server for the current size.
 local perilune = require("perilune")
 local client = perilune.client
 

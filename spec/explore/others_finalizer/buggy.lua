@@ -1,4 +1,6 @@
--- Once its own finalizer is gone, an object that somebody else's keeps is taken for a new one.
+-- Not from a public issue. The controller deletes the bucket and removes its finalizer. Another
+-- finalizer keeps the object. The next run sees an object without the controller's finalizer, takes
+-- it for a new one, and makes the bucket again.
 local perilune = require("perilune")
 local client = perilune.client
 local FINALIZER, BUCKETS = "example.com/bucket", "https://buckets.example.com/buckets/"

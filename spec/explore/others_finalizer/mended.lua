@@ -1,4 +1,5 @@
--- What is on its way out gets nothing more, whoever keeps it.
+-- The controller makes nothing for an object that is being deleted, even if another finalizer keeps
+-- it.
 local perilune = require("perilune")
 local client = perilune.client
 local FINALIZER, BUCKETS = "example.com/bucket", "https://buckets.example.com/buckets/"

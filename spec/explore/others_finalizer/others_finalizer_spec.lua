@@ -1,3 +1,5 @@
+-- An object that the finalizer of another controller keeps while it is being deleted. buggy.lua
+-- must fail; mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").others_finalizer
 

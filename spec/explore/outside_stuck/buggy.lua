@@ -1,4 +1,6 @@
--- What is gone outside already can't be deleted: the finalizer stays for ever.
+-- Not from a public issue. The finalizer deletes a bucket outside of the cluster. If the bucket is
+-- gone already, because a crash came after the deletion, the answer is 404. The script treats it as
+-- a failure, so the finalizer stays for ever.
 local perilune = require("perilune")
 local BUCKETS = "https://buckets.example.com/buckets/"
 

@@ -1,4 +1,5 @@
--- 404 is what was wanted. And nothing is made for what is gone, whatever a cache says.
+-- 404 means that the bucket is gone, which is the goal. A bucket is made only if the server still
+-- has the object, because a stale cache may show a deleted one.
 local perilune = require("perilune")
 local BUCKETS = "https://buckets.example.com/buckets/"
 

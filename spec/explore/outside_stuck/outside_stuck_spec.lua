@@ -1,3 +1,5 @@
+-- A deletion outside of the cluster that fails when it is repeated. buggy.lua must fail; mended.lua
+-- must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").outside_stuck
 

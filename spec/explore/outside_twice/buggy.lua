@@ -1,4 +1,6 @@
--- Something outside is made, and then its id is written down: made again when the id was lost.
+-- Not from a public issue. The controller makes a bucket outside of the cluster, and then writes
+-- its id into the status. If it crashes between the two, the id is lost, and the next run makes a
+-- second bucket.
 local perilune = require("perilune")
 local client = perilune.client
 local BUCKETS = "https://buckets.example.com/buckets"

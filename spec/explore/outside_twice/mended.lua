@@ -1,4 +1,4 @@
--- It has a name that follows from the object, so that making it again changes nothing.
+-- The bucket's name follows from the object's name, so making it again changes nothing.
 local perilune = require("perilune")
 local client = perilune.client
 local BUCKETS = "https://buckets.example.com/buckets"

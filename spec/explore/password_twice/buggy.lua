@@ -1,5 +1,7 @@
--- percona-xtradb's kind of users' Secret: the password goes into two objects, and whoever does not
--- find the second makes another password for both.
+-- The kind of bug of K8SPXC (Percona Operator for MySQL) and its Secret of users. The controller
+-- writes one password into two Secrets. If it crashes between the two writes, the next run does not
+-- find the second Secret, and makes a new password for both. Users of the first password lose
+-- access.
 local perilune = require("perilune")
 local client = perilune.client
 

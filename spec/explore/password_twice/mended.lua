@@ -1,4 +1,4 @@
--- The second is made of what the first has.
+-- The second Secret gets the password that the first one has.
 local perilune = require("perilune")
 local client = perilune.client
 

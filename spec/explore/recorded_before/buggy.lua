@@ -1,5 +1,6 @@
--- Orange-OpenSource/casskop#370: what has been done is recorded before it is done, and whoever goes
--- on later believes the record.
+-- Port of Orange-OpenSource/casskop#370. The controller records the new image in the status before
+-- it writes the ConfigMap. If it crashes between the two, later runs believe the status, and the
+-- ConfigMap keeps the old image.
 local perilune = require("perilune")
 local client = perilune.client
 

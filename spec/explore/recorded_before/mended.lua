@@ -1,4 +1,4 @@
--- The deed comes first, and is asked for each time.
+-- The ConfigMap is applied in each run, before the status is written.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,6 @@
--- Orange-OpenSource/nifikop#49: the configuration is written, then the pod is restarted because it
--- had changed. Whoever comes back in between finds nothing changed.
+-- Port of Orange-OpenSource/nifikop#49. The controller writes the configuration, and restarts the
+-- pod if the configuration has changed. If it crashes between the two, the next run finds no
+-- change, and the pod keeps the old configuration.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,5 @@
--- The pod says which configuration it was begun with.
+-- The pod's annotation says which configuration it was started with. The controller compares that
+-- with the wanted one.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,3 +1,4 @@
+-- A restart that a crash loses. buggy.lua must fail; mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").restart_lost
 

@@ -1,5 +1,6 @@
--- A Secret that can't be made is passed over. The write of the status brings the next run, so that one
--- refusal heals by itself; a server that refuses for a minute outlasts it.
+-- Not from a public issue. The script ignores a failed write of the Secret and reports Ready. The
+-- status write starts one more run, so a single refusal is repaired by chance. If the server
+-- refuses for a minute, the Secret stays missing.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- What can't be made is tried again.
+-- The error ends the run, and the host retries the key.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,3 +1,4 @@
+-- A failed write that the script ignores. buggy.lua must fail; mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").swallowed
 

@@ -1,5 +1,6 @@
--- What a predicate has noted is forgotten where it was acted on, and nowhere else: a replica that
--- stood by and takes over acts on it once more.
+-- Not from a public issue. A predicate notes in memory which clusters have changed their size, and
+-- a run deletes the note when it has restarted the pod. Only the leader runs, so the notes of a
+-- standby replica stay. When that replica takes over, it restarts the pod again.
 local perilune = require("perilune")
 local client = perilune.client
 local resized = {}

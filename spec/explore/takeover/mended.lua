@@ -1,4 +1,4 @@
--- What is to be done follows from the objects, whoever looks at them.
+-- The pod's annotation says which size it was started with; the controller keeps nothing in memory.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,5 +1,6 @@
--- yugabyte/yugabyte-operator#35: the Secret of TLS is deleted when the cluster says that it has
--- none, by a view that may be an old one; it is made anew with another key.
+-- Port of yugabyte/yugabyte-operator#35. The controller deletes the TLS Secret if the cluster does
+-- not want TLS. After a restart a stale cache may show an old spec without TLS; then a Secret in
+-- use is deleted, and made again with another key.
 local perilune = require("perilune")
 local client = perilune.client
 

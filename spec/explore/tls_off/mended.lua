@@ -1,4 +1,4 @@
--- The Secret goes only when the server says so, too.
+-- Before the controller deletes the Secret, it asks the server whether TLS is still off.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,3 +1,4 @@
+-- A deletion that a stale spec decides. buggy.lua must fail; mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").tls_off
 

@@ -1,5 +1,6 @@
--- instaclustr/cassandra-operator#398: the claim is deleted when the cluster is seen on its way out;
--- whoever sees it only when it is gone leaves the claim.
+-- Port of instaclustr/cassandra-operator#398. The controller deletes the claim in a run that sees
+-- the cluster while it is being deleted. If the controller is down meanwhile, no run sees that
+-- state, and the claim stays.
 local perilune = require("perilune")
 local client = perilune.client
 

@@ -1,4 +1,4 @@
--- The claim has an owner; it goes when the cluster does, whoever looks.
+-- The cluster owns the claim, so the garbage collector deletes it even if no run sees the deletion.
 local perilune = require("perilune")
 local client = perilune.client
 

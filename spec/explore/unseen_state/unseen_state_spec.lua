@@ -1,3 +1,4 @@
+-- A state that a controller may never see. buggy.lua must fail; mended.lua must pass.
 local test = require("perilune.test")
 local scenario = dofile("spec/explore/scenarios.lua").unseen_state
 

@@ -1,1 +1,2 @@
+-- A module that fails while it is loaded.
 error("module fails")

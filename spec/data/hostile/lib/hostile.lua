@@ -1,4 +1,4 @@
--- What the scripts of spec/data/hostile use.
+-- Helpers of the scripts in spec/data/hostile, and the calls of public functions with odd values.
 local M = {}
 
 function M.loop()

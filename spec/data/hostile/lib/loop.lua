@@ -1,1 +1,2 @@
+-- A module that requires itself.
 return require("lib.loop")
