@@ -1,7 +1,8 @@
 /* Keys and shards. A key lies in the shard of its For object: by its namespace, or by the uid of
  * the cached object. A controller without a For kind and without keys (tasks, controllers that only
- * watch) runs on the replica with shard 0, and has its queue ready on the others. Controllers that
- * act on every replica are not sharded.
+ * watch) runs on the replica with shard 0. On the others its queue collects what happens, so that an
+ * object that goes while nobody has shard 0 is not missed. Controllers that act on every replica are
+ * not sharded.
  *
  * A run of a key begins only if the key's shard is ours. When a shard becomes ours, the key of each
  * of its For objects is queued once. When it goes, its runs end, and the state of its keys is
@@ -102,8 +103,11 @@ bool pl_controller_may_begin(struct pl_controller *c, struct pl_slice key)
 bool pl_controller_may_run_again(struct pl_controller *c, const struct pl_run_record *run)
 {
     enum sharing sharing = sharing_of(c);
-    return run->run.shard == 0 || sharing == SHARING_NONE || sharing == SHARING_ZERO ||
-           pl_shards_run(shards_of(c), run->run.shard - 1);
+    if (run->run.shard == 0 || sharing == SHARING_NONE)
+        return true;
+    if (sharing == SHARING_ZERO) /* the shard may stay, and nothing would find all keys again */
+        return pl_shards_state(shards_of(c), 0) != PL_SHARD_ELSEWHERE;
+    return pl_shards_run(shards_of(c), run->run.shard - 1);
 }
 
 bool pl_controller_is_here(struct pl_controller *c)
@@ -229,8 +233,10 @@ static bool has_runs_of(const struct pl_controller *c, const struct pl_shard_set
 static void goes(struct pl_controller *c, const struct pl_shard_set *which)
 {
     pl_controller_take_back(c);
-    if (sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0))
+    if (sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0)) {
+        c->task_begun = false; /* the shard may stay */
         pl_controller_ask_to_stop(c);
+    }
     if (has_runs_of(c, which))
         pl_timer_start(c->timers, &c->drain_limit, c->grace_ns, on_drain_limit);
 }
@@ -304,7 +310,7 @@ static void drop_key(struct pl_controller *c, struct pl_slice key)
 static void drop_keys(struct pl_controller *c, const struct pl_shard_set *which)
 {
     struct lost lost = {.c = c, .sharing = sharing_of(c), .which = which};
-    if (lost.sharing == SHARING_NONE || lost.sharing == SHARING_ZERO)
+    if (lost.sharing == SHARING_NONE)
         return;
     pl_workqueue_each(c->queue, pl_controller_now(c), SIZE_MAX, note_queued, &lost);
     note_all_of(&lost, &c->failing);
@@ -327,8 +333,6 @@ static void went(struct pl_controller *c, const struct pl_shard_set *which)
     if (sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0)) {
         c->task_begun = false;
         c->was_away = true;
-        if (c->spec->task.form != PL_NO_TASK)
-            pl_workqueue_drop(c->queue, pl_slice_z(c->name));
     }
 }
 

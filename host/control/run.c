@@ -161,7 +161,10 @@ static void apply_task_outcome(struct pl_controller *c, const struct pl_run_reco
         log_failure(c, run, outcome, "task failed");
         failing_of(c, run->run.key)->failures++;
     }
-    pl_controller_task_ended(c, run->run.key, outcome, pl_controller_now(c) - run->started_ns);
+    if (pl_controller_may_run_again(c, run))
+        pl_controller_task_ended(c, run->run.key, outcome, pl_controller_now(c) - run->started_ns);
+    else
+        pl_controller_forget_key(c, run->run.key);
 }
 
 static void apply_outcome(struct pl_controller *c, const struct pl_run_record *run,

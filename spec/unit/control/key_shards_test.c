@@ -1,6 +1,7 @@
 #include "control/key_shards.h"
 
 #include "bed_controller.h"
+#include "control/report.h"
 #include "control/shard_key_count.h"
 
 /* Of 4 shards. Namespaces: e is in 0, b in 1, a in 2, f in 3. Uids: ba. is in 0, ja. in 1, 8a. in
@@ -226,18 +227,29 @@ TEST(by_namespace_a_key_lies_where_its_namespace_does_whether_it_is_there_or_not
     close_shared(&t);
 }
 
+static struct pl_controller *add_watching(struct shared *t, unsigned workers)
+{
+    struct pl_controller_spec spec = spec_of("watching");
+    spec.leader_election = true;
+    spec.max_concurrent = workers;
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
+    return stage_add(&t->stage, &spec);
+}
+
+static struct pl_controller *add_task(struct shared *t)
+{
+    struct pl_controller_spec spec = spec_of("task");
+    spec.leader_election = true;
+    spec.task.form = PL_TASK_RUN;
+    return stage_add(&t->stage, &spec);
+}
+
 TEST(tasks_and_controllers_without_for_act_where_shard_0_is)
 {
     struct shared t;
     open_shared(&t, PL_SHARD_BY_NAMESPACE);
-    struct pl_controller_spec spec = spec_of("watching");
-    spec.leader_election = true;
-    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
-    stage_add(&t.stage, &spec);
-    struct pl_controller_spec task = spec_of("task");
-    task.leader_election = true;
-    task.task.form = PL_TASK_RUN;
-    stage_add(&t.stage, &task);
+    add_watching(&t, 1);
+    add_task(&t);
     set(&t, 3, PL_SHARD_OURS);
     pl_manager_start(t.stage.manager);
     stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL)); /* the whole, everywhere */
@@ -250,12 +262,95 @@ TEST(tasks_and_controllers_without_for_act_where_shard_0_is)
     fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
     bed_run(&t.stage.bed);
     CHECK(pl_shards_is_settled(t.shards, 0));
-    check_log(&t.stage.fake, ""); /* f/x waits for the next holder */
+    check_log(&t.stage.fake, "");
     set(&t, 0, PL_SHARD_ELSEWHERE);
+    check_log(&t.stage.fake, "gone f/x;");
+    set(&t, 0, PL_SHARD_OURS);
+    check_log(&t.stage.fake, "start task(ADDED);start e/x(RESYNC);");
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE);
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    check_log(&t.stage.fake, "start f/x(RESYNC);");
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+static size_t queued(struct pl_controller *controller)
+{
+    struct pl_workqueue *queue = pl_controller_queue(controller);
+    return pl_workqueue_len(queue, 0) + pl_workqueue_waiting(queue);
+}
+
+static size_t failing(const struct pl_controller *controller)
+{
+    struct pl_controller_report report;
+    pl_controller_report(controller, &report);
+    return report.failing;
+}
+
+TEST(without_for_the_queue_delays_and_failure_counts_go_with_shard_0)
+{
+    static const enum pl_shard_state ways[] = {PL_SHARD_GOING, PL_SHARD_ELSEWHERE};
+    for (size_t i = 0; i < PL_ARRAY_LEN(ways); i++) {
+        struct shared t;
+        open_shared(&t, PL_SHARD_BY_NAMESPACE);
+        struct pl_controller *controller = add_watching(&t, 2);
+        pl_manager_start(t.stage.manager);
+        t.watch = stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+        set(&t, 0, PL_SHARD_OURS);
+        fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_ERROR); /* waits for its next attempt */
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+        pl_buf_clear(&t.stage.fake.log);
+        bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("f", "x", "aaa", "11")));
+        CHECK_INT(queued(controller), 1);
+        set(&t, 0, ways[i]);
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_ERROR);
+        set(&t, 0, PL_SHARD_ELSEWHERE);
+        bed_run(&t.stage.bed);
+        CHECK_INT(queued(controller), 0);
+        CHECK_INT(pl_workqueue_requeues(pl_controller_queue(controller), pl_slice_z("e/x")), 0);
+        CHECK_INT(pl_workqueue_requeues(pl_controller_queue(controller), pl_slice_z("f/x")), 0);
+        CHECK_INT(failing(controller), 0);
+        close_shared(&t);
+    }
+}
+
+/* Its receiver has died before the shard went: what was left is done here. */
+TEST(what_waits_while_shard_0_goes_is_done_when_it_stays)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    add_watching(&t, 1);
+    add_task(&t);
+    pl_manager_start(t.stage.manager);
+    stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+    set(&t, 0, PL_SHARD_OURS);
+    set(&t, 0, PL_SHARD_GOING);
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE); /* it was asked to stop */
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    pl_buf_clear(&t.stage.fake.log);
     set(&t, 0, PL_SHARD_OURS);
     check_log(&t.stage.fake, "start f/x(ADDED);start task(ADDED);");
     fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE);
     fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+TEST(a_task_leaves_nothing_behind_where_shard_0_was_lost)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller *task = add_task(&t);
+    pl_manager_start(t.stage.manager);
+    set(&t, 0, PL_SHARD_OURS);
+    set(&t, 0, PL_SHARD_ELSEWHERE);
+    check_log(&t.stage.fake, "start task(ADDED);cancel task ECANCELED;gone task;");
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_ERROR);
+    bed_run(&t.stage.bed);
+    CHECK_INT(queued(task), 0);
+    CHECK_INT(pl_workqueue_requeues(pl_controller_queue(task), pl_slice_z("task")), 0);
+    CHECK_INT(failing(task), 0);
     close_shared(&t);
 }
 
@@ -264,11 +359,7 @@ TEST(without_for_everything_is_run_again_when_shard_0_comes_back)
 {
     struct shared t;
     open_shared(&t, PL_SHARD_BY_NAMESPACE);
-    struct pl_controller_spec spec = spec_of("watching");
-    spec.leader_election = true;
-    spec.max_concurrent = 2;
-    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
-    stage_add(&t.stage, &spec);
+    add_watching(&t, 2);
     pl_manager_start(t.stage.manager);
     stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
     for (int i = 0; i < 2; i++) {
@@ -289,10 +380,7 @@ TEST(without_for_all_keys_are_in_shard_0)
 {
     struct shared t;
     open_shared(&t, PL_SHARD_BY_NAMESPACE);
-    struct pl_controller_spec spec = spec_of("watching");
-    spec.leader_election = true;
-    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
-    struct pl_controller *controller = stage_add(&t.stage, &spec);
+    struct pl_controller *controller = add_watching(&t, 1);
     pl_manager_start(t.stage.manager);
     set(&t, 3, PL_SHARD_OURS);
     CHECK(pl_controller_is_foreign(controller, pl_slice_z("f/x")));
