@@ -1,8 +1,8 @@
 /* Keys and shards. A key lies in the shard of its For object: by its namespace, or by the uid of
  * the cached object. A controller without a For kind and without keys (tasks, controllers that only
- * watch) runs on the replica with shard 0. On the others its queue collects what happens, so that an
- * object that goes while nobody has shard 0 is not missed. Controllers that act on every replica are
- * not sharded.
+ * watch) runs on the replica with shard 0. On the others its queue collects what happens, so that
+ * an object that goes while nobody has shard 0 is not missed. Controllers that act on every replica
+ * are not sharded.
  *
  * A run of a key begins only if the key's shard is ours. When a shard becomes ours, the key of each
  * of its For objects is queued once. When it goes, its runs end, and the state of its keys is

@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #define EXIT_MISTAKE    1
 #define EXIT_NOT_SYNCED 4
@@ -77,23 +78,49 @@ static const struct pl_membership_ops membership_ops = {member_start, on_lost, o
 
 /* ---- news ---- */
 
+static void log_shards(enum pl_log_level level, const char *message,
+                       const struct pl_shard_set *which)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        if (pl_shard_set_has(which, i))
+            pl_buf_add_f(&text, "%s%u", text.len > 0 ? "," : "", i);
+    if (text.len > 0)
+        pl_log(level, message, pl_strn("shards", pl_buf_slice(&text)));
+    pl_buf_deinit(&text);
+}
+
+/* A shard that is given away still has our name in its Lease: the request that changes it comes
+ * last. */
+static void log_gone(const struct pl_shard_member *s, const struct pl_shard_set *which)
+{
+    struct pl_shard_set given = {{0}}, changed = {{0}};
+    int64_t for_ns;
+    if (!pl_membership_is_member(s->m)) {
+        log_shards(PL_LOG_INFO, "shards lost", which);
+        return;
+    }
+    for (unsigned i = 0; i < pl_shards_count(s->o.shards); i++) {
+        const char *holder = pl_membership_holder(s->m, i, &for_ns);
+        if (pl_shard_set_has(which, i))
+            pl_shard_set_add(strcmp(holder, pl_membership_id(s->m)) == 0 ? &given : &changed, i);
+    }
+    log_shards(PL_LOG_INFO, "shards given away", &given);
+    log_shards(PL_LOG_WARN, "shards lost: another client has changed or deleted their Leases",
+               &changed);
+}
+
 static void log_change(const struct pl_shard_member *s, const struct pl_shard_set *which,
                        enum pl_shard_state state)
 {
-    static const char *const words[] = {
-        [PL_SHARD_ELSEWHERE] = "shards given away",
-        [PL_SHARD_COMING] = "shards arrive: their objects are listed",
-        [PL_SHARD_OURS] = "shards acquired",
-        [PL_SHARD_GOING] = "shards leave: their runs end",
-    };
-    bool lost = state == PL_SHARD_ELSEWHERE && !pl_membership_is_member(s->m);
-    struct pl_buf text = PL_BUF_INIT;
-    for (unsigned i = 0; i < pl_shards_count(s->o.shards); i++)
-        if (pl_shard_set_has(which, i))
-            pl_buf_add_f(&text, "%s%u", text.len > 0 ? "," : "", i);
-    pl_log(PL_LOG_INFO, lost ? "shards lost" : words[state],
-           pl_strn("shards", pl_buf_slice(&text)));
-    pl_buf_deinit(&text);
+    if (state == PL_SHARD_ELSEWHERE)
+        log_gone(s, which);
+    else if (state == PL_SHARD_COMING)
+        log_shards(PL_LOG_INFO, "shards arrive: their objects are listed", which);
+    else
+        log_shards(PL_LOG_INFO,
+                   state == PL_SHARD_OURS ? "shards acquired" : "shards leave: their runs end",
+                   which);
 }
 
 static void on_sharer_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)

@@ -122,6 +122,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     group:have_shares("8")
     all_are_run("one")
     local id = sharing.id_of(one)
+    local given = sharing.how_often(one, "shards given away") -- to who seemed to be a member
     local function write(lease, patch)
       server:patch(group:path(group.name .. lease), patch)
     end
@@ -137,6 +138,11 @@ describe("replicas that share, among those that do not keep to the rules", funct
     end)
     all_are_run("one")
     assert.equal(id, sharing.id_of(one)) -- it has not been lost
+    local changed = sharing.how_often(one, "shards lost: another client has changed or deleted their Leases")
+    for _, shard in ipairs({ 3, 4, 6 }) do
+      assert.equal(1, changed[shard])
+    end
+    assert.same(given, sharing.how_often(one, "shards given away"))
     e2e.eventually("the label is back", function()
       local labels = server:get(group:path(group.name .. "-shard-5")).metadata.labels
       return labels and labels["perilune.dev/shards"] == group.name
