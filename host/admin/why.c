@@ -68,6 +68,8 @@ static void why_explain(const struct why *why, const struct pl_key_report *key, 
         pl_buf_deinit(&sources);
     } else if (report.state == PL_CONTROLLER_STANDBY)
         pl_buf_add_z(out, "for the lead: another replica runs this controller");
+    else if (report.state == PL_CONTROLLER_ELSEWHERE)
+        pl_buf_add_z(out, "for shard 0: another replica runs this controller");
     else if (key->queued.ready)
         pl_buf_add_f(out, "for a free worker, for %.1f s (%zu of %d are busy, %zu keys are ready)",
                      now - (double)key->queued.ready_ns / 1e9, report.in_flight,

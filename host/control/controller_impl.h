@@ -361,6 +361,8 @@ bool pl_controller_may_begin(struct pl_controller *controller, struct pl_slice k
 bool pl_controller_may_run_again(struct pl_controller *controller, const struct pl_run_record *run);
 /* For controllers without keys: whether shard 0 is ours. */
 bool pl_controller_is_here(struct pl_controller *controller);
+/* ... whether another replica has shard 0, so that nothing of it runs here. */
+bool pl_controller_is_elsewhere(const struct pl_controller *controller);
 /* The value for pl_run.shard. */
 unsigned pl_controller_run_shard(struct pl_controller *controller, struct pl_slice key);
 /* The run has ended. */

@@ -106,13 +106,18 @@ bool pl_controller_may_run_again(struct pl_controller *c, const struct pl_run_re
     if (run->run.shard == 0 || sharing == SHARING_NONE)
         return true;
     if (sharing == SHARING_ZERO) /* the shard may stay, and nothing would find all keys again */
-        return pl_shards_state(shards_of(c), 0) != PL_SHARD_ELSEWHERE;
+        return !pl_controller_is_elsewhere(c);
     return pl_shards_run(shards_of(c), run->run.shard - 1);
 }
 
 bool pl_controller_is_here(struct pl_controller *c)
 {
     return sharing_of(c) != SHARING_ZERO || pl_shards_run(shards_of(c), 0);
+}
+
+bool pl_controller_is_elsewhere(const struct pl_controller *c)
+{
+    return sharing_of(c) == SHARING_ZERO && pl_shards_state(shards_of(c), 0) == PL_SHARD_ELSEWHERE;
 }
 
 /* The map function of a source that keeps a part must give keys of that part; other keys are an

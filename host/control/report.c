@@ -8,6 +8,7 @@ const char *pl_controller_state_name(enum pl_controller_state state)
     static const char *const names[] = {[PL_CONTROLLER_WAITING] = "waiting",
                                         [PL_CONTROLLER_STANDBY] = "standby",
                                         [PL_CONTROLLER_RUNNING] = "running",
+                                        [PL_CONTROLLER_ELSEWHERE] = "elsewhere",
                                         [PL_CONTROLLER_STOPPING] = "stopping"};
     return names[state];
 }
@@ -17,7 +18,7 @@ static enum pl_controller_state state_of(const struct pl_controller *c)
     if (c->stopping)
         return PL_CONTROLLER_STOPPING;
     if (c->running)
-        return PL_CONTROLLER_RUNNING;
+        return pl_controller_is_elsewhere(c) ? PL_CONTROLLER_ELSEWHERE : PL_CONTROLLER_RUNNING;
     return c->may_run ? PL_CONTROLLER_WAITING : PL_CONTROLLER_STANDBY;
 }
 

@@ -8,9 +8,10 @@ enum pl_controller_state {
     PL_CONTROLLER_WAITING, /* waiting for its sources */
     PL_CONTROLLER_STANDBY, /* waiting for the lead */
     PL_CONTROLLER_RUNNING,
+    PL_CONTROLLER_ELSEWHERE, /* runs on the replica with shard 0, which is another */
     PL_CONTROLLER_STOPPING,
 };
-/* "waiting", "standby", "running", "stopping". Literals. */
+/* "waiting", "standby", "running", "elsewhere", "stopping". Literals. */
 const char *pl_controller_state_name(enum pl_controller_state state);
 
 struct pl_controller_report {

@@ -25,8 +25,9 @@ struct pl_shard_key_count {
     struct pl_timer timer;
     size_t controller, source; /* position of the count */
     struct pl_store_walk walk;
-    int64_t counting[PL_SHARDS_MAX], counted[PL_SHARDS_MAX];
-    bool has_counted, advised;
+    int64_t counting[PL_SHARDS_MAX];
+    int64_t counted[PL_SHARDS_MAX]; /* of shards that were held then; -1: others */
+    bool advised;
     struct pl_metric *metric;                /* NULL: no metrics */
     struct pl_series *series[PL_SHARDS_MAX]; /* of shards that are ours; NULL: other shards */
 };
@@ -43,9 +44,7 @@ static void count_after(struct pl_shard_key_count *t, int64_t delay_ns)
 
 int64_t pl_shard_key_count_keys(const struct pl_shard_key_count *t, unsigned shard)
 {
-    if (t == NULL || !t->has_counted || pl_shards_state(t->shards, shard) == PL_SHARD_ELSEWHERE)
-        return -1;
-    return t->counted[shard];
+    return t != NULL ? t->counted[shard] : -1;
 }
 
 void pl_shard_key_count_advise(const struct pl_shard_key_count *t, struct pl_buf *out)
@@ -94,8 +93,8 @@ static void count_show(struct pl_shard_key_count *t)
 static void count_finish(struct pl_shard_key_count *t)
 {
     struct pl_buf advice = PL_BUF_INIT;
-    memcpy(t->counted, t->counting, sizeof t->counted);
-    t->has_counted = true;
+    for (unsigned i = 0; i < pl_shards_count(t->shards); i++)
+        t->counted[i] = pl_shards_state(t->shards, i) != PL_SHARD_ELSEWHERE ? t->counting[i] : -1;
     count_show(t);
     pl_shard_key_count_advise(t, &advice);
     if (advice.len > 0 && !t->advised)
@@ -158,7 +157,9 @@ static void on_tally_timer(struct pl_timer *timer)
 static void on_tally_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
     struct pl_shard_key_count *t = arg;
-    PL_UNUSED(which);
+    for (unsigned i = 0; state == PL_SHARD_ELSEWHERE && i < pl_shards_count(t->shards); i++)
+        if (pl_shard_set_has(which, i))
+            t->counted[i] = -1;
     if (state == PL_SHARD_OURS || state == PL_SHARD_ELSEWHERE) {
         count_show(t);
         count_after(t, SOON);
@@ -177,9 +178,13 @@ struct pl_shard_key_count *pl_shard_key_count_create(struct pl_manager *manager)
     t->manager = manager;
     t->site = site;
     t->shards = pl_site_shards(site);
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        t->counted[i] = -1;
     if (metrics != NULL) {
         struct pl_metric_spec spec = {.name = "perilune_shard_keys",
-                                      .help = "For keys of each shard that this replica holds.",
+                                      .help =
+                                          "For keys of each shard that this replica holds, counted "
+                                          "each 15 s and when shards have moved.",
                                       .type = PL_METRIC_GAUGE,
                                       .labels = {"shard"}};
         t->metric = pl_metrics_add(metrics, &spec);

@@ -191,6 +191,11 @@ describe("replicas that share", function()
       assert.equals(holder, who)
       return note ~= last
     end)
+    for _, host in ipairs(hosts) do
+      local _, status = e2e.ask(host.socket, "status")
+      local state = status:match("\ntick +(%l+)")
+      assert.equals(host.who == holder and "running" or "elsewhere", state, status)
+    end
   end
 
   -- ---- what the server was asked for ----

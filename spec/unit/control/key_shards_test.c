@@ -376,6 +376,35 @@ TEST(without_for_everything_is_run_again_when_shard_0_comes_back)
     close_shared(&t);
 }
 
+static const char *state_of(const struct pl_controller *controller)
+{
+    struct pl_controller_report report;
+    pl_controller_report(controller, &report);
+    return pl_controller_state_name(report.state);
+}
+
+TEST(what_runs_where_shard_0_is_is_shown_as_elsewhere_on_the_others)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller *task = add_task(&t), *watching = add_watching(&t, 1);
+    set(&t, 3, PL_SHARD_OURS);
+    pl_manager_start(t.stage.manager);
+    stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+    CHECK_STR(state_of(task), "elsewhere");
+    CHECK_STR(state_of(watching), "elsewhere");
+    set(&t, 0, PL_SHARD_OURS);
+    CHECK_STR(state_of(task), "running");
+    CHECK_STR(state_of(watching), "running");
+    set(&t, 0, PL_SHARD_GOING); /* it is asked to stop, and still runs */
+    CHECK_STR(state_of(task), "running");
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE);
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    set(&t, 0, PL_SHARD_ELSEWHERE);
+    CHECK_STR(state_of(task), "elsewhere");
+    close_shared(&t);
+}
+
 TEST(without_for_all_keys_are_in_shard_0)
 {
     struct shared t;
@@ -519,6 +548,31 @@ TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
         pl_buf_deinit(&advice);
         close_shared(&t);
     }
+}
+
+/* Neither zero nor what it had when it was here before. */
+TEST(a_shard_has_no_count_before_its_keys_are_counted)
+{
+    struct shared t;
+    begin(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_shard_key_count *key_count = pl_shard_key_count_create(t.stage.manager);
+    bed_pass(&t.stage.bed, 20 * PL_SECOND);
+    CHECK_INT(pl_shard_key_count_keys(key_count, 0), 1);
+    for (int i = 0; i < 2; i++) {
+        add_shard_3(&t);
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 3), -1);
+        bed_pass(&t.stage.bed, 2 * PL_SECOND);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 3), 1);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 0), 1);
+        set(&t, 3, PL_SHARD_GOING);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 3), 1);
+        set(&t, 3, PL_SHARD_ELSEWHERE);
+        CHECK_INT(pl_shard_key_count_keys(key_count, 3), -1);
+        pl_buf_clear(&t.stage.fake.log);
+    }
+    pl_shard_key_count_destroy(key_count);
+    close_shared(&t);
 }
 
 /* What has been listed of them so far says nothing. */
