@@ -1,6 +1,7 @@
 #include "lead/shard_leases.h"
 
 #include "base/log.h"
+#include "control/shard_member.h"
 #include "support/fake_transport.h"
 #include "support/test.h"
 #include "support/virtual_clock.h"
@@ -161,7 +162,7 @@ static void run(struct watched *w, int64_t ns)
     w->clock.now_ns = until;
 }
 
-static void watch_leases(struct watched *w)
+static void open_leases(struct watched *w)
 {
     static const struct pl_membership_ops ops = {.start = never};
     *w = (struct watched){0};
@@ -201,6 +202,11 @@ static void watch_leases(struct watched *w)
         .filters = on_filters,
         .arg = w,
     });
+}
+
+static void watch_leases(struct watched *w)
+{
+    open_leases(w);
     pl_shard_leases_watch(w->leases, w->m);
     run(w, 0);
 }
@@ -352,6 +358,69 @@ static int64_t renewed(struct watched *w, int version)
     CHECK(r.ok && r.lease.stamp != 0);
     pl_doc_unref(r.doc);
     return r.lease.stamp;
+}
+
+TEST(what_a_member_writes_says_whose_it_is)
+{
+    struct watched w;
+    watch_leases(&w);
+    for (int leaving = 0; leaving < 2; leaving++) {
+        struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER,
+                                       .id = pl_slice_z("host-1"),
+                                       .holder = pl_slice_z("host-1"),
+                                       .duration_s = 15,
+                                       .count = 4,
+                                       .leaving = leaving};
+        pl_shard_leases_start(w.leases, PL_SHARD_CREATE, &lease, ignore, NULL);
+        run(&w, 0);
+        struct fake_request *post = FAKE_EXPECT(&w.net, "POST", LEASES);
+        const char *body = pl_buf_z(&post->body);
+        CHECK(strstr(body, "\"name\":\"web-member-host-1\",\"namespace\":\"default\"") != NULL);
+        CHECK(strstr(body, "\"labels\":{\"perilune.dev/shards\":\"web\"}") != NULL);
+        CHECK(strstr(body, leaving
+                               ? "\"annotations\":{\"perilune.dev/shard-count\":\"4\","
+                                 "\"perilune.dev/leaving\":\"true\"}"
+                               : "\"annotations\":{\"perilune.dev/shard-count\":\"4\"}") != NULL);
+        CHECK(strstr(body, "\"holderIdentity\":\"host-1\",\"leaseDurationSeconds\":15,") != NULL);
+        answer(&w, post, 201,
+               "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+               "\"name\":\"web-member-host-1\",\"resourceVersion\":\"1\"}}");
+    }
+    end_watching(&w);
+}
+
+/* A Lease's name has at most 253 characters; the deployment's has 63 of them. */
+TEST(the_id_of_a_member_may_be_part_of_a_leases_name_whatever_the_machine_is_called)
+{
+    static const struct pl_shard_member_ops ops = {0};
+    char longest[251] = "";
+    memset(longest, 'A', sizeof longest - 1);
+    const char *const hosts[] = {"Web_1.Example-HOST", "-.-", "", "b\xc3\xbcro", longest};
+    for (size_t i = 0; i < PL_ARRAY_LEN(hosts); i++) {
+        struct watched w;
+        open_leases(&w);
+        struct pl_shard_member *member =
+            pl_shard_member_create(&(struct pl_shard_member_options){.shards = w.shards,
+                                                                     .leases = w.leases,
+                                                                     .timers = &w.timers,
+                                                                     .rand = &w.rand,
+                                                                     .lease = "default/web",
+                                                                     .hostname = hosts[i],
+                                                                     .ops = &ops});
+        pl_shard_member_join(member);
+        const char *id = pl_membership_id(pl_shard_member_membership(member));
+        CHECK(strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id));
+        CHECK(id[0] != '-' && strlen(id) > 8 && strlen(id) <= 253 - 63 - strlen("-member-"));
+        CHECK(i > 0 || strncmp(id, "web-1-example-host", 18) == 0);
+        pl_client_destroy(w.client);
+        pl_shard_leases_destroy(w.leases);
+        run(&w, PL_SECOND);
+        pl_shard_member_destroy(member);
+        pl_membership_destroy(w.m);
+        pl_shards_destroy(w.shards);
+        fake_transport_deinit(&w.net);
+        pl_timers_deinit(&w.timers);
+    }
 }
 
 /* Others see a renewal by its time, which is no time of theirs. */
