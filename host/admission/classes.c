@@ -160,6 +160,12 @@ static bool class_grows(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_
            pl_node_flagz(pl_doc_root(entry->doc), "allowVolumeExpansion");
 }
 
+bool pl_api_claim_grows_freely(const struct pl_api_ctx *ctx, const struct pl_tree *old)
+{
+    return ctx->api->unprotected && old != NULL &&
+           pl_api_type_is_builtin(ctx->type, "PersistentVolumeClaim");
+}
+
 int pl_api_admit_growth(struct pl_api_ctx *ctx, const struct pl_tree *claim,
                         const struct pl_tree *old)
 {
@@ -167,8 +173,8 @@ int pl_api_admit_growth(struct pl_api_ctx *ctx, const struct pl_tree *claim,
     const struct pl_tree *had = pl_tree_dig(old, "spec.resources.requests.storage");
     struct pl_slice name = pl_tree_text_at(claim, "metadata.name");
     if (!pl_api_type_is_builtin(ctx->type, "PersistentVolumeClaim") || old == NULL ||
-        ctx->api->unprotected || /* nobody binds claims, see api.h */
-        ctx->request.subresource.len > 0 || amount(size) <= amount(had))
+        pl_api_claim_grows_freely(ctx, old) || ctx->request.subresource.len > 0 ||
+        amount(size) <= amount(had))
         return 0;
     if (!pl_slice_eqz(pl_tree_text_at(old, "status.phase"), "Bound"))
         return pl_api_forbid(ctx, name,

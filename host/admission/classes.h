@@ -10,6 +10,9 @@ int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod);
  * if several are marked. */
 void pl_api_admit_claim(struct pl_api_ctx *ctx, struct pl_tree *claim);
 void pl_api_admit_ingress(struct pl_api_ctx *ctx, struct pl_tree *ingress);
+/* True for an update of a claim by a server without volumes (api.h, `unprotected`): nothing binds
+ * claims there, so the rules that only bound claims may grow do not apply. */
+bool pl_api_claim_grows_freely(const struct pl_api_ctx *ctx, const struct pl_tree *old);
 /* A claim grows only if it is bound and its class allows it: else -1 and 403. */
 int pl_api_admit_growth(struct pl_api_ctx *ctx, const struct pl_tree *claim,
                         const struct pl_tree *old);

@@ -53,6 +53,3 @@ void pl_api_job_resume(struct pl_api_job *job, void (*again)(void *arg), void *a
 void pl_api_job_drop(struct pl_api_job *job);
 /* The request has ended: frees its questions. Accepts NULL. */
 void pl_api_job_end(struct pl_api_job *job);
-/* Runs a request. True if it waits for answers. */
-bool pl_api_run(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
-                struct pl_api_job *job);

@@ -44,7 +44,7 @@ struct pl_api {
     char *host;                        /* owned; NULL: requests for any host are answered */
     /* Called for each object that was stored. -1 with the status filled in fails the request. */
     int (*stored)(struct pl_api_ctx *ctx, struct pl_doc *doc);
-    /* pl_api_run, for requests that run again after their answers have arrived. */
+    /* Runs a request; called again for a request whose answers have arrived. */
     bool (*run)(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
                 struct pl_api_job *job);
     int64_t bookmark_ns;

@@ -62,12 +62,10 @@ static const char *json_error(struct pl_api_ctx *ctx, const struct pl_err *err)
     size_t at = err->offset >= 0 ? (size_t)err->offset : 0;
     if (at >= body.len)
         return "unexpected end of JSON input";
-    const char *where =
-        strstr(err->message, "expected a value") != NULL     ? "looking for beginning of value"
-        : strstr(err->message, "text after the end") != NULL ? "after top-level value"
-                                                             : NULL;
-    if (where == NULL)
+    if (err->fault == PL_SCAN_OTHER)
         return err->message;
+    const char *where =
+        err->fault == PL_SCAN_NO_VALUE ? "looking for beginning of value" : "after top-level value";
     return pl_arena_f(&ctx->arena, "invalid character '%c' %s", body.ptr[at], where).ptr;
 }
 

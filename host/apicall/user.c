@@ -23,7 +23,8 @@ static void add_group(struct pl_arena *arena, struct pl_api_user *user, const ch
         pl_tree_push(arena, user->groups, pl_tree_strz(arena, group));
 }
 
-struct pl_api_user pl_api_user_admin(struct pl_arena *arena)
+/* The holder of the server's token: a cluster administrator. */
+static struct pl_api_user user_admin(struct pl_arena *arena)
 {
     struct pl_api_user user = {.name = pl_slice_z("perilune")};
     add_group(arena, &user, "system:masters");
@@ -54,7 +55,8 @@ struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slic
     return user;
 }
 
-bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account)
+/* Splits "system:serviceaccount:NS:NAME" into its parts. False for any other name. */
+static bool split_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account)
 {
     size_t head = strlen(ACCOUNT);
     if (name.len <= head || memcmp(name.ptr, ACCOUNT, head) != 0)
@@ -101,7 +103,7 @@ bool pl_api_user_of_token(struct pl_api_ctx *ctx, struct pl_slice token, struct 
         return true;
     if (!user_is_token(ctx->api, token))
         return false;
-    *user = pl_api_user_admin(&ctx->arena);
+    *user = user_admin(&ctx->arena);
     return true;
 }
 
@@ -114,7 +116,7 @@ static int authenticate_bearer(struct pl_api_ctx *ctx)
         return 0;
     if (ctx->api->token != NULL)
         return pl_api_fail(&ctx->status, 401, "Unauthorized", "Unauthorized");
-    ctx->user = pl_api_user_admin(&ctx->arena);
+    ctx->user = user_admin(&ctx->arena);
     return 0;
 }
 
@@ -185,7 +187,7 @@ static bool may_be(struct pl_api_ctx *ctx, const struct pl_api_user *user)
 {
     static const char group[] = "authentication.k8s.io";
     struct pl_slice ns, account, none = pl_slice("", 0);
-    bool allowed = pl_api_user_is_account(user->name, &ns, &account)
+    bool allowed = split_account(user->name, &ns, &account)
                        ? may(ctx, "", "serviceaccounts", none, ns, account)
                        : may(ctx, "", "users", none, none, user->name);
     PL_TREE_FOR(item, user->groups)
@@ -229,7 +231,7 @@ static int impersonate(struct pl_api_ctx *ctx)
         return pl_api_fail_forbidden(ctx, &asked, pl_slice("", 0));
     }
     bool is_anonymous = pl_slice_eqz(wish.user.name, "system:anonymous");
-    if (wish.user.groups == NULL && pl_api_user_is_account(wish.user.name, &ns, &account))
+    if (wish.user.groups == NULL && split_account(wish.user.name, &ns, &account))
         add_account_groups(&ctx->arena, &wish.user, ns);
     add_group(&ctx->arena, &wish.user, is_anonymous ? "system:unauthenticated" : AUTHENTICATED);
     ctx->user = wish.user;

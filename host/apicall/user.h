@@ -13,8 +13,6 @@ struct pl_api_user {
     struct pl_tree *extra;  /* object of arrays of strings; NULL: none */
 };
 
-/* The holder of the server's token: a cluster administrator. */
-struct pl_api_user pl_api_user_admin(struct pl_arena *arena);
 /* "system:serviceaccount:NS:NAME" with its groups. */
 struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
                                           struct pl_slice name);
@@ -22,8 +20,6 @@ struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slic
  * sent the request. */
 struct pl_api_user pl_api_user_named_account(struct pl_arena *arena, struct pl_slice ns,
                                              struct pl_slice name);
-/* Splits "system:serviceaccount:NS:NAME" into its parts. False for any other name. */
-bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
 /* {"username","uid","groups","extra"}, as in reviews. In the arena. */
 struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_user *user);
 

@@ -50,6 +50,9 @@ static void on_api_event(void *arg, const struct pl_api_event *event)
     pl_api_watch_deliver(api, event);
 }
 
+static bool run_call(struct pl_api *api, const struct pl_api_call *call,
+                     struct pl_api_responder out, struct pl_api_job *job);
+
 static const struct pl_api_storage_ops storage_ops = {.on_event = on_api_event};
 
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
@@ -69,7 +72,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
         pl_rand_init(&api->rand);
     api->pool = pl_pool_create();
     api->stored = pl_api_crd_changed;
-    api->run = pl_api_run;
+    api->run = run_call;
     api->registry = pl_api_registry_create();
     struct pl_api_storage_options storage = {
         .history = options->history > 0 ? options->history : DEFAULT_HISTORY,
@@ -379,8 +382,9 @@ static int dispatch(struct pl_api_ctx *ctx)
     return code;
 }
 
-bool pl_api_run(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
-                struct pl_api_job *job)
+/* Runs a request. True if it waits for answers. */
+static bool run_call(struct pl_api *api, const struct pl_api_call *call,
+                     struct pl_api_responder out, struct pl_api_job *job)
 {
     struct pl_api_ctx ctx;
     pl_api_ctx_init(&ctx, api, NULL);
@@ -404,7 +408,7 @@ bool pl_api_run(struct pl_api *api, const struct pl_api_call *call, struct pl_ap
 void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
                    struct pl_api_responder responder)
 {
-    pl_api_run(api, call, responder, NULL);
+    run_call(api, call, responder, NULL);
 }
 
 void pl_api_hang_up(struct pl_api *api)

@@ -28,7 +28,7 @@ struct pl_api_options {
     /* Nobody takes care of volumes: those in use are deleted at once, and unbound claims may grow.
      */
     bool unprotected;
-    bool empty; /* without any object; pl_api_keep_in must follow */
+    bool empty; /* without any object; pl_api_persist_in must follow */
 };
 
 /* timers are borrowed for life. options are copied. The caller owns the result. */
@@ -36,7 +36,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
 /* Restores the state from the folder (see disk.h), or starts a new folder, and stores every write
  * there from now on. Call it before the first request. Fails with err if the folder can't be used.
  */
-PL_MUST_USE int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err);
+PL_MUST_USE int pl_api_persist_in(struct pl_api *api, const char *folder, struct pl_err *err);
 /* Ends all watches first. Accepts NULL. */
 void pl_api_destroy(struct pl_api *api);
 /* Answers before it returns, except for watches and requests that wait for webhooks; the call's

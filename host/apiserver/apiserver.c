@@ -149,7 +149,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .empty = options->data_dir != NULL,
     };
     server->api = pl_api_create(pl_loop_timers(loop), &api);
-    if (options->data_dir != NULL && pl_api_keep_in(server->api, options->data_dir, err) != 0) {
+    if (options->data_dir != NULL && pl_api_persist_in(server->api, options->data_dir, err) != 0) {
         pl_api_destroy(server->api);
         pl_server_destroy(server->server);
         pl_free(server);

@@ -120,7 +120,7 @@ static int restore(struct pl_api *api, struct pl_err *err)
     return 0;
 }
 
-int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err)
+int pl_api_persist_in(struct pl_api *api, const char *folder, struct pl_err *err)
 {
     api->disk = pl_api_disk_open(folder, err);
     if (api->disk == NULL)

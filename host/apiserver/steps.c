@@ -2,6 +2,7 @@
  * the tree in the request's version and fails with the status filled in. */
 #include "apiserver/steps.h"
 
+#include "admission/classes.h"
 #include "apicall/body.h"
 #include "schema/rules.h"
 
@@ -295,7 +296,7 @@ static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
         pl_valid_pod_ephemeral(faults, object, old);
 }
 
-/* Nothing binds claims on a server without volumes, so that none could ever grow. */
+/* A copy of a claim that is validated as a bound one. */
 static const struct pl_tree *as_bound(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_tree *copy = pl_tree_copy(&ctx->arena, object);
@@ -307,8 +308,7 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
                              const struct pl_tree *object, const struct pl_tree *old)
 {
     const struct pl_api_type *type = ctx->type;
-    if (ctx->api->unprotected && old != NULL &&
-        pl_api_type_is_builtin(type, "PersistentVolumeClaim"))
+    if (pl_api_claim_grows_freely(ctx, old))
         object = as_bound(ctx, object);
     pl_valid_builtin(faults, type, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||

@@ -29,6 +29,10 @@ enum pl_cel_loop {
 };
 
 struct pl_cel_function;
+struct pl_regex;
+
+/* All compiled patterns of one program; further ones are compiled by each evaluation. */
+#define PL_CEL_REGEX_BYTES ((size_t)1 << 20)
 
 struct pl_cel_expr {
     enum pl_cel_expr_kind kind;
@@ -57,6 +61,9 @@ struct pl_cel_expr {
             const struct pl_cel_function *const
                 *rows; /* overloads of that name; set by the checker */
             size_t row_count;
+            /* Of matches() with a literal: the compiled pattern; NULL: compiled when it is needed.
+             */
+            const struct pl_regex *regex;
         } call;
         struct {
             struct pl_cel_expr **items; /* of a map: key, value, key, value */

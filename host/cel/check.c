@@ -23,6 +23,7 @@ struct checker {
     size_t count;
     struct pl_cel_issues *issues;
     bool is_lax; /* inside an argument of format(): literals may mix types */
+    size_t regex_bytes;
 };
 
 static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
@@ -263,21 +264,34 @@ static void qualify(struct checker *c, struct pl_cel_expr *e, const struct local
     e->call.count--;
 }
 
+/* The pattern of matches(). The program keeps the compiled one. */
+static void check_pattern(struct checker *c, struct pl_cel_expr *e, const struct pl_cel_expr *text)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_regex *regex = pl_regex_compile(text->constant.s, &err);
+    size_t bytes = regex != NULL ? pl_regex_bytes(regex) : 0;
+    if (regex == NULL) {
+        pl_cel_issue(c->issues, text->at, "invalid matches argument");
+    } else if (bytes <= PL_CEL_REGEX_BYTES - c->regex_bytes) {
+        void *copy = pl_arena_alloc(c->arena, bytes);
+        memcpy(copy, regex, bytes);
+        e->call.regex = copy;
+        c->regex_bytes += bytes;
+    }
+    pl_regex_destroy(regex);
+}
+
 /* Checks literals that a function parses, before anything is evaluated. */
-static void check_literal(struct checker *c, const struct pl_cel_expr *e)
+static void check_literal(struct checker *c, struct pl_cel_expr *e)
 {
     const struct pl_cel_expr *last = e->call.count > 0 ? e->call.args[e->call.count - 1] : NULL;
     bool is_text =
         last != NULL && last->kind == PL_CEL_CONST && last->constant.kind == PL_CEL_STRING;
     if (!is_text)
         return;
-    struct pl_err err;
-    pl_err_clear(&err);
     if (pl_slice_eqz(e->call.name, "matches")) {
-        struct pl_regex *regex = pl_regex_compile(last->constant.s, &err);
-        if (regex == NULL)
-            pl_cel_issue(c->issues, last->at, "invalid matches argument");
-        pl_regex_destroy(regex);
+        check_pattern(c, e, last);
         return;
     }
     bool is_duration = pl_slice_eqz(e->call.name, "duration");
@@ -520,7 +534,13 @@ static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_ex
 bool pl_cel_check(struct pl_cel_program *program, const struct pl_cel_var *vars, size_t count,
                   struct pl_cel_issues *issues)
 {
-    struct checker c = {program, &program->arena, vars, count, issues, false};
+    struct checker c = {
+        .program = program,
+        .arena = &program->arena,
+        .vars = vars,
+        .count = count,
+        .issues = issues,
+    };
     program->var_count = count;
     program->slot_count = (int)count;
     check_check(&c, program->root, NULL);

@@ -237,6 +237,7 @@ static struct pl_cel call_with(struct pl_cel_eval *eval, const struct pl_cel_exp
     if (f->cost != PL_CEL_COST_RESULT &&
         !pl_cel_charge(eval, call_cost(eval, f, args, e->call.count)))
         return pl_cel_over_limit();
+    eval->call = e;
     struct pl_cel result = f->fn(eval, args, e->call.count);
     if (f->cost == PL_CEL_COST_RESULT && !pl_cel_charge(eval, tenth(2 * pl_cel_size(result))))
         return pl_cel_over_limit();

@@ -18,7 +18,8 @@ struct pl_cel_eval {
     struct pl_cel_cached *cache; /* lists of documents; a hash table with open addressing */
     size_t cache_count, cache_cap;
     struct pl_regex_search *search; /* owned; NULL until it is first needed */
-    struct pl_regex *regex; /* owned; the expression used last, since a loop uses one many times */
+    const struct pl_cel_expr *call; /* whose function runs */
+    struct pl_regex *regex; /* owned; the pattern compiled last, since a loop uses one many times */
     struct pl_slice regex_text; /* its text */
 };
 

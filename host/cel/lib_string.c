@@ -60,10 +60,12 @@ static struct pl_regex_search *search_of(struct pl_cel_eval *eval)
     return eval->search;
 }
 
-/* The compiled regular expression, which the evaluation owns. NULL: as pl_regex_compile. */
+/* The compiled pattern, which the program or the evaluation owns. NULL: as pl_regex_compile. */
 static const struct pl_regex *regex_of(struct pl_cel_eval *eval, struct pl_slice text,
                                        struct pl_err *err)
 {
+    if (eval->call->call.regex != NULL)
+        return eval->call->call.regex;
     if (eval->regex != NULL && pl_slice_eq(eval->regex_text, text))
         return eval->regex;
     pl_regex_destroy(eval->regex);

@@ -1,5 +1,5 @@
 /* Access to an embedded server: a token and a certificate, made anew at each start, and the
- * kubeconfig with both. */
+ * kubeconfig with both. Main thread, before the server starts or after it has stopped. */
 #pragma once
 
 #include "base/err.h"

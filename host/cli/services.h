@@ -1,4 +1,5 @@
-/* Addresses of Services for the embedded API server: --service NS/NAME[:PORT]=HOST:PORT. */
+/* Addresses of Services for the embedded API server: --service NS/NAME[:PORT]=HOST:PORT. Read on
+ * the main thread; after that unchanged, and used by the server's thread. */
 #pragma once
 
 #include "apiserver/api.h"

@@ -127,51 +127,6 @@ int pl_duration_parse_long(struct pl_slice text, int64_t *ns)
     return parse_duration(text, PL_ARRAY_LEN(duration_units), ns);
 }
 
-/* 1500 with three decimals is "1.5"; the point is left out when no digit follows it. */
-static int add_decimal(char *out, size_t size, uint64_t value, int decimals)
-{
-    uint64_t scale = 1;
-    for (int i = 0; i < decimals; i++)
-        scale *= 10;
-    int len = snprintf(out, size, "%llu", (unsigned long long)(value / scale));
-    uint64_t rest = value % scale;
-    if (rest == 0)
-        return len;
-    len += snprintf(out + len, size - (size_t)len, ".%0*llu", decimals, (unsigned long long)rest);
-    while (out[len - 1] == '0')
-        out[--len] = '\0';
-    return len;
-}
-
-void pl_duration_text(int64_t ns, char out[32])
-{
-    uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    char *at = out, *end = out + 32;
-    if (ns < 0)
-        *at++ = '-';
-    if (left < (uint64_t)PL_SECOND) {
-        static const struct {
-            uint64_t below;
-            int decimals;
-            const char *unit;
-        } small[] = {
-            {1, 0, "s"}, {1000, 0, "ns"}, {1000000, 3, "\xc2\xb5s"}, {1000000000, 6, "ms"}};
-        size_t i = 0;
-        while (left >= small[i].below)
-            i++;
-        at += add_decimal(at, (size_t)(end - at), left, small[i].decimals);
-        snprintf(at, (size_t)(end - at), "%s", small[i].unit);
-        return;
-    }
-    const uint64_t minute = 60ull * PL_SECOND, hour = 60 * minute;
-    if (left >= hour)
-        at += snprintf(at, (size_t)(end - at), "%lluh", (unsigned long long)(left / hour));
-    if (left >= minute)
-        at += snprintf(at, (size_t)(end - at), "%llum", (unsigned long long)(left % hour / minute));
-    at += add_decimal(at, (size_t)(end - at), left % minute, 9);
-    snprintf(at, (size_t)(end - at), "s");
-}
-
 /* ---- quantities and sizes ---- */
 
 /* "12", "1.5", ".5", "5."; at least one digit. */

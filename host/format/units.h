@@ -12,8 +12,6 @@ bool pl_duration_parse(struct pl_slice text, int64_t *ns);
 /* The same, also with days of 24 hours and weeks: "1w2d12h". 0, PL_EINVAL for what is no duration,
  * PL_ELIMIT for one of more than 292 years, which int64 cannot hold. */
 PL_MUST_USE int pl_duration_parse_long(struct pl_slice text, int64_t *ns);
-/* Go's shortest form: "1h30m0s", "250ms". */
-void pl_duration_text(int64_t ns, char out[32]);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */
 bool pl_quantity_parse(struct pl_slice text, double *value);
 /* RFC 3339 with any fraction and offset: nanoseconds since 1970. An instant before 1677 or after

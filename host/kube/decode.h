@@ -1,5 +1,6 @@
 /* Private to kube: turns the bytes of an answer into documents while they arrive. A list is never
- * held as text, and an answer that does not come from an API server is described. */
+ * held as text, and an answer that does not come from an API server is described. One thread at a
+ * time. */
 #pragma once
 
 #include "base/buf.h"

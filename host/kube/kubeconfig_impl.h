@@ -1,4 +1,4 @@
-/* Private to kube: shared by the files that read kubeconfigs. */
+/* Private to kube: shared by the files that read kubeconfigs. Any thread; see kubeconfig.h. */
 #pragma once
 
 #include "kube/kubeconfig.h"

@@ -1,4 +1,5 @@
-/* The path of a kind on the API server. Immutable; lives as long as its discovery. */
+/* The path of a kind on the API server. Immutable, so any thread may read it; lives as long as its
+ * discovery. */
 #pragma once
 
 #include "base/err.h"

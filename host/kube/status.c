@@ -232,20 +232,10 @@ bool pl_err_is_too_large_rv(const struct pl_err *err)
             strstr(err->message, "Too large resource version") != NULL);
 }
 
-bool pl_err_is_internal(const struct pl_err *err)
-{
-    return has_reason(err, "InternalError");
-}
-
 bool pl_err_is_no_shard_selector(const struct pl_err *err)
 {
     static const char refusal[] = "invalid shard selector";
     return err != NULL && err->code == PL_EAPI &&
            (err->status == 400 ||
             (err->status == 500 && strncmp(err->message, refusal, sizeof refusal - 1) == 0));
-}
-
-bool pl_err_is_connection_refused(const struct pl_err *err)
-{
-    return err != NULL && err->code == PL_ENETWORK && strcmp(err->reason, "ConnectionRefused") == 0;
 }

@@ -1,5 +1,5 @@
 /* The API server's failures: turns Status documents and HTTP codes into errors, and has the
- * predicates for decisions (which never look at the text). */
+ * predicates for decisions (which never look at the text). Pure. */
 #pragma once
 
 #include "base/err.h"
@@ -22,8 +22,6 @@ bool pl_err_is_invalid(const struct pl_err *err);
 bool pl_err_is_too_many_requests(const struct pl_err *err);
 bool pl_err_is_expired(const struct pl_err *err);      /* 410 Expired or Gone (rule 58) */
 bool pl_err_is_too_large_rv(const struct pl_err *err); /* rule 57 */
-bool pl_err_is_internal(const struct pl_err *err);
 /* The answer to a request with a shardSelector by a server that does not filter: 400, or
  * kube-apiserver's 500, which only its text tells apart. */
 bool pl_err_is_no_shard_selector(const struct pl_err *err);
-bool pl_err_is_connection_refused(const struct pl_err *err);

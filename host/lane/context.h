@@ -1,5 +1,5 @@
 /* The arguments of a reconcile: its request and its context. Few scripts read the causes or the id,
- * so a context keeps them as one text until they are needed. */
+ * so a context keeps them as one text until they are needed. The lane's thread. */
 #pragma once
 
 #include "lua/state.h"

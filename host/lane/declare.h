@@ -1,5 +1,5 @@
 /* Declarations of scripts while they load: controllers and indexes as the core's specs, and their
- * functions, which stay in the Lua state. */
+ * functions, which stay in the Lua state. The lane's thread. */
 #pragma once
 
 #include "control/controller.h"

@@ -1,6 +1,6 @@
 /* perilune.memo in a run: the data of its key, as a table that is filled from the store and saved
  * when the run ends. When the For object goes, its memo and the series of its metrics are removed.
- */
+ * The lane's thread. */
 #pragma once
 
 struct pl_lane;

@@ -503,11 +503,6 @@ static void forget_key(void *self, struct pl_controller *controller, struct pl_s
     pl_free(text);
 }
 
-struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes)
-{
-    return lanes->memos;
-}
-
 const struct pl_reconciler_ops *pl_lanes_ops(void)
 {
     static const struct pl_reconciler_ops ops = {.start = start_run,

@@ -140,8 +140,6 @@ void pl_lanes_destroy(struct pl_lanes *lanes);
 /* The same without waiting for the threads: call it again until it returns true, which may never
  * happen when a lane is stuck. */
 bool pl_lanes_close(struct pl_lanes *lanes);
-/* perilune.memo's store, for the options of the next generation. The lanes hold the reference. */
-struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes);
 /* True when no run, question or operation is under way. */
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
 

@@ -563,11 +563,3 @@ void pl_origin_each(struct pl_origin *origin,
     }
     free_copies(copies, count);
 }
-
-size_t pl_origin_count(struct pl_origin *origin)
-{
-    pthread_mutex_lock(&origin->lock);
-    size_t count = origin->parts.count;
-    pthread_mutex_unlock(&origin->lock);
-    return count;
-}

@@ -61,5 +61,3 @@ void pl_origin_digest(struct pl_origin *origin, char out[2 * PL_SHA256_BYTES + 1
 /* Visits files, names that were not found, and folders, for watching them. */
 void pl_origin_each(struct pl_origin *origin,
                     void (*visit)(void *arg, const char *path, bool is_folder), void *arg);
-/* The number of them. */
-size_t pl_origin_count(struct pl_origin *origin);

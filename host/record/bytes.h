@@ -1,6 +1,6 @@
 /* The encoding of numbers and texts in a record: integers with seven bits per byte, the lowest
  * first, and texts after their length. Reading checks everything, because a record may come from
- * anywhere. */
+ * anywhere. Pure. */
 #pragma once
 
 #include "base/buf.h"

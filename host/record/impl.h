@@ -1,5 +1,5 @@
 /* The file format of a record: PL_RECORD_MAGIC, then frames. A frame is its type, the length of its
- * content (four bytes, little-endian), and the content. Private to host/record. */
+ * content (four bytes, little-endian), and the content. Private to host/record. Constants only. */
 #pragma once
 
 #define PL_FRAME_HEAD 5                   /* bytes */

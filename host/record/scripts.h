@@ -1,5 +1,6 @@
 /* The files of a generation of scripts in a record, each with its text, so that the generation can
- * be loaded again where these files are missing or have changed. */
+ * be loaded again where these files are missing or have changed. Writing: the thread of a lane that
+ * has loaded them. Reading: the replay's thread. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
-/* The entries of a stream of a record, made by a tape (lane/tape.h). */
+/* The entries of a stream of a record, made by a tape (lane/tape.h). An entry is made on its lane's
+ * thread. */
 #pragma once
 
 #include "lane/tape.h"

@@ -1,4 +1,4 @@
-/* The file of --config, and files that are read as a whole. */
+/* The file of --config, and files that are read as a whole. Any thread. */
 #pragma once
 
 #include "base/buf.h"

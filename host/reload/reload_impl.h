@@ -1,6 +1,6 @@
 /* The internals of a reload, shared by reload.c (an attempt, its end, the life cycle),
  * reload_disk.c (the scripts' files) and reload_switch.c (the running generation, and the
- * rollback). */
+ * rollback). I/O thread. */
 #pragma once
 
 #include "net/blocking_work.h"

@@ -28,14 +28,6 @@ static bool next_name(const char **path, struct pl_slice *name)
     return len > 0;
 }
 
-struct pl_tree *pl_api_jsonpath_tree(struct pl_tree *root, const char *path)
-{
-    struct pl_slice name;
-    while (root != NULL && next_name(&path, &name))
-        root = pl_tree_get(root, name);
-    return root;
-}
-
 void pl_api_jsonpath_set(struct pl_arena *arena, struct pl_tree *root, const char *path,
                          struct pl_tree *value)
 {

@@ -7,7 +7,6 @@
 /* The first value at the path (object/jsonpath.h). PL_MISSING if there is none or the path is
  * malformed. */
 struct pl_node pl_api_jsonpath(struct pl_node root, struct pl_slice path);
-/* The value at a path of plain names; NULL if a step is absent. Borrowed from the tree. */
-struct pl_tree *pl_api_jsonpath_tree(struct pl_tree *root, const char *path);
+/* Sets the value at a path of plain names. Objects that are missing on the way are created. */
 void pl_api_jsonpath_set(struct pl_arena *arena, struct pl_tree *root, const char *path,
                          struct pl_tree *value);

@@ -98,7 +98,6 @@ struct pl_store {
     struct pl_bucket **postings; /* owned: of the entry that is being changed */
     size_t posting_cap;
     uint32_t mark; /* of the last list that has begun */
-    _Atomic uint64_t index_errors;
 };
 
 /* ---- sets of entries: entries.c. memory: allocator of the set, the same in every call ---- */

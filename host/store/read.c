@@ -257,8 +257,3 @@ void pl_store_rv(struct pl_store *store, struct pl_buf *out)
     pl_buf_add_slice(out, pl_buf_slice(&store->rv));
     pthread_rwlock_unlock(&store->lock);
 }
-
-uint64_t pl_store_index_errors(struct pl_store *store)
-{
-    return atomic_load_explicit(&store->index_errors, memory_order_relaxed);
-}

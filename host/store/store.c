@@ -115,7 +115,6 @@ void pl_store_compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
     if (def->ops.values(def->arg, pl_doc_root(doc), values, NULL) == 0 && !values->over)
         return;
     pl_values_clear(values);
-    atomic_fetch_add_explicit(&store->index_errors, 1, memory_order_relaxed);
 }
 
 bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values)

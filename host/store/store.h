@@ -15,8 +15,7 @@ struct pl_store;
 
 /* Computes the values under which an object is found; called by the writer, outside the lock. Adds
  * each with pl_values_add. After a non-zero return (with err) or more than PL_VALUES_MAX values,
- * the object is left out of this index and counted (pl_store_index_errors): a script's error must
- * not end the host (rule 30). */
+ * the object is left out of this index: a script's error must not end the host (rule 30). */
 struct pl_values {
     struct pl_buf text; /* private */
     size_t count;       /* each value once */
@@ -138,4 +137,3 @@ char **pl_store_index_values(struct pl_store *store, const char *index);
 void pl_store_free_names(char **names);
 /* Appends the version. */
 void pl_store_rv(struct pl_store *store, struct pl_buf *out);
-uint64_t pl_store_index_errors(struct pl_store *store);

@@ -399,21 +399,9 @@ bool pl_distributor_has(const struct pl_listener *listener)
     return listener->of != NULL;
 }
 
-void pl_listener_hold(struct pl_listener *listener)
-{
-    listener->holds++;
-}
-
-void pl_listener_release(struct pl_listener *listener)
-{
-    PL_REQUIRE(listener->holds > 0);
-    listener->holds--;
-}
-
 bool pl_listener_has_synced(const struct pl_listener *listener)
 {
-    return listener->of != NULL && listener->holds == 0 &&
-           pl_deltafifo_has_synced(listener->of->options.fifo);
+    return listener->of != NULL && pl_deltafifo_has_synced(listener->of->options.fifo);
 }
 
 /* ---- resync ---- */

@@ -32,7 +32,6 @@ struct pl_listener {
     struct pl_distributor *of;         /* back-pointer; NULL when not registered */
     int64_t asked_resync_ns, resync_ns, next_resync_ns;
     bool due;        /* gets updates without a change (rule 42) */
-    size_t holds;    /* initial work that is not finished (rule 41) */
     uint64_t joined; /* the distribution during which it was added */
 };
 
@@ -75,9 +74,6 @@ int pl_distributor_add(struct pl_distributor *d, struct pl_listener *listener,
 /* Does nothing when it is not registered. */
 void pl_distributor_remove(struct pl_listener *listener);
 bool pl_distributor_has(const struct pl_listener *listener);
-/* A listener that finishes its initial adds later holds itself meanwhile. */
-void pl_listener_hold(struct pl_listener *listener);
-void pl_listener_release(struct pl_listener *listener);
 /* True when the first list was processed and this listener has finished its initial adds (rule 41).
  */
 bool pl_listener_has_synced(const struct pl_listener *listener);

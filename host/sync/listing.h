@@ -1,5 +1,5 @@
 /* The client, resource and selectors for listing and watching: a reflector and a list beside its
- * watch ask the same server for the same objects. */
+ * watch ask the same server for the same objects. I/O thread. */
 #pragma once
 
 #include "base/metrics.h"

@@ -74,7 +74,6 @@ pl_check pl_subdomain; /* arg "always": refuses empty values, too; the same for 
 pl_check pl_dns1035;
 pl_check pl_qualified;
 pl_check pl_label_value;
-pl_check pl_port_name;
 pl_check pl_some_port_name; /* a port's name; an empty one passes */
 pl_check pl_config_key;
 pl_check pl_ip;

@@ -90,8 +90,8 @@ void pl_label_value(struct pl_api_faults *f, const struct pl_spot *at, const str
         pl_bad_value(f, at, value, "%s", why[i]);
 }
 
-void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                  const char *arg)
+static void port_name(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const char *arg)
 {
     struct pl_slice text = pl_tree_text(value);
     bool letter = false, form = true, twice = false;
@@ -118,7 +118,7 @@ void pl_some_port_name(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *value, const char *arg)
 {
     if (!pl_is_empty(value))
-        pl_port_name(f, at, value, arg);
+        port_name(f, at, value, arg);
 }
 
 void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -229,7 +229,7 @@ void pl_port(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
 {
     PL_UNUSED(arg);
     if (pl_tree_is(value, PL_STRING))
-        pl_port_name(f, at, value, NULL);
+        port_name(f, at, value, NULL);
     else if (value != NULL)
         pl_range(f, at, value, "1-65535");
     else

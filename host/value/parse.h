@@ -6,6 +6,7 @@
 #pragma once
 
 #include "value/encode.h"
+#include "value/scan.h"
 #include "value/skim.h"
 
 enum { PARSE_PADDING = 32, PARSE_NUMBER_MAX = 4096 };
@@ -44,6 +45,7 @@ struct parse {
     /* The error. */
     int code;
     const char *fault;
+    enum pl_scan_fault fault_kind;
     uint64_t fault_at; /* in the input */
 };
 

@@ -216,8 +216,3 @@ bool pl_applied_knows(const struct pl_applied *applied, struct pl_slice who)
 {
     return pl_map_has(&applied->by_name, who);
 }
-
-size_t pl_applied_count(const struct pl_applied *applied)
-{
-    return applied->by_name.count;
-}

@@ -28,4 +28,3 @@ void pl_applied_forget(struct pl_applied *applied, struct pl_slice who);
 bool pl_applied_is_last(struct pl_applied *applied, struct pl_slice who, struct pl_node body);
 /* True when there was an apply under that name. */
 bool pl_applied_knows(const struct pl_applied *applied, struct pl_slice who);
-size_t pl_applied_count(const struct pl_applied *applied);

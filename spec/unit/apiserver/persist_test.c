@@ -37,7 +37,7 @@ static void open_on(struct api *t, const struct folder *folder)
 {
     struct pl_err err = {0};
     api_open_with(t, (struct pl_api_options){.empty = true, .first_version = 100});
-    int rc = pl_api_keep_in(t->api, folder->path, &err);
+    int rc = pl_api_persist_in(t->api, folder->path, &err);
     CHECK_STR(err.message, "");
     CHECK_INT(rc, 0);
 }
@@ -146,7 +146,7 @@ TEST(two_servers_never_share_a_folder)
     make(&folder);
     open_on(&t, &folder);
     api_open_with(&other, (struct pl_api_options){.empty = true});
-    CHECK(pl_api_keep_in(other.api, folder.path, &err) != 0);
+    CHECK(pl_api_persist_in(other.api, folder.path, &err) != 0);
     CHECK(strstr(err.message, "another server has it open") != NULL);
     api_close(&other);
     api_close(&t);
@@ -164,7 +164,7 @@ TEST(what_is_no_data_folder_is_told)
     fputs("this is no database, but a text that is long enough to be taken for one", file);
     fclose(file);
     api_open_with(&t, (struct pl_api_options){.empty = true});
-    CHECK(pl_api_keep_in(t.api, folder.path, &err) != 0);
+    CHECK(pl_api_persist_in(t.api, folder.path, &err) != 0);
     CHECK(strstr(err.message, "not a database") != NULL);
     CHECK(strstr(err.message, folder.database) != NULL);
     api_close(&t);

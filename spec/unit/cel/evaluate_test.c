@@ -3,6 +3,10 @@
  * `self`, the object, with the types of the schema. */
 #include "cel/cel.h"
 
+#include "cel/ast.h"
+#include "cel/type.h"
+#include "cel/value.h"
+
 #include "base/alloc.h"
 #include "support/test.h"
 #include "value/scan.h"
@@ -215,6 +219,58 @@ TEST(variables_that_are_not_named_are_known)
     CHECK_INT(pl_cel_program_type(program)->kind, PL_CEL_BOOL);
     pl_cel_program_destroy(program);
     pl_buf_deinit(&why);
+}
+
+/* How many calls of matches() have a compiled pattern in the program. */
+static int kept_patterns(const struct pl_cel_expr *e)
+{
+    int kept = e->call.regex != NULL ? 1 : 0;
+    for (size_t i = 0; pl_slice_eqz(e->call.name, "_||_") && i < e->call.count; i++)
+        kept += kept_patterns(e->call.args[i]);
+    return kept;
+}
+
+/* "self.matches('^(?:0){REPEAT}$') || self.matches('^(?:1){REPEAT}$') || ..." */
+static bool matches_one(const char *self, int patterns, int repeat, int *kept)
+{
+    struct pl_buf text = PL_BUF_INIT, why = PL_BUF_INIT;
+    struct pl_cel_var var = {"self", pl_cel_type_of(PL_CEL_STRING)};
+    struct pl_arena arena = {0};
+    for (int i = 0; i < patterns; i++)
+        pl_buf_add_f(&text, "%sself.matches('^(?:<%d>){%d}$')", i > 0 ? " || " : "", i, repeat);
+    struct pl_cel_program *program = pl_cel_compile(pl_buf_slice(&text), &var, 1, &why);
+    REQUIRE(program != NULL);
+    *kept = kept_patterns(program->root);
+    struct pl_cel value = pl_cel_string(pl_slice_z(self));
+    uint64_t cost = 0;
+    struct pl_cel result = pl_cel_evaluate(program, &arena, &value, UINT64_MAX, &cost);
+    CHECK_INT(result.kind, PL_CEL_BOOL);
+    pl_cel_program_destroy(program);
+    pl_arena_deinit(&arena);
+    pl_buf_deinit(&text);
+    pl_buf_deinit(&why);
+    return result.b;
+}
+
+TEST(a_program_keeps_the_compiled_patterns_of_its_literals)
+{
+    int kept;
+    CHECK(matches_one("<2>", 3, 1, &kept));
+    CHECK_INT(kept, 3);
+    CHECK(!matches_one("<3>", 3, 1, &kept));
+}
+
+TEST(patterns_beyond_the_limit_are_compiled_when_they_are_needed)
+{
+    enum { MANY = 400, REPEAT = 900 };
+    int kept;
+    struct pl_buf last = PL_BUF_INIT;
+    for (int i = 0; i < REPEAT; i++)
+        pl_buf_add_f(&last, "<%d>", MANY - 1);
+    CHECK(matches_one(pl_buf_z(&last), MANY, REPEAT, &kept));
+    CHECK(kept > 0 && kept < MANY);
+    CHECK(!matches_one("<0>", MANY, REPEAT, &kept));
+    pl_buf_deinit(&last);
 }
 
 TEST_MAIN()

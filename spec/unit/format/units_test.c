@@ -59,31 +59,6 @@ TEST(durations_without_unit_number_or_room_are_none)
             TEST_FAIL("\"%s\" was taken", bad[i]);
 }
 
-TEST(durations_are_written_in_gos_shortest_form)
-{
-    static const struct {
-        int64_t ns;
-        const char *text;
-    } cases[] = {
-        {0, "0s"},
-        {1, "1ns"},
-        {1100, "1.1\xc2\xb5s"},
-        {2200 * PL_US, "2.2ms"},
-        {250 * PL_MS, "250ms"},
-        {3300 * PL_MS, "3.3s"},
-        {5400 * PL_SECOND, "1h30m0s"},
-        {65 * PL_SECOND + 1, "1m5.000000001s"},
-        {-90 * PL_SECOND, "-1m30s"},
-        {INT64_MIN, "-2562047h47m16.854775808s"},
-        {INT64_MAX, "2562047h47m16.854775807s"},
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
-        char out[32];
-        pl_duration_text(cases[i].ns, out);
-        CHECK_STR(out, cases[i].text);
-    }
-}
-
 TEST(quantities_are_numbers_in_base_units)
 {
     static const struct {

@@ -1,6 +1,7 @@
 /* Runs on lanes: outcomes, waiting, tasks, cancelling, questions, limits. */
 #include "support/fake_control.h"
 
+#include "lane/lane.h"
 #include "lane/memo.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})
@@ -421,11 +422,11 @@ TEST(a_memo_is_kept_when_a_run_ends_however_it_ends_and_dropped_with_its_object)
                   "\"namespace\":\"default\",\"uid\":\"1\",\"resourceVersion\":\"1\"}}");
     CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 1");
     CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 2");
-    CHECK_INT(pl_memos_count(pl_lanes_memos(fake.lanes)), 1);
+    CHECK_INT(pl_memos_count(fake.lanes->memos), 1);
     CHECK_RUN("default/b", PL_OUTCOME_ERROR, "memo: f.x[0]: a function can't be encoded");
     CHECK_RUN("default/c", PL_OUTCOME_ERROR, "memo takes the request of this run (default/c)");
     CHECK_RUN("default/d", PL_OUTCOME_ERROR, "as JSON, more than 65536");
-    CHECK_INT(pl_memos_count(pl_lanes_memos(fake.lanes)), 1);
+    CHECK_INT(pl_memos_count(fake.lanes->memos), 1);
     pl_lanes_ops()->gone(fake.lanes, &fake.controllers[0], pl_slice_z("default/a"));
     CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 1");
     finish();

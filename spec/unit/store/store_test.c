@@ -134,18 +134,16 @@ TEST(an_index_owns_its_argument)
 }
 
 /* rule 30, choice: a failing function leaves the object out instead of ending the host. */
-TEST(a_refused_object_is_left_out_of_that_index_and_counted)
+TEST(a_refused_object_is_left_out_of_that_index)
 {
     struct pl_store *store = pl_store_create();
     CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     put(store, "a", 2, "y!");
-    CHECK_INT(pl_store_index_errors(store), 1);
     CHECK_INT(stored(store, "a"), 2);
     CHECK_STR(joined(pl_store_index_values(store, "tags")), "");
     put(store, "a", 3, "z");
     CHECK_STR(keys_under(store, "tags", "z"), "a");
-    CHECK_INT(pl_store_index_errors(store), 1);
     pl_store_destroy(store);
 }
 

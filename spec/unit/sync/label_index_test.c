@@ -128,7 +128,6 @@ TEST(what_is_no_text_is_no_label)
     want(&bed, "odd", "1");
     turns(&bed);
     CHECK_INT(under(&bed, "label:odd", "1"), 0);
-    CHECK_INT(pl_store_index_errors(bed.store), 0);
     finish(&bed);
 }
 
