@@ -5,7 +5,8 @@ local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
 local sharing = require("spec.support.sharing")
 
-local NAMESPACES, CROWD = 6, 40
+-- So many namespaces that each of two replicas has some: their names are random.
+local NAMESPACES, CROWD = 16, 40
 
 describe("of replicas that share", function()
   local server, group, spaces, others
