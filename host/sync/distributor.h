@@ -1,6 +1,6 @@
 /* The inner part of a shared informer, without I/O: takes deltas from a delta queue, keeps the
- * store equal to it and tells every listener (rules 24, 29, 40-43, 49). I/O thread; time is passed
- * in. */
+ * store equal to it and tells every listener (rules 24, 29, 40-43, 49). The host has one listener
+ * here and never resyncs; the rest is client-go's, for vectors. I/O thread; time is passed in. */
 #pragma once
 
 #include "base/list.h"

@@ -69,7 +69,7 @@ static void check_taints(struct pl_api_faults *f, const struct pl_tree *taints)
     }
 }
 
-/* What a Node's spec was given once stays. */
+/* Members of a Node's spec cannot change once they are set. */
 static void check_node_change(struct pl_api_faults *f, const struct pl_tree *spec,
                               const struct pl_tree *old)
 {

@@ -13,7 +13,7 @@ void pl_warn(struct pl_warned *w, const char *fmt, ...) PL_PRINTF(2, 3);
 /* The same about a position: "spec.x: " comes first. */
 void pl_warn_at(struct pl_warned *w, const struct pl_spot *at, const char *fmt, ...)
     PL_PRINTF(3, 4);
-/* Warns about an address or a network that is not in canonical form. Absent passes. */
+/* Warns about an address or a network that is not in canonical form, if it is set. */
 void pl_warn_ip(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *value);
 /* Warns about an amount of bytes with a fraction. */
 void pl_warn_fraction(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *value);
