@@ -12,10 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Turns of the loop until cond, at most a minute of real time. */
+/* Turns of the loop until cond, at most four minutes of real time: what is waited for may compute
+ * beside others. */
 #define TURN_UNTIL(loop, cond)                                                                     \
     do {                                                                                           \
-        int64_t turn_deadline = pl_clock_mono(pl_clock_system()) + 60 * PL_SECOND;                 \
+        int64_t turn_deadline = pl_clock_mono(pl_clock_system()) + 240 * PL_SECOND;                \
         while (!(cond) && pl_clock_mono(pl_clock_system()) < turn_deadline)                        \
             pl_loop_turn(loop, 2);                                                                 \
         if (!(cond))                                                                               \
