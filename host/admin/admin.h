@@ -118,6 +118,7 @@ void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload);
 struct pl_tuner;
 struct pl_tuner *pl_admin_add_tune(struct pl_admin *admin, struct pl_timers *timers);
 void pl_tuner_destroy(struct pl_tuner *tuner);
+#define PL_PROFILE_SECONDS_MAX 600
 /* The command "profile", for the scripts that the watchdog watches. Ownership as with the tuner. */
 struct pl_profiler;
 struct pl_watchdog;

@@ -10,8 +10,6 @@
 #include "base/alloc.h"
 #include "lua/watchdog.h"
 
-#define MAX_SECONDS 600
-
 struct pl_profiler {
     struct pl_timers *timers; /* borrowed for life, as the next one */
     struct pl_watchdog *dog;
@@ -56,8 +54,8 @@ static void profile_run(void *arg, struct pl_admin_call *call)
     int64_t seconds = 10;
     struct pl_node given = pl_node_getz(pl_admin_request(call), "seconds");
     if (!pl_node_is_missing(given) &&
-        (!pl_node_int(given, &seconds) || seconds < 1 || seconds > MAX_SECONDS)) {
-        pl_admin_fail(call, "seconds must be a whole number from 1 to %d", MAX_SECONDS);
+        (!pl_node_int(given, &seconds) || seconds < 1 || seconds > PL_PROFILE_SECONDS_MAX)) {
+        pl_admin_fail(call, "seconds must be a whole number from 1 to %d", PL_PROFILE_SECONDS_MAX);
         return;
     }
     if (profiler->call != NULL) {

@@ -62,14 +62,12 @@ static int tune_read(struct pl_admin_call *call, const struct tune_number *numbe
     return 0;
 }
 
-#define DELAY_MAX ((int64_t)24 * 60 * 60 * 1000)
-
 static int tune_numbers(struct pl_admin_call *call, struct pl_tuning *tuning, struct pl_err *err)
 {
     static const struct tune_number numbers[] = {
         {"workers", "workers must be from 1 to 1000", 1, PL_TUNE_WORKERS_MAX},
-        {"base_ms", "the first delay must be from 1ms to 24h", 1, DELAY_MAX},
-        {"max_ms", "the longest delay must be from 1ms to 24h", 1, DELAY_MAX},
+        {"base_ms", "the first delay must be from 1ms to 24h", 1, PL_TUNE_DELAY_MAX / PL_MS},
+        {"max_ms", "the longest delay must be from 1ms to 24h", 1, PL_TUNE_DELAY_MAX / PL_MS},
         {"burst", "the burst must be from 1 to 1000000", 1, 1000000},
     };
     int64_t values[PL_ARRAY_LEN(numbers)] = {0};

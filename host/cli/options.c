@@ -30,6 +30,8 @@
 #define SHIP    "manifests"
 #define LEAD    "run|dev|rbac" /* whose work depends on leader election */
 
+#define LANES_MAX 1024 /* each is a thread with a Lua state */
+
 static const struct pl_flag table[] = {
     {.name = "kubeconfig",
      .with = "cluster",
@@ -74,6 +76,7 @@ static const struct pl_flag table[] = {
      .fallback = "1",
      .metavar = "N",
      .least = 1,
+     .most = LANES_MAX,
      .help = "number of Lua threads"},
     {.name = "lua-memory",
      .type = PL_FLAG_SIZE,
@@ -126,6 +129,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_INTEGER,
      .fallback = "0",
      .metavar = "N",
+     .most = INT32_MAX,
      .help = "how many requests may be sent at once under that limit"},
     {.name = "watch-list",
      .of = HOST,
@@ -312,6 +316,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_INTEGER,
      .fallback = "1",
      .least = 1,
+     .most = INT32_MAX, /* as in the field of a Deployment */
      .metavar = "R",
      .help = "replicas of the Deployment; with more than one they elect a leader"},
     {.name = "crds",

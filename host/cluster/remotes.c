@@ -297,7 +297,7 @@ static void make_cluster(struct remote *remote)
     PL_REQUIRE(remote->client != NULL);
     pl_err_set(&err, PL_ENETWORK, "cluster %s: %s has not been read yet", remote->spec.name,
                remote->from);
-    pl_client_hold(remote->client, &err);
+    pl_client_await(remote->client, &err);
     cluster.site.client = remote->client;
     cluster.name = remote->spec.name;
     cluster.home = o->home;

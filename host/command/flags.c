@@ -3,6 +3,7 @@
  * the expected value, and the flag that was probably meant. Texts are copied; later code does not
  * refer to argv or the environment. */
 #include "command/flags.h"
+#include "command/flag_value.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -41,103 +42,16 @@ static void flags_append(char ***array, size_t *count, const char *text)
     (*array)[*count] = NULL;
 }
 
-/* ---- checking values ---- */
-
-static bool is_truth(const char *text, bool *value)
-{
-    *value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    return *value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
-}
-
-static bool is_choice(const char *choices, const char *text)
-{
-    size_t len = strlen(text);
-    for (const char *p = choices; p != NULL; p = strchr(p, '|')) {
-        if (*p == '|')
-            p++;
-        size_t end = strcspn(p, "|");
-        if (end == len && memcmp(p, text, len) == 0)
-            return true;
-        p += end;
-        if (*p == '\0')
-            break;
-    }
-    return false;
-}
+/* ---- values ---- */
 
 static bool is_taken(const struct pl_flag *flag, const char *command)
 {
-    return flag->of == NULL || command == NULL || is_choice(flag->of, command);
+    return flag->of == NULL || command == NULL || pl_flag_is_choice(flag->of, command);
 }
 
 static bool takes_value(const struct pl_flag *flag)
 {
     return flag->type != PL_FLAG_SWITCH;
-}
-
-static bool parse_integer(const char *text, int64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0';
-}
-
-static bool parse_number(const char *text, double *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    return errno == 0 && end != text && *end == '\0' && isfinite(*value);
-}
-
-#define MISFIT 64
-
-static const char *too_small(const struct pl_flag *flag, char room[MISFIT])
-{
-    snprintf(room, MISFIT, "it must be a%s number of at least %lld",
-             flag->type == PL_FLAG_INTEGER ? " whole" : "", (long long)flag->least);
-    return room;
-}
-
-static const char *misfit_duration(const char *text)
-{
-    int64_t ns;
-    if (pl_duration_parse(pl_slice_z(text), &ns) && ns >= 0)
-        return NULL;
-    return pl_duration_parse_long(pl_slice_z(text), &ns) == PL_ELIMIT
-               ? "it is longer than 292 years"
-               : "it must be a duration such as 30s or 1m30s";
-}
-
-/* NULL when the value is valid, else the expected form, which may lie in room. */
-static const char *misfit(const struct pl_flag *flag, const char *text, char room[MISFIT])
-{
-    bool truth;
-    int64_t integer;
-    double number;
-    uint64_t size;
-    switch (flag->type) {
-    case PL_FLAG_TEXT:
-        return *text != '\0' ? NULL : "it must not be empty";
-    case PL_FLAG_SWITCH:
-        return is_truth(text, &truth) ? NULL : "it must be true or false";
-    case PL_FLAG_INTEGER:
-        return parse_integer(text, &integer) && integer >= flag->least ? NULL
-                                                                       : too_small(flag, room);
-    case PL_FLAG_NUMBER:
-        return parse_number(text, &number) && number >= (double)flag->least ? NULL
-                                                                            : too_small(flag, room);
-    case PL_FLAG_DURATION:
-        return misfit_duration(text);
-    case PL_FLAG_SIZE:
-        return pl_size_parse(pl_slice_z(text), &size) && size > 0
-                   ? NULL
-                   : "it must be a size such as 512MiB";
-    case PL_FLAG_CHOICE:
-        return is_choice(flag->choices, text) ? NULL : flag->choices;
-    }
-    return NULL;
 }
 
 /* source: "--lanes", "PERILUNE_LANES" or "FILE: flags.lanes". */
@@ -146,8 +60,8 @@ static int flags_put(struct pl_flags *flags, size_t i, const char *text, const c
 {
     const struct pl_flag *flag = &flags->table[i];
     struct pl_flag_value *value = &flags->values[i];
-    char room[MISFIT];
-    const char *problem = misfit(flag, text, room);
+    char room[PL_FLAG_MISFIT];
+    const char *problem = pl_flag_misfit(flag, text, room);
     if (problem != NULL)
         return pl_err_set(err, PL_EINVAL, "%s: \"%s\": %s%s", source, text,
                           flag->type == PL_FLAG_CHOICE ? "it must be one of " : "", problem);
@@ -393,7 +307,7 @@ static bool is_set(const struct pl_flags *flags, size_t i)
     const struct pl_flag_value *value = &flags->values[i];
     bool truth;
     return value->count > 0 &&
-           (takes_value(&flags->table[i]) || (is_truth(value->texts[0], &truth) && truth));
+           (takes_value(&flags->table[i]) || (pl_flag_truth(value->texts[0], &truth) && truth));
 }
 
 /* True also when the command has none of them. */
@@ -458,14 +372,14 @@ bool pl_flags_switch(const struct pl_flags *flags, const char *name)
 {
     const char *text = pl_flags_text(flags, name);
     bool value = false;
-    return text != NULL && is_truth(text, &value) && value;
+    return text != NULL && pl_flag_truth(text, &value) && value;
 }
 
 int64_t pl_flags_integer(const struct pl_flags *flags, const char *name)
 {
     const char *text = pl_flags_text(flags, name);
     int64_t value = 0;
-    PL_REQUIRE(text == NULL || parse_integer(text, &value));
+    PL_REQUIRE(text == NULL || pl_flag_parse_integer(text, &value));
     return value;
 }
 
@@ -473,7 +387,7 @@ double pl_flags_number(const struct pl_flags *flags, const char *name)
 {
     const char *text = pl_flags_text(flags, name);
     double value = 0;
-    PL_REQUIRE(text == NULL || parse_number(text, &value));
+    PL_REQUIRE(text == NULL || pl_flag_parse_number(text, &value));
     return value;
 }
 

@@ -49,15 +49,29 @@ int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *co
     client->config = config;
     client->host = host_of(config->server);
     client->held = NULL;
+    client->awaited = false;
+    pl_ops_go_on(client);
     client->counted.series = NULL;
     return 0;
 }
 
-void pl_client_hold(struct pl_client *client, const struct pl_err *why)
+static void client_hold(struct pl_client *client, const struct pl_err *why, bool awaited)
 {
     if (client->held == NULL)
         client->held = PL_NEW(struct pl_err);
     *client->held = *why;
+    client->awaited = awaited;
+}
+
+void pl_client_await(struct pl_client *client, const struct pl_err *why)
+{
+    client_hold(client, why, true);
+}
+
+void pl_client_hold(struct pl_client *client, const struct pl_err *why)
+{
+    client_hold(client, why, false);
+    pl_ops_go_on(client);
 }
 
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err)
@@ -67,6 +81,8 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
     client->rand = options->rand;
     client->waits = options->waits;
     client->loop = options->loop;
+    pl_list_init(&client->ops);
+    pl_list_init(&client->watches);
     if (pl_client_configure(client, options->config, err) != 0) {
         pl_free(client);
         return NULL;
@@ -81,8 +97,6 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
     double burst = options->burst > 0 ? options->burst : 1;
     client->bucket = (struct pl_bucket){options->qps, burst, burst, pl_client_now(client)};
     client->probe_ns = options->probe_ns;
-    pl_list_init(&client->ops);
-    pl_list_init(&client->watches);
     return client;
 }
 

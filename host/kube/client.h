@@ -47,10 +47,13 @@ struct pl_client_options {
 /* NULL and err (EINVAL) when the configuration cannot be used. The caller owns the client. */
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);
 /* From now on the client uses the server and the user of this configuration; borrowed for life, or
- * until the next call. Operations under way continue unchanged. After EINVAL nothing has changed.
- */
+ * until the next call. Attempts under way continue unchanged; the next attempt of an operation goes
+ * to the new server. After EINVAL nothing has changed. */
 int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
                         struct pl_err *err);
+/* The configuration is still being read. Until the client is configured or held, operations wait,
+ * each until its deadline, when it ends with ETIMEOUT and this message; watches fail with it. */
+void pl_client_await(struct pl_client *client, const struct pl_err *why);
 /* Until the client is configured, every attempt fails with this error. */
 void pl_client_hold(struct pl_client *client, const struct pl_err *why);
 /* Cancels all operations; their completions come before it returns. */

@@ -29,6 +29,7 @@ struct pl_client {
     const struct pl_kubeconfig *config;
     struct pl_loop *loop; /* NULL: no exec plugins */
     struct pl_err *held;  /* owned; the error of pl_client_hold; NULL: requests are sent */
+    bool awaited;         /* until it is configured or held, operations wait */
     struct pl_pool *pool;
     struct pl_decode_thread *decode_thread;
     char *user_agent, *host; /* owned; host is the label of metrics */
@@ -70,6 +71,8 @@ int64_t pl_watches_heard(const struct pl_client *client);
 /* In watch.c: ends, with ETIMEOUT, watches without a byte since then. */
 void pl_watches_give_up(struct pl_client *client, int64_t since_ns);
 
+/* In op.c: operations that wait for the configuration go on. */
+void pl_ops_go_on(struct pl_client *client);
 /* In op.c and watch.c: ends it with ECANCELED, now. */
 void pl_op_abort(struct pl_op *op);
 void pl_watch_abort(struct pl_watch *watch);

@@ -19,6 +19,7 @@
 
 enum op_state {
     OP_LIMITED,   /* waits for the client-side limit */
+    OP_AWAITING,  /* waits until the client is configured */
     OP_SENT,      /* an attempt is under way */
     OP_DECODING,  /* its answer has arrived, but is not decoded yet */
     OP_HELD,      /* it has ended, but the page before it has not */
@@ -51,10 +52,11 @@ struct pl_op {
     enum op_state state;
     struct asked asked;
     struct pl_wire wire;
+    size_t server_len; /* of wire.url, which begins with it */
     const char *path; /* in wire.url: shown as the owner of the wait */
     int64_t deadline_ns;
     struct pl_attempt *attempt; /* OP_SENT */
-    struct pl_timer timer;      /* OP_LIMITED, OP_PAUSED, OP_FINISHING */
+    struct pl_timer timer;      /* OP_AWAITING, OP_LIMITED, OP_PAUSED, OP_FINISHING */
     struct pl_wait wait;
     struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was abandoned */
     struct pl_docs items;         /* of a list, so far */
@@ -356,6 +358,7 @@ static void fetch_next(struct pl_op *op)
     next->front = op;
     op->next = next;
     pl_wire_of_next_page(&next->wire, &op->wire, pl_buf_slice(&op->token));
+    next->server_len = op->server_len;
     op_begin(next);
 }
 
@@ -407,8 +410,34 @@ static void on_decoded(void *owner)
 static const struct pl_attempt_ops attempt_ops = {on_op_response, on_op_body, on_op_done};
 static const struct pl_decoding_ops decoding_ops = {on_items, on_token, NULL, on_decoded};
 
+static void find_path(struct pl_op *op)
+{
+    op->path = pl_buf_z(&op->wire.url) + op->server_len;
+    if (!op->asked.exec)
+        return;
+    pl_free(op->exec.path);
+    op->path = op->exec.path = pl_memdup0(op->path, strcspn(op->path, "?"));
+}
+
+/* The client may have been configured since the URL was made, and its credentials must not go to
+ * another server than theirs. */
+static void rebase(struct pl_op *op)
+{
+    struct pl_slice server = pl_slice_z(op->client->config->server);
+    struct pl_buf url = PL_BUF_INIT;
+    if (pl_slice_eq(server, pl_slice(op->wire.url.ptr, op->server_len)))
+        return;
+    pl_buf_add_slice(&url, server);
+    pl_buf_add(&url, op->wire.url.ptr + op->server_len, op->wire.url.len - op->server_len);
+    pl_buf_deinit(&op->wire.url);
+    op->wire.url = url;
+    op->server_len = server.len;
+    find_path(op);
+}
+
 static void send_attempt(struct pl_op *op)
 {
+    rebase(op);
     bool is_list = op->asked.expected.form == PL_FORM_LIST;
     struct pl_attempt_spec spec = {
         .wire = &op->wire,
@@ -437,10 +466,44 @@ static void on_limit_over(struct pl_timer *timer)
     send_attempt(PL_CONTAINER_OF(timer, struct pl_op, timer));
 }
 
+/* ---- waiting for the configuration ---- */
+
+static void on_await_over(struct pl_timer *timer)
+{
+    struct pl_op *op = PL_CONTAINER_OF(timer, struct pl_op, timer);
+    pl_err_set(&op->err, PL_ETIMEOUT, "%s", op->client->held->message);
+    complete(op);
+}
+
+static void await_client(struct pl_op *op)
+{
+    op->state = OP_AWAITING;
+    pl_client_wait(op->client, &op->wait, "the cluster's configuration", op->path, left_ns(op));
+    pl_timer_start(op->client->timers, &op->timer, left_ns(op), on_await_over);
+}
+
+static void on_go_on(struct pl_timer *timer)
+{
+    attempt_now(PL_CONTAINER_OF(timer, struct pl_op, timer));
+}
+
+void pl_ops_go_on(struct pl_client *client)
+{
+    PL_LIST_FOR(link, &client->ops) {
+        struct pl_op *op = (struct pl_op *)link;
+        if (op->state == OP_AWAITING)
+            pl_timer_start(client->timers, &op->timer, 0, on_go_on);
+    }
+}
+
 /* Each attempt passes the client-side limit (rule 152). */
 static void attempt_now(struct pl_op *op)
 {
     int64_t delay = 0;
+    if (op->client->awaited) {
+        await_client(op);
+        return;
+    }
     if (op->asked.lane == 0 || op->asked.fence != NULL)
         delay = pl_client_limit(op->client);
     if (delay <= 0) {
@@ -475,11 +538,7 @@ static struct pl_op *op_create(struct pl_client *client, const struct asked *ask
 /* The wire is complete. */
 static void op_begin(struct pl_op *op)
 {
-    op->path = pl_buf_z(&op->wire.url) + strlen(op->client->config->server);
-    if (op->asked.exec) {
-        op->exec.path = pl_memdup0(op->path, strcspn(op->path, "?"));
-        op->path = op->exec.path;
-    }
+    find_path(op);
     attempt_now(op);
 }
 
@@ -532,7 +591,8 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     struct pl_op *op = op_create(client, &asked);
     if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
         op_finish_later(op);
-    else if (call->exec)
+    op->server_len = strlen(client->config->server);
+    if (op->state != OP_FINISHING && call->exec)
         add_handshake(op, call);
     if (op->state != OP_FINISHING)
         op_begin(op);

@@ -91,7 +91,7 @@ bool pl_http_call_may_send(struct pl_http_call *call);
  * sent and the call has failed. */
 bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request);
 
-/* "host:port" for messages; "?" if the URL is malformed. It belongs to the call. */
+/* "host:port" for messages; the URL in quotes if it is malformed. It belongs to the call. */
 const char *pl_http_call_where(struct pl_http_call *call);
 
 /* Translates curl's result to our codes and a message for people (http_error.c). */

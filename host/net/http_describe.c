@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #define URL_MAX            (1u << 20) /* bytes */
+#define SHOWN_MAX 200 /* bytes of a malformed URL, in a message */
 #define PEM_MAX            (4u << 20)
 #define NAME_MAX_BYTES     255u
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
@@ -130,16 +131,35 @@ static const char *target_of(const struct pl_http_request *request, bool via_pro
     return target;
 }
 
+/* curl reads "http:///x" as "http://x". */
+static bool lacks_host(const char *url)
+{
+    const char *authority = strstr(url, "://");
+    return authority != NULL && (authority[3] == '\0' || strchr("/?#", authority[3]) != NULL);
+}
+
+/* For messages about a URL that is none. Its query and its user may be secrets. */
+static char *quote_url(const struct pl_http_call *call)
+{
+    struct pl_slice url = pl_slice_z(call->url != NULL ? call->url : "");
+    size_t len = call->url != NULL ? strcspn(call->url, "?#") : 0;
+    char *masked = pl_secrets_mask(&call->secrets, pl_slice(url.ptr, len));
+    char *quoted = pl_format("\"%.*s\"", len < SHOWN_MAX ? (int)len : SHOWN_MAX,
+                             masked != NULL ? masked : url.ptr);
+    pl_free(masked);
+    return quoted;
+}
+
 const char *pl_http_call_where(struct pl_http_call *call)
 {
     if (call->where == NULL) {
         CURLU *url = curl_url();
         char *host = NULL, *port = NULL;
-        bool ok = call->url != NULL &&
+        bool ok = call->url != NULL && !lacks_host(call->url) &&
                   curl_url_set(url, CURLUPART_URL, call->url, CURLU_PATH_AS_IS) == CURLUE_OK &&
                   curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
                   curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
-        call->where = ok ? pl_format("%s:%s", host, port) : pl_strdup("?");
+        call->where = ok ? pl_format("%s:%s", host, port) : quote_url(call);
         curl_free(host);
         curl_free(port);
         curl_url_cleanup(url);
@@ -151,7 +171,8 @@ const char *pl_http_call_where(struct pl_http_call *call)
  * connection goes to the real host, and the Host header names the real host. */
 static bool set_server_name(struct pl_http_call *call, const char *server_name)
 {
-    const char *where = pl_http_call_where(call), *port = strrchr(where, ':');
+    const char *where = pl_http_call_where(call);
+    const char *port = *where != '"' ? strrchr(where, ':') : NULL;
     CURLU *url = curl_url();
     char *changed = NULL;
     bool ok = port != NULL &&
@@ -184,6 +205,12 @@ static bool set_url(struct pl_http_call *call, const struct pl_http_request *req
     const char *target = target_of(request, call->via_proxy);
     size_t len = target != NULL ? (size_t)(target - request->url) : strlen(request->url);
     call->url = pl_memdup0(request->url, len);
+    if (lacks_host(request->url)) {
+        pl_free(call->url);
+        call->url = pl_strdup(request->url);
+        pl_http_call_fail(call, PL_EINVAL, "", "the URL names no host");
+        return false;
+    }
     if (target != NULL)
         SET(CURLOPT_REQUEST_TARGET, target);
     if (request->tls != NULL && request->tls->server_name != NULL)

@@ -1,5 +1,6 @@
 /* perilune profile: where the scripts of a running host compute, as folded stacks or as a picture.
  */
+#include "admin/admin.h"
 #include "base/buf.h"
 #include "operate/flame.h"
 #include "operate/operate.h"
@@ -16,6 +17,7 @@ static const struct pl_flag table[] = {
      .fallback = "10",
      .metavar = "N",
      .least = 1,
+     .most = PL_PROFILE_SECONDS_MAX,
      .help = "how long to sample; at most 600"},
     {.name = "output",
      .letter = 'o',

@@ -1,6 +1,7 @@
 /* perilune tune: changes the log's level and a controller's numbers in a running host for a limited
  * time. */
 #include "base/base.h"
+#include "control/tuning.h"
 #include "operate/operate.h"
 #include "operate/show.h"
 
@@ -23,15 +24,20 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_INTEGER,
      .metavar = "N",
      .least = 1,
+     .most = PL_TUNE_WORKERS_MAX,
      .help = "how many runs at a time"},
     {.name = "retry-base",
      .with = "controller",
      .type = PL_FLAG_DURATION,
+     .least = PL_MS,
+     .most = PL_TUNE_DELAY_MAX,
      .metavar = "DURATION",
      .help = "first retry delay of a key that failed"},
     {.name = "retry-max",
      .with = "controller",
      .type = PL_FLAG_DURATION,
+     .least = PL_MS,
+     .most = PL_TUNE_DELAY_MAX,
      .metavar = "DURATION",
      .help = "longest retry delay"},
     {.name = "retry-qps",
@@ -42,6 +48,8 @@ static const struct pl_flag table[] = {
     {.name = "for",
      .with = "level|controller",
      .type = PL_FLAG_DURATION,
+     .least = PL_SECOND,
+     .most = PL_TUNE_FOR_MAX,
      .metavar = "DURATION",
      .help = "how long the change lasts: 15m if not given, at most 24h"},
     {.name = "reset", .type = PL_FLAG_SWITCH, .help = "undo all changes at once"},

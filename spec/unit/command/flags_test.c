@@ -19,6 +19,14 @@ static const struct pl_flag table[] = {
      .help = "n"},
     {.name = "qps", .type = PL_FLAG_NUMBER, .fallback = "0", .metavar = "N", .help = "n"},
     {.name = "timeout", .type = PL_FLAG_DURATION, .fallback = "30s", .metavar = "D", .help = "d"},
+    {.name = "some", .type = PL_FLAG_INTEGER, .least = 2, .most = 600, .metavar = "N", .help = "n"},
+    {.name = "share", .type = PL_FLAG_NUMBER, .most = 1, .metavar = "N", .help = "n"},
+    {.name = "for",
+     .type = PL_FLAG_DURATION,
+     .least = PL_SECOND,
+     .most = 3600 * PL_SECOND,
+     .metavar = "D",
+     .help = "d"},
     {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
     {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
@@ -91,6 +99,25 @@ TEST(numbers_that_do_not_fit_say_what_does)
     refused(WORDS("--timeout", "9999999h"), "it is longer than 292 years");
     refused(WORDS("--timeout", "1w"), "it must be a duration such as 30s");
     refused(WORDS("--timeout", "-1s"), "it must be a duration such as 30s");
+    refused(WORDS("--some", "1"), "--some: \"1\": it must be a whole number from 2 to 600");
+    refused(WORDS("--some", "601"), "it must be a whole number from 2 to 600");
+    refused(WORDS("--some", "99999999999999999999"), "it must be a whole number from 2 to 600");
+    refused(WORDS("--share", "1.1"), "it must be a number from 0 to 1");
+    refused(WORDS("--for", "999ms"), "--for: \"999ms\": it must be from 1s to 1h0m0s");
+    refused(WORDS("--for", "1h1s"), "it must be from 1s to 1h0m0s");
+    refused(WORDS("--for", "9999999h"), "it must be from 1s to 1h0m0s");
+    refused(WORDS("--for", "x"), "it must be a duration such as 30s");
+}
+
+TEST(the_limits_themselves_fit)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL, WORDS("--some", "600", "--share", "1", "--for", "1h")), 0);
+    CHECK_INT(pl_flags_integer(&flags, "some"), 600);
+    CHECK_INT(pl_flags_duration(&flags, "for"), 3600 * PL_SECOND);
+    pl_flags_deinit(&flags);
+    CHECK_INT(parse(&flags, NULL, WORDS("--some", "2", "--share", "0", "--for", "1s")), 0);
+    pl_flags_deinit(&flags);
 }
 
 TEST(without_words_the_defaults_hold)

@@ -1021,6 +1021,33 @@ TEST(malformed_requests_fail_without_being_sent)
     tear_down(&world);
 }
 
+TEST(a_malformed_url_is_quoted_without_its_secrets)
+{
+    struct world world;
+    set_up(&world);
+    static const struct {
+        const char *url, *quoted;
+    } cases[] = {
+        {"http:///x", "\"http:///x\""},
+        {"http://a:99999/y", "\"http://a:99999\""},
+        {"https://?token=hidden", "\"https://\": the URL names no host"},
+        {"http://a:b?token=hidden", "\"http://a:b\""},
+        {"http://me:hidden-word@:1:2/", "\"http://<14 bytes>@:1:2\""},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct http_answer answer = {0};
+        start(&world, (struct pl_http_request){.method = "GET"}, cases[i].url, &answer);
+        TURN_UNTIL(world.loop, answer.done);
+        CHECK_INT(answer.code, PL_EINVAL);
+        if (strstr(answer.err.message, cases[i].quoted) == NULL ||
+            strstr(answer.err.message, "hidden") != NULL)
+            TEST_FAIL("not %s: %s", cases[i].quoted, answer.err.message);
+        http_answer_deinit(&answer);
+    }
+    CHECK_INT(world.requests, 0);
+    tear_down(&world);
+}
+
 TEST(texts_that_curl_would_refuse_are_refused_before_it)
 {
     struct world world;

@@ -1,0 +1,128 @@
+/* Whether a text is a value of a flag: its type, its limits, its choices. Pure. A value that is
+ * refused here reaches no command, so limits that a command's code needs stand in the flag's row. */
+#include "command/flag_value.h"
+
+#include "format/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool pl_flag_truth(const char *text, bool *value)
+{
+    *value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+bool pl_flag_is_choice(const char *choices, const char *text)
+{
+    size_t len = strlen(text);
+    for (const char *p = choices; p != NULL; p = strchr(p, '|')) {
+        if (*p == '|')
+            p++;
+        size_t end = strcspn(p, "|");
+        if (end == len && memcmp(p, text, len) == 0)
+            return true;
+        p += end;
+        if (*p == '\0')
+            break;
+    }
+    return false;
+}
+
+bool pl_flag_parse_integer(const char *text, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+bool pl_flag_parse_number(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return errno == 0 && end != text && *end == '\0' && isfinite(*value);
+}
+
+/* "it must be a whole number from 1 to 600" */
+static const char *out_of_range(const struct pl_flag *flag, char room[PL_FLAG_MISFIT])
+{
+    const char *what = flag->type == PL_FLAG_INTEGER ? "a whole number" : "a number";
+    if (flag->most > 0)
+        snprintf(room, PL_FLAG_MISFIT, "it must be %s from %lld to %lld", what,
+                 (long long)flag->least, (long long)flag->most);
+    else
+        snprintf(room, PL_FLAG_MISFIT, "it must be %s of at least %lld", what,
+                 (long long)flag->least);
+    return room;
+}
+
+/* "it must be from 1s to 24h0m0s" */
+static const char *too_long(const struct pl_flag *flag, char room[PL_FLAG_MISFIT])
+{
+    char least[32], most[32];
+    pl_duration_text(flag->least, least);
+    pl_duration_text(flag->most, most);
+    snprintf(room, PL_FLAG_MISFIT, "it must be from %s to %s", least, most);
+    return room;
+}
+
+static const char *misfit_integer(const struct pl_flag *flag, const char *text,
+                                  char room[PL_FLAG_MISFIT])
+{
+    int64_t value;
+    bool good = pl_flag_parse_integer(text, &value) && value >= flag->least &&
+                (flag->most == 0 || value <= flag->most);
+    return good ? NULL : out_of_range(flag, room);
+}
+
+static const char *misfit_number(const struct pl_flag *flag, const char *text,
+                                 char room[PL_FLAG_MISFIT])
+{
+    double value;
+    bool good = pl_flag_parse_number(text, &value) && value >= (double)flag->least &&
+                (flag->most == 0 || value <= (double)flag->most);
+    return good ? NULL : out_of_range(flag, room);
+}
+
+static const char *misfit_duration(const struct pl_flag *flag, const char *text,
+                                   char room[PL_FLAG_MISFIT])
+{
+    int64_t ns;
+    bool is_short = pl_duration_parse(pl_slice_z(text), &ns) && ns >= 0;
+    if (is_short)
+        return ns >= flag->least && (flag->most == 0 || ns <= flag->most) ? NULL
+                                                                           : too_long(flag, room);
+    if (pl_duration_parse_long(pl_slice_z(text), &ns) != PL_ELIMIT)
+        return "it must be a duration such as 30s or 1m30s";
+    return flag->most > 0 ? too_long(flag, room) : "it is longer than 292 years";
+}
+
+const char *pl_flag_misfit(const struct pl_flag *flag, const char *text, char room[PL_FLAG_MISFIT])
+{
+    bool truth;
+    uint64_t size;
+    switch (flag->type) {
+    case PL_FLAG_TEXT:
+        return *text != '\0' ? NULL : "it must not be empty";
+    case PL_FLAG_SWITCH:
+        return pl_flag_truth(text, &truth) ? NULL : "it must be true or false";
+    case PL_FLAG_INTEGER:
+        return misfit_integer(flag, text, room);
+    case PL_FLAG_NUMBER:
+        return misfit_number(flag, text, room);
+    case PL_FLAG_DURATION:
+        return misfit_duration(flag, text, room);
+    case PL_FLAG_SIZE:
+        return pl_size_parse(pl_slice_z(text), &size) && size > 0
+                   ? NULL
+                   : "it must be a size such as 512MiB";
+    case PL_FLAG_CHOICE:
+        return pl_flag_is_choice(flag->choices, text) ? NULL : flag->choices;
+    }
+    return NULL;
+}
