@@ -80,7 +80,8 @@
  *   raises for a controller that was begun and never completed.
  *
  * Reading (waits when a source has not synced or the server must be asked)
- *   host.get(kind, ns|nil, name, {live=, metadata_only=} | nil) -> object | nil
+ *   host.get(kind, ns|nil, name, {live=, metadata_only=} | nil, called) -> object | nil
+ *       called: the client's function, for errors; nil: get
  *   host.list(kind, o) -> array, {resource_version=, continue=, remaining=}
  *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
  *            select={paths}, limit=, continue=, metadata_only=}
@@ -94,6 +95,7 @@
  *
  * Writing (waits): the write gate
  *   host.write{verb="create"|"update"|"patch"|"apply"|"delete"|"deletecollection"|"get",
+ *              called=the client's function, for errors (without: verb),
  *              patch_type="merge"|"json"|"strategic", kind=, namespace=, name=, subresource=,
  *              body=, object=, owner=, adopt=, live=, force_write=, dry_run=, force=,
  *              field_manager=, field_validation=, propagation=, grace_period=, uid=,

@@ -76,10 +76,10 @@ local WAIT = c.wait
 local pair = { list = true, batch = true }
 for name, host_call in next, c.reads do
   local both = pair[name]
-  host[name] = function(kind, a, b, d)
-    local failed, first, second = host_call(kind, a, b, d)
+  host[name] = function(kind, a, b, d, e)
+    local failed, first, second = host_call(kind, a, b, d, e)
     while not failed and first == WAIT do
-      failed, first, second = host_call(kind, a, b, d)
+      failed, first, second = host_call(kind, a, b, d, e)
     end
     if failed then
       raise(first)

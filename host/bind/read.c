@@ -165,12 +165,12 @@ static void check_shard(lua_State *L, struct pl_state *s, const struct pl_cache 
 
 /* A live read is checked where it is sent. */
 static void read_check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache,
-                             struct pl_slice ns, struct pl_slice name)
+                             const char *called, struct pl_slice ns, struct pl_slice name)
 {
     struct pl_err err;
     pl_err_clear(&err);
     if (cache->resource != NULL && pl_resource_check_scope(cache->resource, ns, name, &err) != 0)
-        pl_lerr_raise(L, s, "%s", err.message);
+        pl_lerr_raise(L, s, "%s: %s", called, err.message);
 }
 
 /* ---- get ---- */
@@ -207,6 +207,11 @@ static bool is_own(const struct pl_state *s, const struct pl_cache *cache,
            pl_slice_eq(wanted->ns, pl_slice_z(exec->ns));
 }
 
+static const char *get_called(lua_State *L)
+{
+    return lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "get";
+}
+
 /* Index 4 may be options, whose headers name the user to impersonate. */
 static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
                   struct pl_slice name,
@@ -214,6 +219,7 @@ static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *want
 {
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "get", 1);
     pl_lop_set_key(op, wanted->ns, name);
+    op->called = pl_lop_text(op, pl_slice_z(get_called(L))).ptr;
     op->cluster = pl_lop_text(op, wanted->cluster);
     op->in.read = (struct pl_read){
         .verb = PL_VERB_GET,
@@ -302,7 +308,8 @@ static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache
     return true;
 }
 
-/* get(kind, ns|nil, name, {live=, metadata_only=}) */
+/* get(kind, ns|nil, name, {live=, metadata_only=}|nil, called): called is the client's function, if
+ * it is not get */
 static int get(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -331,7 +338,7 @@ static int get(lua_State *L)
     }
     if (!pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
-    read_check_scope(L, s, cache, wanted.ns, name);
+    read_check_scope(L, s, cache, get_called(L), wanted.ns, name);
     check_shard(L, s, cache, wanted.ns);
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
@@ -555,7 +562,7 @@ static int list_or_batch(lua_State *L, bool each)
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
     if (choice == PL_CHOICE_CACHE) {
-        read_check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
+        read_check_scope(L, s, cache, each ? "each" : "list", filter.ns, pl_slice(NULL, 0));
         check_shard(L, s, cache, filter.ns);
     }
     if (filter.index_name.ptr != NULL)

@@ -15,6 +15,7 @@
 
 static const struct pl_member members[] = {
     {"verb", LUA_TSTRING},
+    {"called", LUA_TSTRING},
     {"patch_type", LUA_TSTRING},
     {"kind", LUA_TSTRING},
     {"namespace", LUA_TSTRING},
@@ -179,6 +180,7 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
     struct pl_lop *op = pl_lop_create(type);
     struct pl_slice raw_path = write_text(L, "raw_path");
     op->verb = verb->name;
+    op->called = pl_lop_text(op, write_text(L, "called")).ptr;
     op->kind = raw_path.ptr != NULL ? "raw" : pl_lop_text(op, write_text(L, "kind")).ptr;
     if (raw_path.ptr != NULL)
         op->key = pl_lop_text(op, raw_path);

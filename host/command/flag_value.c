@@ -1,5 +1,6 @@
 /* Whether a text is a value of a flag: its type, its limits, its choices. Pure. A value that is
- * refused here reaches no command, so limits that a command's code needs stand in the flag's row. */
+ * refused here reaches no command, so limits that a command's code needs stand in the flag's row.
+ */
 #include "command/flag_value.h"
 
 #include "format/units.h"
@@ -96,7 +97,7 @@ static const char *misfit_duration(const struct pl_flag *flag, const char *text,
     bool is_short = pl_duration_parse(pl_slice_z(text), &ns) && ns >= 0;
     if (is_short)
         return ns >= flag->least && (flag->most == 0 || ns <= flag->most) ? NULL
-                                                                           : too_long(flag, room);
+                                                                          : too_long(flag, room);
     if (pl_duration_parse_long(pl_slice_z(text), &ns) != PL_ELIMIT)
         return "it must be a duration such as 30s or 1m30s";
     return flag->most > 0 ? too_long(flag, room) : "it is longer than 292 years";

@@ -12,5 +12,4 @@ bool pl_flag_is_choice(const char *choices, const char *text);
 bool pl_flag_parse_integer(const char *text, int64_t *value);
 bool pl_flag_parse_number(const char *text, double *value);
 /* NULL when the value is valid, else the expected form, which may lie in room. */
-const char *pl_flag_misfit(const struct pl_flag *flag, const char *text,
-                           char room[PL_FLAG_MISFIT]);
+const char *pl_flag_misfit(const struct pl_flag *flag, const char *text, char room[PL_FLAG_MISFIT]);

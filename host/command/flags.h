@@ -27,9 +27,9 @@ struct pl_flag {
     const char *choices;  /* "text|json" */
     const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
     const char *with;     /* "a|b": it needs one of these flags; NULL: none */
-    int64_t least, most; /* of numbers and durations; most 0: no limit */
-    char letter;     /* -f; 0: none */
-    bool repeatable; /* texts only */
+    int64_t least, most;  /* of numbers and durations; most 0: no limit */
+    char letter;          /* -f; 0: none */
+    bool repeatable;      /* texts only */
 };
 
 /* Flags of several commands. A command accepts its own, and names the commands of the others. */

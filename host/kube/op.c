@@ -53,7 +53,7 @@ struct pl_op {
     struct asked asked;
     struct pl_wire wire;
     size_t server_len; /* of wire.url, which begins with it */
-    const char *path; /* in wire.url: shown as the owner of the wait */
+    const char *path;  /* in wire.url: shown as the owner of the wait */
     int64_t deadline_ns;
     struct pl_attempt *attempt; /* OP_SENT */
     struct pl_timer timer;      /* OP_AWAITING, OP_LIMITED, OP_PAUSED, OP_FINISHING */
@@ -489,7 +489,7 @@ static void on_go_on(struct pl_timer *timer)
 
 void pl_ops_go_on(struct pl_client *client)
 {
-    PL_LIST_FOR(link, &client->ops) {
+    PL_LIST_FOR (link, &client->ops) {
         struct pl_op *op = (struct pl_op *)link;
         if (op->state == OP_AWAITING)
             pl_timer_start(client->timers, &op->timer, 0, on_go_on);

@@ -116,6 +116,8 @@ static int request_check_call(const struct pl_call *call, struct pl_err *err)
                       call->verb == PL_VERB_PATCH || call->verb == PL_VERB_DELETE;
     if (needs_name && call->name.len == 0)
         return pl_err_set(err, PL_EINVAL, "%s of %s needs a name", pl_verb_name(call->verb), text);
+    if (resource->namespaced && call->ns.len == 0 && call->name.len > 0)
+        return pl_resource_check_scope(resource, call->ns, call->name, err);
     if (resource->namespaced && call->ns.len == 0 && call->verb != PL_VERB_LIST)
         return pl_err_set(err, PL_EINVAL, "%s is namespaced: %s needs a namespace", text,
                           pl_verb_name(call->verb));

@@ -314,8 +314,15 @@ static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, str
     const struct pl_err *err = &op->out.err;
     if (task->exec->canceled && err->code == PL_ECANCELED)
         err = task->exec->why;
-    struct pl_about about = {
-        .verb = op->verb, .kind = op->kind, .key = op->key, .status = op->out.doc};
+    struct pl_about about = {.verb = op->verb,
+                             .kind = op->kind,
+                             .called = op->called,
+                             .key = op->key,
+                             .status = op->out.doc};
+    if (op->type == PL_LOP_WRITE)
+        about.subresource = op->in.write.subresource;
+    else if (op->type == PL_LOP_READ)
+        about.subresource = op->in.read.subresource;
     about.was_read = op->type == PL_LOP_WRITE && op->in.write.base != NULL;
     lua_pushboolean(L, true);
     pl_lerr_push(L, s, err, &about);

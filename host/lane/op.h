@@ -32,7 +32,7 @@ enum pl_lop_type {
     PL_LOP_SAY, /* send to the dialog and get its answer */
 };
 
-#define PL_LOP_TEXTS 16
+#define PL_LOP_TEXTS 18
 
 struct pl_lop {
     struct pl_msg msg;    /* to the I/O thread and back */
@@ -50,6 +50,7 @@ struct pl_lop {
     struct pl_secrets hidden; /* owned: values of Secrets in its key or URL */
     struct pl_slice cluster;  /* ptr NULL: the host's own */
     const char *verb, *kind;  /* for errors: literal; text below */
+    const char *called;       /* the client's function, for errors: text below; NULL: the verb */
     struct pl_slice key;      /* for errors */
     struct pl_cache *cache;   /* SYNC and KEY: borrowed */
     int controller;           /* index of the caller's declaration */

@@ -122,12 +122,29 @@ static bool is_gone(const struct pl_err *err, const struct pl_about *about)
                name);
 }
 
+/* A mistake of the script: the message names the function that it called. */
+static void push_mistake(lua_State *L, struct pl_state *s, const struct pl_err *err,
+                         const struct pl_about *about)
+{
+    const char *called = about == NULL ? NULL : about->called != NULL ? about->called : about->verb;
+    const char *kind = about != NULL ? about->kind : NULL;
+    if (err->code != PL_EINVAL || called == NULL || kind == NULL) {
+        push_positioned(L, s, err->message);
+        return;
+    }
+    bool says_kind = strncmp(err->message, kind, strlen(kind)) == 0;
+    lua_pushfstring(L, "%s%s%s: %s", called, says_kind ? "" : " ", says_kind ? "" : kind,
+                    err->message);
+    push_positioned(L, s, lua_tostring(L, -1));
+    lua_remove(L, -2);
+}
+
 void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
                   const struct pl_about *about)
 {
     const char *type = lerr_type_of(err->code, about);
     if (type == NULL) {
-        push_positioned(L, s, err->message);
+        push_mistake(L, s, err, about);
         return;
     }
     lua_newtable(L);
@@ -137,6 +154,8 @@ void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
     if (about != NULL) {
         lerr_set_text(L, "verb", about->verb);
         lerr_set_text(L, "kind", about->kind);
+        if (about->subresource.len > 0)
+            pl_lua_set(L, "subresource", about->subresource);
         if (about->key.len > 0) {
             pl_lua_push(L, about->key);
             lua_setfield(L, -2, "key");

@@ -9,6 +9,8 @@
 /* The call that failed, for the fields of the error; any member may be NULL. */
 struct pl_about {
     const char *verb, *kind;
+    const char *called; /* the client's function, if it has another name than the verb */
+    struct pl_slice subresource;
     struct pl_slice key;
     struct pl_doc *status; /* the server's Status, for causes */
     bool was_read;         /* the call was about an object that the script had read */

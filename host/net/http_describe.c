@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #define URL_MAX            (1u << 20) /* bytes */
-#define SHOWN_MAX 200 /* bytes of a malformed URL, in a message */
+#define SHOWN_MAX          200        /* bytes of a malformed URL, in a message */
 #define PEM_MAX            (4u << 20)
 #define NAME_MAX_BYTES     255u
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)

@@ -206,8 +206,8 @@ end
 local function update(self, what, subresource, object, options)
   local kind, ns, name = target(what, object)
   local o = check.options(what .. " " .. kind, options, write_options)
-  return write(self, o, { verb = "update", kind = kind, namespace = ns, name = name,
-    subresource = subresource, body = object, object = object })
+  return write(self, o, { verb = "update", called = what, kind = kind, namespace = ns,
+    name = name, subresource = subresource, body = object, object = object })
 end
 
 function methods.update(self, object, options, ...)
@@ -239,8 +239,8 @@ local function patch_arguments(self, what, subresource, kind, ns, name, object, 
   check.table(what .. " " .. kind .. ": the patch", body)
   local o = check.options(what .. " " .. kind, options, patch_options)
   o.patch_type, o.type = o.type or "merge", nil
-  return (write(self, o, { verb = "patch", kind = kind, namespace = ns, name = name,
-    subresource = subresource, body = body, object = object }))
+  return (write(self, o, { verb = "patch", called = what, kind = kind, namespace = ns,
+    name = name, subresource = subresource, body = body, object = object }))
 end
 
 function methods.patch(self, ...)
@@ -259,8 +259,8 @@ local function apply(self, what, subresource, object, options)
   if o.force == nil then
     o.force = true -- a controller takes ownership of the fields that it applies
   end
-  return (write(self, o, { verb = "apply", kind = kind, namespace = ns, name = name,
-    subresource = subresource, body = object, object = object }))
+  return (write(self, o, { verb = "apply", called = what, kind = kind, namespace = ns,
+    name = name, subresource = subresource, body = object, object = object }))
 end
 
 function methods.apply(self, object, options, ...)
@@ -297,7 +297,8 @@ function methods.delete_all_of(self, kind, options, ...)
     fail("delete_all_of %s needs labels, fields, or all = true", kind)
   end
   o.all = nil
-  local _, info = write(self, o, { verb = "deletecollection", kind = kind })
+  local _, info = write(self, o, { verb = "deletecollection", called = "delete_all_of",
+    kind = kind })
   return info.count
 end
 
@@ -315,14 +316,14 @@ function methods.subresource(self, kind, object_ref, name_of, verb, body, option
       fail("%s: get takes no body; options come after it: (..., nil, {query = ...})", what)
     end
     local o = check.options(what, options, subresource_get_options)
-    return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,
-      subresource = name_of }))
+    return (write(self, o, { verb = verb, called = "subresource", kind = kind, namespace = ns,
+      name = name, subresource = name_of }))
   end
   check.table(what .. ": body", body)
   local o = check.options(what, options, subresource_options)
   o.patch_type, o.type = o.type or "merge", nil
-  return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,
-    subresource = name_of, body = body }))
+  return (write(self, o, { verb = verb, called = "subresource", kind = kind, namespace = ns,
+    name = name, subresource = name_of, body = body }))
 end
 
 -- ---- create_or_update ----
@@ -345,7 +346,7 @@ end
 local function create_from(self, what, kind, object, change, options, ns, name)
   local fresh = host.deepcopy(object)
   mutate(what, kind, fresh, change, ns, name)
-  return (write(self, options, { verb = "create", kind = kind,
+  return (write(self, options, { verb = "create", called = "create_or_update", kind = kind,
     namespace = ns, name = name, body = fresh, object = fresh }))
 end
 
@@ -354,8 +355,8 @@ local function update_from(self, what, kind, current, change, options, ns, name)
   if host.is_unchanged(current) and not options.owner and not options.force_write then
     return current, "unchanged"
   end
-  local stored, info = write(self, options, { verb = "update", kind = kind,
-    namespace = ns, name = name, body = current, object = current })
+  local stored, info = write(self, options, { verb = "update", called = "create_or_update",
+    kind = kind, namespace = ns, name = name, body = current, object = current })
   return stored, info.skipped and "unchanged" or "updated"
 end
 
@@ -373,7 +374,7 @@ function methods.create_or_update(self, object, change, options, ...)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end
-  local current = host.get(kind, ns, name, senders[self].reads)
+  local current = host.get(kind, ns, name, senders[self].reads, "create_or_update")
   for attempt = 1, attempts do
     local ok, stored, how
     if current then
@@ -394,7 +395,7 @@ function methods.create_or_update(self, object, change, options, ...)
     -- again.
     local sender = senders[self]
     current = host.get(kind, ns, name, { live = true, headers = sender.headers,
-      cluster = sender.cluster })
+      cluster = sender.cluster }, "create_or_update")
   end
 end
 
@@ -412,7 +413,7 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
   local ends = host.now() + check.positive_duration(what .. ": timeout", timeout)
   while true do
-    local object = host.get(kind, ns, name, senders[self].reads)
+    local object = host.get(kind, ns, name, senders[self].reads, "wait")
     if is_met(object) then
       return object
     end

@@ -12,7 +12,8 @@ local mt = host.error_mt
 function mt.__tostring(e)
   local where = ""
   if e.verb and e.kind then
-    where = format("%s %s%s: ", e.verb, e.kind, e.key and " " .. e.key or "")
+    where = format("%s %s%s%s: ", e.verb, e.kind, e.subresource and "/" .. e.subresource or "",
+      e.key and " " .. e.key or "")
   end
   if e.type == "api" then
     return format("%s%s (%s %s)", where, e.message or "", e.code or "?", e.reason or "Unknown")

@@ -28,14 +28,14 @@ local log_options = {
 
 -- where: {headers=, cluster=, ns=, name=}; headers and cluster are the client's, or nil.
 local function read(where, query)
-  return (host.write({ verb = "get", kind = "v1/Pod", namespace = where.ns, name = where.name,
-    subresource = "log", query = queries.text("logs", query), headers = where.headers,
-    cluster = where.cluster }))
+  return (host.write({ verb = "get", called = "logs", kind = "v1/Pod", namespace = where.ns,
+    name = where.name, subresource = "log", query = queries.text("logs", query),
+    headers = where.headers, cluster = where.cluster }))
 end
 
 local function get(where)
   return host.get("v1/Pod", where.ns, where.name, { live = true, headers = where.headers,
-    cluster = where.cluster })
+    cluster = where.cluster }, "logs")
 end
 
 -- ---- following ----
@@ -163,8 +163,8 @@ local function evict(by, ns, name, o)
   if o.uid or o.resource_version then
     body.deleteOptions.preconditions = { uid = o.uid, resourceVersion = o.resource_version }
   end
-  return host.write({ verb = "create", kind = "v1/Pod", namespace = ns, name = name,
-    subresource = "eviction", body = body, dry_run = o.dry_run,
+  return host.write({ verb = "create", called = "evict", kind = "v1/Pod", namespace = ns,
+    name = name, subresource = "eviction", body = body, dry_run = o.dry_run,
     headers = by.headers, cluster = by.cluster })
 end
 
@@ -249,9 +249,10 @@ function M.exec(by, pod, options)
   end
   local body = { apiVersion = "v1", kind = "PodExecOptions", command = o.command,
     container = o.container, stdin = o.stdin and true or nil, stdout = true, stderr = true }
-  local result = host.write({ verb = "create", kind = "v1/Pod", namespace = ns, name = name,
-    subresource = "exec", exec = true, body = body, stdin = o.stdin, timeout = o.timeout,
-    most = o.limit_bytes or MOST, dry_run = o.dry_run, headers = by.headers, cluster = by.cluster })
+  local result = host.write({ verb = "create", called = "exec", kind = "v1/Pod", namespace = ns,
+    name = name, subresource = "exec", exec = true, body = body, stdin = o.stdin,
+    timeout = o.timeout, most = o.limit_bytes or MOST, dry_run = o.dry_run,
+    headers = by.headers, cluster = by.cluster })
   return result or { stdout = "", stderr = "", code = 0, skipped = true }
 end
 

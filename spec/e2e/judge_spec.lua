@@ -82,6 +82,50 @@ describe("perilune check", function()
     assert.is_true(found >= 0.9 * #wrong)
   end)
 
+  it("follows what a script passes to the functions of its modules, and takes from them", function()
+    local dir = folder .. "/modules"
+    os.execute("mkdir -p " .. dir .. "/lib")
+    e2e.write_file(dir .. "/lib/sites.lua", [[
+local M = {}
+function M.host(site) return site.spec.hots end
+M.path = function(site) return site.spec.page end
+local function inner(site) return site.spec.replicsa end
+function M.outer(site) return inner(site) end
+function M.unsure(object) return object.spec.anything_at_all end
+function M.child(site)
+  return { apiVersion = "apps/v1", kind = "Deployment", metadata = { name = site.metadata.name } }
+end
+return M
+]])
+    e2e.write_file(dir .. "/single.lua", "return function(site) return site.spec.mdoe end\n")
+    e2e.write_file(dir .. "/main.lua", [[
+local perilune = require("perilune")
+local sites = require("lib.sites")
+local single = require("single")
+local client = perilune.client
+perilune.controller("c"):For("example.com/v1/Website"):Owns("apps/v1/Deployment"):Reconcile(function(request)
+  local site = client:get("example.com/v1/Website", request)
+  sites.host(site)
+  sites.path(site)
+  sites.outer(site)
+  sites.unsure(site)
+  sites.unsure(client:get("apps/v1/Deployment", request))
+  single(site)
+  local child = sites.child(site)
+  child.spec = { replcias = 3 }
+end)
+]])
+    local code, _, err = e2e.run("check", dir, "--schema", FOLDER .. "schemas")
+    assert.equal(1, code)
+    local found = {}
+    for file, line, words in err:gmatch("modules/(%S-):(%d+):[^\n]-(did you mean [^\n]*)") do
+      found[#found + 1] = file .. ":" .. line .. ": " .. words
+    end
+    assert.same({ 'lib/sites.lua:2: did you mean "host"?', 'lib/sites.lua:4: did you mean "replicas"?',
+      'main.lua:14: did you mean "replicas"?', 'single.lua:1: did you mean "mode"?' }, found, err)
+    assert.equal(4, select(2, err:gsub("\n", "")), err)
+  end)
+
   it("judges manifests, in which placeholders are not known", function()
     local dir = folder .. "/project"
     os.execute("mkdir -p " .. dir .. "/manifests && cp " .. FOLDER .. "schemas/crds.yaml " .. dir .. "/manifests/")

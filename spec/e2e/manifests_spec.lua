@@ -251,6 +251,12 @@ require("perilune").controller("edit"):For("v1/Namespace")
     { { "--image", "i" }, 2, "one -n NS" }, { { "--image", "i", "-n", "x", "-n", "y" }, 2, "one -n NS" },
     { { "--image", "i", "-n", "x", "--name", "No" }, 2, '"No" cannot name all' },
     { { "--image", "i", "-n", "x", "--replicas", "0" }, 2, "--replicas" },
+    { { "--image", "i", "-n", "x", "--replicas", "99999999999" }, 2,
+      '--replicas: "99999999999": it must be a whole number from 1 to 2147483647' },
+    { { "--image", "i", "-n", "x", "--lanes", "4294967297" }, 2, "it must be a whole number from 1 to 1024" },
+    { { "--image", "i", "-n", "x", "--lua-memory", "8191PiB" }, 2, "more than a machine has" },
+    { { "--image", "i", "-n", "x", "--lua-memory", "1PiB", "--lanes", "1024" }, 2, "more than a machine has" },
+    { { "--image", "i", "-n", "x", "--cluster", "--server", "http://127.0.0.1:1" }, 1, "http://127.0.0.1:1: " },
   }
   for _, case in ipairs(refused) do
     it("refuses: manifests " .. table.concat(case[1], " "), function()

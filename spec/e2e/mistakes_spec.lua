@@ -192,11 +192,65 @@ perilune.controller("asks"):For("v1/Namespace"):Reads("v1/ConfigMap"):Writes("v1
   end)
 ]])
     local line = host:logged("^asked$")
-    assert(line.scope:find("%.lua:6: v1/Namespace is cluster%-scoped"), line.scope)
-    assert(line.other:find("%.lua:7: v1/ConfigMap is namespaced"), line.other)
+    assert(line.scope:find("%.lua:6: get: v1/Namespace is cluster%-scoped"), line.scope)
+    assert(line.other:find("%.lua:7: get: v1/ConfigMap is namespaced"), line.other)
     assert.equal(422, line.code)
     assert.equal("metadata.name", line.field)
     assert(line.text:find("create v1/ConfigMap " .. namespace .. "/Not A Name: ", 1, true), line.text)
+    host:stop()
+  end)
+
+  it("in a call of the client names the function that was called", function()
+    host = e2e.start_host(server, head .. [[
+local client = perilune.client
+perilune.controller("cached"):For("v1/ConfigMap"):Reconcile(function() end)
+perilune.run("asks", { leader_election = false }, function(context)
+  local pod = { apiVersion = "v1", kind = "Pod", metadata = { name = "a" } }
+  local map = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } }
+  local function nothing() end
+  local calls = {
+    get = function() return (client:get("v1/Pod", "a")) end,
+    create = function() return (client:create(pod)) end,
+    update_status = function() return (client:update_status(pod)) end,
+    patch_status = function() return (client:patch_status("v1/Pod", "a", {})) end,
+    delete = function() return (client:delete("v1/Pod", "a")) end,
+    create_or_update = function() return (client:create_or_update(map, nothing)) end,
+    wait = function() return (client:wait("v1/ConfigMap", "a", nothing, "1s")) end,
+    subresource = function() return (client:subresource("v1/Pod", "a", "eviction", "create", {})) end,
+    logs = function() return (client:logs("a")) end,
+    exec = function() return (client:exec("a", { command = { "ls" } })) end,
+    evict = function() return (client:evict("a")) end,
+  }
+  for name, call in pairs(calls) do
+    local _, e = pcall(call)
+    context.log:info("mistake", { called = name, text = e })
+  end
+  local function bad() return (client:exec("default/..", { command = { "ls" } })) end
+  context.log:info("name", { text = select(2, pcall(bad)) })
+  local _, exec = pcall(client.exec, client, "default/gone", { command = { "ls" } })
+  local _, logs = pcall(client.logs, client, "default/gone")
+  local _, status = pcall(client.patch_status, client, "v1/Pod", "default/gone", {})
+  context.log:info("missing", { exec = tostring(exec), logs = tostring(logs), status = tostring(status),
+    subresource = exec.subresource, verb = exec.verb })
+end)
+]])
+    local missing = host:logged("^missing$")
+    local seen = 0
+    for _, line in ipairs(host.lines) do
+      if line.msg == "mistake" then
+        seen = seen + 1
+        local kind = (line.called == "create_or_update" or line.called == "wait") and "ConfigMap" or "Pod"
+        local expected = (': %s: v1/%s is namespaced: "a" needs a namespace'):format(line.called, kind)
+        assert(line.text:find(expected, 1, true), line.text)
+      end
+    end
+    assert.equal(11, seen)
+    local name = host:logged("^name$")
+    assert(name.text:find(': exec v1/Pod: ".." cannot be a name', 1, true), name.text)
+    assert(missing.exec:find("create v1/Pod/exec default/gone: ", 1, true), missing.exec)
+    assert(missing.logs:find("get v1/Pod/log default/gone: ", 1, true), missing.logs)
+    assert(missing.status:find("patch v1/Pod/status default/gone: ", 1, true), missing.status)
+    assert.same({ "exec", "create" }, { missing.subresource, missing.verb })
     host:stop()
   end)
 

@@ -100,6 +100,78 @@ end)
   end)
 end)
 
+describe("perilune run --once with flags that are mistakes", function()
+  teardown(e2e.finish)
+
+  local words = {
+    ['--once: "maybe": it must be true or false'] = { "--once=maybe" },
+    ['--once-timeout: "3x": it must be a duration'] = { "--once", "--once-timeout", "3x" },
+    ['--once-timeout: "-3s": it must be a duration'] = { "--once", "--once-timeout", "-3s" },
+    ["--once-timeout goes with --once"] = { "--once-timeout", "5s" },
+    ["did you mean --once?"] = { "--onec" },
+    ['not "http:///x"'] = { "--once", "--server", "http:///x" },
+  }
+  for message, flags in pairs(words) do
+    it("says: " .. message, function()
+      local file = e2e.write_file(e2e.folder() .. "/flags-once.lua", 'error("it must not be loaded")')
+      local code, out, err = e2e.run("run", file, unpack(flags))
+      assert.same({ 2, "" }, { code, out }, err)
+      assert.truthy(err:find(message, 1, true), err)
+      assert.is_nil(err:find("must not be loaded", 1, true))
+    end)
+  end
+end)
+
+describe("perilune run --once on a server that goes away", function()
+  local server
+
+  before_each(function()
+    server = e2e.start_embedded()
+  end)
+  after_each(function()
+    e2e.clean_up()
+    if server.child:is_running() then
+      server:stop()
+    end
+  end)
+  teardown(e2e.finish)
+
+  local asking = [[
+local perilune = require("perilune")
+perilune.controller("asks", %s):For("v1/ConfigMap", { namespaces = { "default" } })
+  :Reconcile(function(request, context)
+    context.log:info("it runs")
+    while true do
+      perilune.live:get("v1/ConfigMap", request)
+      perilune.sleep("5ms")
+    end
+  end)
+]]
+
+  local function start(options, ...)
+    server:create("/api/v1/namespaces/default/configmaps",
+      { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } })
+    local host = e2e.start_host(server, asking:format(options), { "--once", ... })
+    host:logged("^it runs$")
+    server:stop()
+    return host
+  end
+
+  it("fails with the keys that have no tries left", function()
+    local host = start("{ max_retries = 1 }")
+    assert.equal(1, (host.child:wait(e2e.patience)))
+    local failed = host:logged("^once: keys failed")
+    assert.same({ "asks", "default/a" }, { failed.controller, failed.last_key })
+    assert.truthy(failed.last_error:find("network", 1, true), failed.last_error)
+  end)
+
+  it("ends when its time is over, and says what is open", function()
+    local host = start("{}", "--once-timeout", "2s")
+    assert.equal(1, (host.child:wait(e2e.patience)))
+    assert.equal("asks", host:logged("^once: not finished within").controller)
+  end)
+end)
+
 describe("perilune dev --once", function()
   teardown(e2e.finish)
 

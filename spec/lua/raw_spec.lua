@@ -167,7 +167,7 @@ describe("logs and evict", function()
   it("ask for a log with the server's parameters", function()
     assert.equal("text", client:logs("a/b", { container = "web", tail = 10, since = "1500ms",
       previous = true, timestamps = true, limit_bytes = 100 }))
-    assert.same({ verb = "get", kind = "v1/Pod", namespace = "a", name = "b", subresource = "log",
+    assert.same({ verb = "get", called = "logs", kind = "v1/Pod", namespace = "a", name = "b", subresource = "log",
       query = "container=web&limitBytes=100&previous=true&sinceSeconds=2&tailLines=10&timestamps=true" }, sent)
     refuses('unknown option "lines"', function() client:logs("a/b", { lines = 1 }) end)
     refuses("tail must be a whole number of at least 0", function() client:logs("a/b", { tail = -1 }) end)
@@ -276,8 +276,8 @@ describe("exec", function()
   it("sends a command as the kubelet takes it", function()
     assert.same(answer, client:exec("a/b", { container = "web", command = { "sh", "-c", "" }, stdin = "in",
       timeout = "90s", limit_bytes = 1000 }))
-    assert.same({ verb = "create", kind = "v1/Pod", namespace = "a", name = "b", subresource = "exec", exec = true,
-      body = { apiVersion = "v1", kind = "PodExecOptions", command = { "sh", "-c", "" }, container = "web",
+    assert.same({ verb = "create", called = "exec", kind = "v1/Pod", namespace = "a", name = "b", subresource = "exec",
+      exec = true, body = { apiVersion = "v1", kind = "PodExecOptions", command = { "sh", "-c", "" }, container = "web",
         stdin = true, stdout = true, stderr = true }, stdin = "in", timeout = 90, most = 1000 }, sent)
     client:exec("a/b", { command = { "ls" } })
     assert.same({ nil, nil, nil, 8388608 }, { sent.body.stdin, sent.stdin, sent.timeout, sent.most })

@@ -298,6 +298,7 @@ function Client:as(who) end
 ---@field kind? perilune.Kind
 ---@field key? string
 ---@field verb? string
+---@field subresource? string
 ---@field causes? table[]
 ---@field gone? boolean
 ---@field rule? string

@@ -159,16 +159,12 @@ return function(tool, input)
   local known = known_module.new(kinds_module.read(tool, input))
   local list, report = collector()
   local trees = scripts.trees(tool, input.files or {})
-  for _, one in ipairs(trees) do
-    flow.follow(one.tree, known, function(line, message)
-      report(one.path, line, message)
-    end, function(kind, line)
-      local message = known:judge(kind)
-      if message then
-        report(one.path, line, message)
-      end
-    end)
-  end
+  flow.follow(trees, known, report, function(path, kind, line)
+    local message = known:judge(kind)
+    if message then
+      report(path, line, message)
+    end
+  end)
   for _, file in ipairs(manifests_of(tool, input, trees)) do
     check_manifest(tool, known, report, file)
   end

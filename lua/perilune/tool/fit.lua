@@ -8,9 +8,12 @@ local views = require("perilune.tool.views")
 local format = string.format
 local M = {}
 
-local SCALARS = { string = true, number = true, boolean = true, integer = true }
+local SCALARS = { string = true, number = true, boolean = true, integer = true, short = true }
 
 local function article(word)
+  if word == "short" then
+    return "a string or a number"
+  end
   return (word:match("^[aeiou]") and "an " or "a ") .. word
 end
 
@@ -32,8 +35,10 @@ end
 
 -- The type of the value in the source: "string" | "number" | "boolean" | "table" | nil
 local function misfit(expected, given, value)
-  if given == nil or expected == nil then
+  if given == nil or expected == nil or given == "short" then
     return false
+  elseif expected == "short" then
+    return given == "boolean" or given == "table"
   elseif expected == "integer" then
     return given ~= "number" and given ~= "integer" or type(value) == "number" and value % 1 ~= 0
   elseif expected == "number" then

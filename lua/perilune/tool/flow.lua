@@ -1,6 +1,7 @@
 -- Follows documents through a script: from get, list and handlers, through assignments, to calls of
 -- the client. Scripts are read, not run. A local variable that is assigned to again is not
--- followed. Nothing is reported about unknown values.
+-- followed. Nothing is reported about unknown values. A script and the modules that
+-- it requires are followed together: functions of one file know what another file passes to them.
 --
 -- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type}, {k =
 -- "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name}, {k =
@@ -9,6 +10,8 @@
 local arguments = require("perilune.tool.arguments")
 local calls = require("perilune.tool.calls")
 local fit = require("perilune.tool.fit")
+local functions = require("perilune.tool.functions")
+local modules = require("perilune.tool.modules")
 local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
 
@@ -17,59 +20,21 @@ local M = {}
 
 local PASSES = 3 -- the first passes find the arguments and results of functions
 
-local function same_view(a, b)
-  return a.k == "view" and b.k == "view" and a.view.name == b.view.name and a.view.path == b.view.path
-    and not (a.view.any and not a.view.root)
-end
-
 -- ---- functions ----
 
 local run_block
 
-local function info(self, node)
-  local one = self.functions[node]
-  if not one then
-    one = { calls = {}, returns = {}, analysed = -1 }
-    self.functions[node] = one
-  end
-  return one
-end
-
--- The value that all calls of a function pass, if it is the same.
-local function common(values)
-  local first
-  for _, value in ipairs(values) do
-    if value == false then
-      return nil
-    elseif not first then
-      first = value
-    elseif not same_view(first, value) then
-      return nil
-    end
-  end
-  return first
-end
-
-local function note_call(self, node, given)
-  local one = info(self, node)
-  for i = 1, #node.params do
-    one.calls[i] = one.calls[i] or {}
-    local value = given[i]
-    table.insert(one.calls[i], value and value.k == "view" and value or false)
-  end
-end
-
 -- Analyses the body of the function. given: values of parameters that the caller knows.
 local function analyse(self, node, given)
-  local one = info(self, node)
+  local one = functions.info(self, node)
   for i, var in ipairs(node.params) do
     local value = given and given[i] or one.before and one.before[i]
     self.env[var] = var.sets == 0 and value or nil
   end
-  local above = self.fn
-  self.fn = one
+  local above, file = self.fn, self.file
+  self.fn, self.file = one, self.file_of[node]
   run_block(self, node.body)
-  self.fn = above
+  self.fn, self.file = above, file
 end
 
 -- A function that is called with these values. Calls of a named function are noted; an anonymous
@@ -78,18 +43,18 @@ function M.call_with(self, expression, given)
   if expression.tag == "Function" then
     self.handled[expression] = true
     analyse(self, expression, given)
-    return info(self, expression)
+    return functions.info(self, expression)
   end
   local value = self.eval(expression)
   if value and value.k == "fn" then
-    note_call(self, value.node, given)
-    return info(self, value.node)
+    functions.note_call(self, value.node, given)
+    return functions.info(self, value.node)
   end
 end
 
 -- What a call of the function gives. A table is a new one each time.
 local function result_of(self, node)
-  local result = info(self, node).result
+  local result = functions.info(self, node).result
   if result and result.k == "table" then
     return { k = "table", node = result.node, returned = true }
   end
@@ -222,7 +187,7 @@ local function index_view(self, node, view, key, dynamic)
   elseif kind == "integer" or kind == "number" or kind == "boolean" then
     self.report(node.line, format("%s %s is %s and has no %s", view.name or "", view.path, kind, key))
     return nil
-  elseif kind == "string" then
+  elseif kind == "string" or kind == "short" then
     return nil
   end
   local field = views.field(view, key)
@@ -264,6 +229,10 @@ function eval.Index(self, node)
 end
 
 function eval.Call(self, node)
+  local module = modules.required(self, node)
+  if module then
+    return module.result or nil
+  end
   local callee = self.eval(node.callee)
   local result = calls.call(self, node, callee)
   if callee and callee.k == "fn" then
@@ -271,7 +240,7 @@ function eval.Call(self, node)
     for i, argument in ipairs(node.args) do
       values[i] = self.eval(argument) or nil
     end
-    note_call(self, callee.node, values)
+    functions.note_call(self, callee.node, values)
     return result_of(self, callee.node)
   end
   return result
@@ -284,7 +253,7 @@ local function call_method(self, node, method)
     values[i + 1] = self.eval(argument) or nil
     tables.escape(self, values[i + 1])
   end
-  note_call(self, method.node, values)
+  functions.note_call(self, method.node, values)
   return result_of(self, method.node)
 end
 
@@ -377,7 +346,11 @@ function run.Return(self, node)
   for i = 2, #node.values do
     self.eval(node.values[i])
   end
-  if self.fn and node.values[1] and node.values[1].tag ~= "Nil" then
+  if not self.fn then
+    local known = value and (value.k == "table" or value.k == "fn") and self.file.returns == 0
+    self.file.returns = self.file.returns + 1
+    self.file.result = known and value or false
+  elseif node.values[1] and node.values[1].tag ~= "Nil" then
     local known = value and (value.k == "view" or value.k == "table" and not value.touched)
     table.insert(self.fn.returns, known and value or false)
   end
@@ -453,41 +426,35 @@ end
 
 -- ---- a script ----
 
-local function finish_pass(self)
-  for _, one in pairs(self.functions) do
-    one.before = {}
-    for i, values in pairs(one.calls) do
-      one.before[i] = common(values)
-    end
-    one.result = common(one.returns)
-    one.calls, one.returns = {}, {}
-  end
-end
-
--- report(line, message); judge(kind, line)
-function M.follow(tree, known, report, judge)
+-- trees: {{path=, tree=}...}; report(path, line, message); judge(path, kind, line)
+function M.follow(trees, known, report, judge)
   local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
     members = {}, escaped = {}, call_with = M.call_with, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
   local last = false
+  modules.set_up(self, trees)
   self.report = function(line, message)
     if last then
-      report(line, message)
+      report(self.file.path, line, message)
     end
   end
   self.judge = function(kind, line)
     if last then
-      judge(kind, line)
+      judge(self.file.path, kind, line)
     end
   end
   self.eval = function(node, o)
     local step = eval[node.tag]
     return step and step(self, node, o) or nil
   end
+  local files = modules.in_order(self)
   for pass = 1, PASSES do
     last = pass == PASSES
     self.handled, self.touched = {}, {}
-    run_block(self, tree.body)
-    finish_pass(self)
+    for _, file in ipairs(files) do
+      self.file, file.returns = file, 0
+      run_block(self, file.tree.body)
+    end
+    functions.finish_pass(self)
   end
 end
 

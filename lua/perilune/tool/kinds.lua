@@ -67,13 +67,10 @@ local function discover_version(tool, group, version)
 end
 
 -- Other servers, too, answer 404 to what they do not know.
-local function check_is_kubernetes(self)
-  if not self.is_kubernetes then
-    local answer = ask(self.tool, "/apis")
-    if not answer or type(answer.groups) ~= "table" then
-      self.tool.fail("the server of the cluster is not a Kubernetes API server: it lists no groups at /apis")
-    end
-    self.is_kubernetes = true
+local function check_is_kubernetes(tool)
+  local answer = ask(tool, "/apis")
+  if not answer or type(answer.groups) ~= "table" then
+    tool.fail("the server of the cluster is not a Kubernetes API server: it lists no groups at /apis")
   end
 end
 
@@ -83,7 +80,6 @@ function Kinds:discover(group)
     return
   end
   self.asked[group] = true
-  check_is_kubernetes(self)
   local answer = group == "" and { versions = { { version = "v1" } } } or ask(self.tool, "/apis/" .. group)
   for _, one in ipairs(answer and answer.versions or {}) do
     self:add(discover_version(self.tool, group, one.version))
@@ -153,6 +149,9 @@ function M.read(tool, input)
     cluster = input.flags.cluster }, Kinds)
   self:add(read_schemas(tool, input.flags.schema or {}))
   self:add(crds.beside(tool, input.paths))
+  if self.cluster then
+    check_is_kubernetes(tool) -- also if no kind is asked about: the user names a cluster that is there
+  end
   return self
 end
 

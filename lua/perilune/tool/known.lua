@@ -71,6 +71,28 @@ local function judge_builtin(group, version, kind, text)
   end
 end
 
+-- Whether the words differ in one place, by two letters at most, or three against one.
+local function is_slip(a, b)
+  local first, last = 1, 0
+  while first <= #a and first <= #b and a:byte(first) == b:byte(first) do
+    first = first + 1
+  end
+  while last < #a - first + 1 and last < #b - first + 1 and a:byte(#a - last) == b:byte(#b - last) do
+    last = last + 1
+  end
+  local left, right = #a - last - first + 1, #b - last - first + 1
+  return left <= 2 and right <= 2 or math.min(left, right) <= 1 and math.max(left, right) <= 3
+end
+
+-- A group with a dot may be anybody's. It is a slip only if it is near to a group of Kubernetes that
+-- has this very kind.
+local function judge_near(group, kind, text)
+  local _, best = nearest(group, groups_of_builtins())
+  if best and best:find(".", 1, true) and is_slip(group, best) and builtin.find(best, kind) then
+    return format("there is no kind %s: no group %q; did you mean %q?", text, group, best)
+  end
+end
+
 -- The mistake in the name of a kind, or nil.
 function Known:judge(text)
   local group, version, kind = kinds_module.split(text)
@@ -95,6 +117,8 @@ function Known:judge(text)
     if best or self.kinds.cluster then
       return format("there is no kind %s%s", text, hint)
     end
+  elseif not next(there) and not builtin.by_group[group] then
+    return judge_near(group, kind, text)
   end
 end
 

@@ -10,6 +10,12 @@ local format, concat = string.format, table.concat
 
 local MIB = 1024 * 1024
 local MOUNT = "/scripts"
+local MOST_MEMORY = 2 ^ 60 -- bytes; the field of a Deployment takes 2^63
+
+-- MiB of the memory limit.
+local function memory_of(s)
+  return math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)
+end
 
 local function settings(tool, input)
   local flags = input.flags
@@ -27,14 +33,19 @@ local function settings(tool, input)
   if not host.is_name(name, "dns-label") or #name > 50 then
     tool.usage("--name: %q cannot name all of the objects: it must be a DNS label of at most 50 characters", name)
   end
-  return { name = name, namespace = namespaces[1], image = flags.image, replicas = flags.replicas or 1,
+  local s = { name = name, namespace = namespaces[1], image = flags.image, replicas = flags.replicas or 1,
     elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,
     lease = flags["leader-elect-resource-name"] or not first and "perilune-" .. name or nil,
     webhooks = input.declared ~= nil and rights.has_webhooks(input.declared.controllers),
     secure = flags["metrics-secure"] == true,
-    lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards, shard_by = flags["shard-by"],
-    mount = MOUNT, labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
+    lanes = flags.lanes or 1, memory = tonumber(flags["lua-memory"]),
+    shards = flags.shards, shard_by = flags["shard-by"], mount = MOUNT,
+    labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
       .. "app.kubernetes.io/managed-by: perilune", name) }
+  if memory_of(s) * MIB > MOST_MEMORY then
+    tool.usage("--lua-memory: the host would need %d MiB, more than a machine has", memory_of(s))
+  end
+  return s
 end
 
 local function namespace_document(s)
@@ -221,7 +232,7 @@ local function deployment_document(s, maps, paths)
     PORT = s.webhooks and "            - name: webhook\n              containerPort: 9443\n" or "",
     METRICS = s.secure and "https-metrics" or "metrics",
     SCRAPE = s.secure and SCRAPE or "",
-    MEMORY = format("%d", math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)),
+    MEMORY = format("%d", memory_of(s)),
     -- Without an election, two replicas must never run at a time, not even during a rollout.
     STRATEGY = s.elect and "" or "  strategy:\n    type: Recreate\n",
   }

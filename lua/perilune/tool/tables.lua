@@ -59,7 +59,11 @@ function M.read(self, object, key)
   end
   local item = members.items[key]
   if item then
-    return PLAIN[item.value.tag] and self.eval(item.value) or nil
+    local file = self.file
+    self.file = self.file_of[object.node] -- the table may be a module's
+    local value = PLAIN[item.value.tag] and self.eval(item.value) or nil
+    self.file = file
+    return value
   end
   return members.given[key] and members.given[key].value or nil
 end

@@ -36,6 +36,10 @@ local function reference(schema)
   return type(ref) == "string" and ref or nil
 end
 
+-- A text or a number, and nothing else.
+local SHORT = { Quantity = true, IntOrString = true }
+local TEXT_OR_NUMBER = { ["x-kubernetes-int-or-string"] = true }
+
 -- Follows references to a schema; nil: it allows anything.
 local function resolve(schema, schemas)
   for _ = 1, 20 do
@@ -56,7 +60,8 @@ local function resolve(schema, schemas)
 end
 
 local function make(schema, from, path)
-  schema = resolve(schema, from.schemas)
+  local ref = type(schema) == "table" and reference(schema)
+  schema = ref and SHORT[ref:match("([^./]+)$")] and TEXT_OR_NUMBER or resolve(schema, from.schemas)
   if not schema or schema["x-kubernetes-preserve-unknown-fields"] or schema["x-kubernetes-embedded-resource"] then
     return ANY
   end
@@ -86,7 +91,18 @@ local function join(path, name)
   return path == "" and name or path .. "." .. name
 end
 
--- "object" | "array" | "string" | "integer" | "number" | "boolean" | nil: not certain
+-- Whether every alternative is a text or a number.
+local function are_short(alternatives)
+  for _, one in ipairs(type(alternatives) == "table" and alternatives or {}) do
+    if type(one) ~= "table" or one.type ~= "string" and one.type ~= "integer" and one.type ~= "number" then
+      return false
+    end
+  end
+  return true
+end
+
+-- "object" | "array" | "string" | "integer" | "number" | "boolean" | "short" (a text or a number) |
+-- nil: not certain
 function M.type(view)
   if view.any then
     return nil
@@ -94,9 +110,10 @@ function M.type(view)
     return "object"
   end
   local schema = view.schema
-  if schema["x-kubernetes-int-or-string"] or schema.format == "int-or-string" or schema.format == "quantity"
-    or not schema.type and (schema.oneOf or schema.anyOf) then
-    return nil
+  if schema["x-kubernetes-int-or-string"] or schema.format == "int-or-string" or schema.format == "quantity" then
+    return "short"
+  elseif not schema.type and (schema.oneOf or schema.anyOf) then
+    return are_short(schema.oneOf) and are_short(schema.anyOf) and "short" or nil
   end
   return schema.type or type(schema.properties) == "table" and "object" or nil
 end

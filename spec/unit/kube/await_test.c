@@ -77,8 +77,8 @@ TEST(operations_that_wait_are_sent_in_their_order)
     configure(&a);
     bench_run(&a.b, 0);
     fake_reply(FAKE_EXPECT(&a.b.net, "GET", "/longer/prefix" TARGET), 200, POD);
-    fake_reply(
-        FAKE_EXPECT(&a.b.net, "GET", "/longer/prefix/api/v1/namespaces/default/pods/b"), 200, POD);
+    fake_reply(FAKE_EXPECT(&a.b.net, "GET", "/longer/prefix/api/v1/namespaces/default/pods/b"), 200,
+               POD);
     CHECK_INT(a.got.count + other.count, 2);
     tear_down(&a);
 }

@@ -142,7 +142,7 @@ TEST(each_verb_makes_its_request)
         /* calls that make no request */
         {{.verb = PL_VERB_GET, .resource = &nodes}, "get of v1/Node needs a name"},
         {{.verb = PL_VERB_DELETE, .resource = &pods, .name = S("p")},
-         "v1/Pod is namespaced: delete needs a namespace"},
+         "v1/Pod is namespaced: \"p\" needs a namespace"},
         {{.verb = PL_VERB_DELETE_COLLECTION, .resource = &pods},
          "v1/Pod is namespaced: deletecollection needs a namespace"},
         {{.verb = PL_VERB_GET, .resource = &nodes, .ns = S("d"), .name = S("n")},
