@@ -3,6 +3,7 @@
  */
 #include "command/flag_value.h"
 
+#include "base/base.h"
 #include "format/units.h"
 
 #include <errno.h>
@@ -62,12 +63,23 @@ static const char *out_of_range(const struct pl_flag *flag, char room[PL_FLAG_MI
     return room;
 }
 
-/* "it must be from 1s to 24h0m0s" */
+/* "24h", "1s", "1ms": limits are whole hours, seconds or milliseconds. */
+static void limit_text(int64_t ns, char out[32])
+{
+    if (ns > 0 && ns % (3600 * PL_SECOND) == 0)
+        snprintf(out, 32, "%lldh", (long long)(ns / (3600 * PL_SECOND)));
+    else if (ns % PL_SECOND == 0)
+        snprintf(out, 32, "%llds", (long long)(ns / PL_SECOND));
+    else
+        snprintf(out, 32, "%lldms", (long long)(ns / PL_MS));
+}
+
+/* "it must be from 1s to 24h" */
 static const char *too_long(const struct pl_flag *flag, char room[PL_FLAG_MISFIT])
 {
     char least[32], most[32];
-    pl_duration_text(flag->least, least);
-    pl_duration_text(flag->most, most);
+    limit_text(flag->least, least);
+    limit_text(flag->most, most);
     snprintf(room, PL_FLAG_MISFIT, "it must be from %s to %s", least, most);
     return room;
 }

@@ -162,10 +162,10 @@ describe("the admin socket", function()
       assert(err:find(part, 1, true), err)
     end
     local out_of_range = {
-      ['--retry-base: "1ns": it must be from 1ms to 24h0m0s'] = { "--retry-base", "1ns" },
-      ['--retry-max: "25h": it must be from 1ms to 24h0m0s'] = { "--retry-max", "25h" },
-      ['--for: "10ms": it must be from 1s to 24h0m0s'] = { "--workers", "2", "--for", "10ms" },
-      ['--for: "99999h": it must be from 1s to 24h0m0s'] = { "--workers", "2", "--for", "99999h" },
+      ['--retry-base: "1ns": it must be from 1ms to 24h'] = { "--retry-base", "1ns" },
+      ['--retry-max: "25h": it must be from 1ms to 24h'] = { "--retry-max", "25h" },
+      ['--for: "10ms": it must be from 1s to 24h'] = { "--workers", "2", "--for", "10ms" },
+      ['--for: "99999h": it must be from 1s to 24h'] = { "--workers", "2", "--for", "99999h" },
       ['--workers: "5000": it must be a whole number from 1 to 1000'] = { "--workers", "5000" },
     }
     for message, words in pairs(out_of_range) do
