@@ -11,6 +11,7 @@
 #include "valid/subresource.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- Jobs: a selector of their own ---- */
 
@@ -193,6 +194,21 @@ static void prepare_event(struct pl_arena *arena, const struct pl_api_version *v
         pl_tree_set(arena, object, item->key, item->value);
 }
 
+/* An annotation counts the templates. Clients cannot change it. */
+static void count_templates(struct pl_arena *arena, struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    static const char name[] = "deprecated.daemonset.template.generation";
+    struct pl_slice was =
+        pl_tree_text(pl_tree_getz(pl_tree_dig(old, "metadata.annotations"), name));
+    bool same =
+        pl_tree_equal(pl_tree_dig(object, "spec.template"), pl_tree_dig(old, "spec.template"));
+    long long count = was.len > 0 ? strtoll(was.ptr, NULL, 10) : 0;
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    pl_tree_setz(arena, pl_tree_child(arena, meta, "annotations"), name,
+                 pl_tree_str(arena, pl_arena_f(arena, "%lld", count + !same)));
+}
+
 /* Roles always have the member `rules`. */
 static void prepare_role(struct pl_arena *arena, struct pl_tree *object)
 {
@@ -228,6 +244,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         return -1;
     else if (strcmp(kind, "Job") == 0)
         prepare_job(arena, object, old);
+    else if (strcmp(kind, "DaemonSet") == 0 && old != NULL)
+        count_templates(arena, object, old);
     else if (strcmp(kind, "Pod") == 0 && prepare_pod(ctx, object, old == NULL) != 0)
         return -1;
     else if (strcmp(kind, "PersistentVolumeClaim") == 0 && old == NULL &&

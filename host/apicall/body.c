@@ -5,7 +5,7 @@
 #include "apicall/body.h"
 
 #include "apicall/protobuf.h"
-#include "gotype/go_map.h"
+#include "object/go_map.h"
 #include "gotype/proto.h"
 #include "gotype/typed.h"
 #include "schema/defaults.h"
@@ -115,7 +115,9 @@ static struct pl_slice joined(struct pl_arena *arena, const struct pl_tree *text
 /* The error, or nothing. Warnings are added. */
 static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
-    struct pl_typed t = {.arena = &ctx->arena, .strict = ctx->strict};
+    struct pl_typed t = {.arena = &ctx->arena,
+                         .strict = ctx->strict,
+                         .of_map = ctx->request.body_form == PL_API_STRATEGIC};
     struct pl_slice mode = ctx->request.field_validation;
     struct pl_message type = pl_api_body_type(ctx);
     if (pl_message_is_none(type))
@@ -211,6 +213,14 @@ int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
     return pl_api_body_fail_patched(ctx, is_strategic ? strategic_shown(ctx) : shown, what);
 }
 
+void pl_api_body_drop_nulls(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_typed t = {.arena = &ctx->arena};
+    struct pl_message type = pl_api_body_type(ctx);
+    if (!pl_message_is_none(type))
+        pl_typed_read(&t, object, type);
+}
+
 int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config)
 {
     char text[PL_KIND_TEXT];
@@ -227,7 +237,7 @@ int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config)
         return pl_api_fail(&ctx->status, 500, "",
                            "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s",
                            PL_FMT(ns), PL_FMT(name), PL_FMT(version), ctx->type->kind, why);
-    struct pl_typed t = {.arena = &ctx->arena};
+    struct pl_typed t = {.arena = &ctx->arena, .keeps_nulls = true};
     if (pl_typed_read(&t, config, type) == 0)
         return 0;
     return pl_api_fail(&ctx->status, 500, "",

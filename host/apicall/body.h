@@ -29,6 +29,8 @@ int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, stru
 /* The object as JSON in the arena. */
 struct pl_slice pl_api_body_shown(struct pl_api_ctx *ctx, const struct pl_tree *object);
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* Drops the nulls that an applied configuration has stated. */
+void pl_api_body_drop_nulls(struct pl_api_ctx *ctx, struct pl_tree *object);
 int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config);
 
 /* ---- decode.c ---- */

@@ -1,6 +1,7 @@
 /* Reads an object from a request's body (JSON, YAML or protobuf) and checks that it has the kind of
  * the path. */
 #include "apicall/body.h"
+#include "apicall/go_words.h"
 
 #include "apicall/protobuf.h"
 #include "format/yaml.h"
@@ -53,20 +54,6 @@ static struct pl_slice shown_body(struct pl_api_ctx *ctx)
     struct pl_slice shown = pl_arena_f(&ctx->arena, "%s%s", pl_buf_z(&hex), more);
     pl_buf_deinit(&hex);
     return shown;
-}
-
-/* Go's error message for malformed JSON, if the position alone determines it. */
-static const char *json_error(struct pl_api_ctx *ctx, const struct pl_err *err)
-{
-    struct pl_slice body = ctx->request.call.body;
-    size_t at = err->offset >= 0 ? (size_t)err->offset : 0;
-    if (at >= body.len)
-        return "unexpected end of JSON input";
-    if (err->fault == PL_SCAN_OTHER)
-        return err->message;
-    const char *where =
-        err->fault == PL_SCAN_NO_VALUE ? "looking for beginning of value" : "after top-level value";
-    return pl_arena_f(&ctx->arena, "invalid character '%c' %s", body.ptr[at], where).ptr;
 }
 
 static int fail_no_object(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
@@ -137,11 +124,15 @@ static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_err *err)
 {
     struct pl_slice body = ctx->request.call.body;
+    bool yaml = ctx->request.body_form == PL_API_YAML && err->code != 0;
+    const char *why =
+        yaml ? pl_go_yaml_fault(&ctx->arena, err) : pl_go_json_fault(&ctx->arena, body);
     return pl_api_bad_request(
-        &ctx->status,
-        "the object provided is unrecognized (must be of type %s): couldn't get version/kind; "
-        "json parse error: %s (%.*s)",
-        kind, err->code != 0 || body.len == 0 ? json_error(ctx, err) : "not an object",
+        &ctx->status, "the object provided is unrecognized (must be of type %s): %s%s (%.*s)", kind,
+        yaml ? "" : "couldn't get version/kind; json parse error: ",
+        why != NULL      ? why
+        : err->code != 0 ? err->message
+                         : "not an object",
         PL_FMT(shown_body(ctx)));
 }
 
@@ -215,7 +206,18 @@ struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version
     if ((version.len == 0 || pl_slice_eqz(version, api_version)) &&
         (given.len == 0 || pl_slice_eqz(given, kind)))
         return object;
-    pl_api_bad_request(&ctx->status, "the body must be %s %s, not %.*s %.*s", api_version, kind,
-                       PL_FMT(version), PL_FMT(given));
+    const char *slash = pl_slice_chr(version, '/');
+    size_t skip = slash != NULL ? (size_t)(slash + 1 - version.ptr) : 0;
+    size_t group = strchr(api_version, '/') != NULL ? strcspn(api_version, "./") : 0;
+    const char *lacking = pl_api_no_kind(ctx, version, given);
+    struct pl_slice why =
+        lacking != NULL
+            ? pl_slice_z(lacking)
+            : pl_arena_f(&ctx->arena, "converting (%.*s.%.*s) to (%.*s.%s): unknown conversion",
+                         (int)(version.len - skip), version.ptr + skip, PL_FMT(given),
+                         group > 0 ? (int)group : 4, group > 0 ? api_version : "core", kind);
+    pl_api_bad_request(&ctx->status, "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s",
+                       PL_FMT(given), (int)(version.len - skip), version.ptr + skip, kind,
+                       PL_FMT(why));
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_SEGMENTS  8
 #define MAX_TIMEOUT_S (INT64_C(100) * 366 * 86400) /* longer times do not fit in nanoseconds */
@@ -95,10 +96,12 @@ static struct pl_slice param(struct pl_api_request *request, struct pl_arena *ar
     return copy;
 }
 
+/* As in kube-apiserver: everything but "false" and "0" is true, and so is nothing after the name.
+ */
 static bool request_is_true(struct pl_slice text)
 {
-    return pl_slice_eqz(text, "true") || pl_slice_eqz(text, "1") || pl_slice_eqz(text, "True") ||
-           pl_slice_eqz(text, "t") || pl_slice_eqz(text, "TRUE");
+    return text.ptr != NULL && !pl_slice_eqz(text, "0") &&
+           !(text.len == 5 && strncasecmp(text.ptr, "false", 5) == 0);
 }
 
 static int request_number(struct pl_slice text, int64_t *value, struct pl_api_status *status)
@@ -134,6 +137,9 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     request->send_initial = request_is_true(initial);
     request->ignore_unreadable =
         request_is_true(param(request, arena, "ignoreStoreReadErrorWithClusterBreakingPotential"));
+    struct pl_slice orphan = param(request, arena, "orphanDependents");
+    request->has_orphan = orphan.ptr != NULL;
+    request->orphan = request_is_true(orphan);
     struct pl_slice force = param(request, arena, "force");
     request->has_force = force.ptr != NULL;
     request->force = request_is_true(force);
@@ -227,14 +233,14 @@ static int parse_accept(struct pl_api_request *request, struct pl_api_status *st
     for (size_t len; *at != '\0'; at += len, at += strspn(at, ", ")) {
         len = strcspn(at, ",");
         bool yaml = has_word(at, len, "application/yaml");
-        bool json = has_word(at, len, "application/json") || has_word(at, len, "*/*") ||
-                    has_word(at, len, "application/*");
+        bool json = has_word(at, len, "application/json") || has_word(at, len, "*/*");
         bool is_misplaced = is_whole_discovery(at, len) && !is_discovery_root(request);
         bool is_form = form_of(at, len, &request->form) && !is_misplaced;
         request->has_other_form |= (json || yaml) && !is_form;
         if (note_proto(request, at, len) || (!json && !yaml) || !is_form)
             continue;
         request->has_other_form = false;
+        request->wants_partial_list = has_word(at, len, "as=PartialObjectMetadataList");
         request->is_yaml_answer = yaml;
         request->wants_whole = json && is_whole_discovery(at, len);
         return 0;

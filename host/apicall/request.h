@@ -39,6 +39,7 @@ struct pl_api_request {
     bool is_watch_path;                                              /* /api/v1/watch/... */
     size_t depth; /* number of path segments after /api/v1 or /apis/G/V */
     enum pl_api_form form;
+    bool wants_partial_list; /* with PL_API_PARTIAL: PartialObjectMetadataList */
     bool is_yaml_answer;
     bool wants_whole;    /* discovery as one document */
     bool has_other_form; /* only forms are accepted that this server does not have */
@@ -56,6 +57,7 @@ struct pl_api_request {
     struct pl_slice dry; /* dryRun as it was sent */
     bool watch, bookmarks, dry_run, force, has_force, ignore_unreadable;
     bool has_send_initial, send_initial;
+    bool has_orphan, orphan;  /* orphanDependents */
     int64_t limit, timeout_s; /* 0: none */
     bool has_grace;
     int64_t grace_s;

@@ -3,6 +3,8 @@
  * other names for some of them; these are translated before the comparison. */
 #include "apicall/select.h"
 
+#include "apicall/go_words.h"
+
 #include "base/alloc.h"
 #include "object/meta.h"
 #include "schema/jsonpath.h"
@@ -135,7 +137,9 @@ int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
         select->labels = pl_selector_parse(request->label_selector, &err);
         if (select->labels == NULL) {
             pl_api_select_deinit(select);
-            return pl_api_bad_request(&ctx->status, "unable to parse requirement: %s", err.message);
+            return pl_api_bad_request(
+                &ctx->status, "%s",
+                pl_go_selector_fault(&ctx->arena, request->label_selector, &err));
         }
     }
     if (request->field_selector.len > 0 && parse_fields(select, ctx) != 0) {

@@ -225,8 +225,11 @@ static void keep_other_half(struct change *c)
 static bool needs_generation(const struct change *c)
 {
     const struct pl_api_ctx *ctx = c->ctx;
-    bool deployment = !ctx->type->is_custom && strcmp(ctx->type->kind, "Deployment") == 0;
+    bool deployment = pl_api_type_is_builtin(ctx->type, "Deployment") &&
+                      !pl_slice_eqz(ctx->request.subresource, "status");
     bool slice = pl_api_type_is_builtin(ctx->type, "EndpointSlice");
+    if (pl_api_type_is_builtin(ctx->type, "PriorityClass"))
+        return false;
     if (slice && !pl_tree_equal(pl_tree_dig(c->old, "metadata.labels"),
                                 pl_tree_dig(c->object, "metadata.labels")))
         return true;
@@ -337,7 +340,7 @@ static void record_writer(struct change *c)
         return;
     }
     struct pl_tree *whole = pl_tree_copy(&ctx->arena, c->object);
-    pl_typed_fill_nulls(&ctx->arena, whole, pl_api_body_type(ctx));
+    pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
     pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, whole));
 }
 

@@ -6,6 +6,7 @@
  * deletes the first one, because deletions move the table. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "apicall/go_words.h"
 #include "apicall/convert.h"
 #include "apicall/select.h"
 #include "apiserver/steps.h"
@@ -76,8 +77,11 @@ static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
     struct pl_doc *doc = scan_options(ctx, &err);
     struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
     if (doc == NULL) {
+        bool yaml = ctx->request.body_form == PL_API_YAML;
+        const char *why = yaml ? pl_go_yaml_fault(&ctx->arena, &err)
+                               : pl_go_json_fault(&ctx->arena, ctx->request.call.body);
         pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
-                           err.message);
+                           why != NULL ? why : err.message);
     } else if (!pl_tree_is(tree, PL_OBJECT) && !pl_tree_is(tree, PL_NULL)) {
         pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
                            pl_api_no_object(ctx, pl_doc_root(doc)));
@@ -99,8 +103,11 @@ static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_opti
                                               .has_grace = ctx->request.has_grace,
                                               .grace_s = ctx->request.grace_s};
     struct pl_api_faults faults = {.arena = &ctx->arena};
-    bool says_orphan = false;
+    bool says_orphan = ctx->request.has_orphan && options->policy.len > 0;
     struct pl_slice dried = ctx->request.dry;
+    if (ctx->request.has_orphan && options->policy.len == 0)
+        options->policy = pl_slice_z(ctx->request.orphan ? "Orphan" : "Background");
+    options->says_no_orphans = ctx->request.has_orphan && !ctx->request.orphan;
     if (ctx->request.call.body.len > 0) {
         struct pl_tree *tree = parse_options(ctx);
         if (tree == NULL)

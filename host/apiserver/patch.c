@@ -5,14 +5,17 @@
 #include "object/patch.h"
 
 #include "apicall/body.h"
+#include "apicall/go_words.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "format/yaml.h"
 #include "gotype/typed.h"
 #include "value/scan.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* 415, with the list of patch types that the kind supports. */
 static int fail_unsupported(struct pl_api_ctx *ctx)
@@ -67,7 +70,8 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
     bool array = ctx->request.body_form == PL_API_JSON_PATCH;
     struct pl_doc *doc = pl_api_body_scan(ctx, array ? "json patch " : "", &err);
     if (doc == NULL) {
-        pl_api_bad_request(&ctx->status, ctx->request.body_form == PL_API_STRATEGIC
+        bool empty = ctx->request.body_form == PL_API_STRATEGIC && ctx->request.call.body.len == 0;
+        pl_api_bad_request(&ctx->status, empty
                                              ? "error decoding patch: unexpected end of JSON input"
                                              : "invalid JSON patch");
     } else if (pl_node_type(pl_doc_root(doc)) == PL_NULL && !array) {
@@ -75,9 +79,9 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
         pl_doc_unref(doc);
         return NULL;
     } else if (pl_node_type(pl_doc_root(doc)) != (array ? PL_ARRAY : PL_OBJECT)) {
-        pl_api_bad_request(&ctx->status,
-                           "error decoding patch: json: cannot unmarshal %s into Go "
-                           "value of type %s",
+        pl_api_bad_request(&ctx->status, "%sjson: cannot unmarshal %s into Go value of type %s",
+                           ctx->request.body_form == PL_API_STRATEGIC ? ""
+                                                                      : "error decoding patch: ",
                            pl_type_name(pl_node_type(pl_doc_root(doc))),
                            array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
         pl_doc_unref(doc);
@@ -100,6 +104,9 @@ static struct pl_doc *patched(struct pl_api_ctx *ctx, struct pl_node target, str
         pl_api_fail(&ctx->status, 422, "Invalid",
                     "the server rejected our request due to an error in our request");
         ctx->status.has_details = true;
+    } else if (result == NULL && err.code == PL_EINVAL &&
+               ctx->request.body_form == PL_API_STRATEGIC) {
+        pl_api_fail(&ctx->status, 500, "", "%s", err.message);
     } else if (result == NULL) {
         pl_api_bad_request(&ctx->status, "%s", err.message);
     }
@@ -184,15 +191,48 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 
 /* ---- server-side apply ---- */
 
-static struct pl_tree *patch_read_config(struct pl_api_ctx *ctx)
+/* A body that begins like JSON is read later there than YAML. */
+static bool is_like_json(struct pl_slice body)
+{
+    size_t at = 0;
+    while (at < body.len && isspace((unsigned char)body.ptr[at]))
+        at++;
+    return at < body.len && body.ptr[at] == '{';
+}
+
+static void fail_config(struct pl_api_ctx *ctx, const struct pl_err *err)
+{
+    unsigned line;
+    int key = 0;
+    sscanf(err->message, "line %u: the key %n", &line, &key);
+    const char *end = key > 0 ? strstr(err->message, " exists already") : NULL;
+    if (end != NULL)
+        pl_api_bad_request(&ctx->status,
+                           "error strict decoding patch: error converting YAML to JSON: yaml: "
+                           "unmarshal errors:\n  line %u: key %.*s already set in map",
+                           line, (int)(end - err->message - key), err->message + key);
+    else
+        pl_api_bad_request(&ctx->status, "%s: %s",
+                           is_like_json(ctx->request.call.body)
+                               ? "error decoding patch: error converting YAML to JSON"
+                               : "error encoding patch",
+                           pl_go_yaml_fault(&ctx->arena, err));
+}
+
+struct pl_tree *pl_api_read_config(struct pl_api_ctx *ctx)
 {
     struct pl_docs docs = {0};
     struct pl_err err = {0};
     struct pl_tree *config = NULL;
     if (pl_yaml_decode(ctx->request.call.body, &docs, &err) != 0)
-        pl_api_bad_request(&ctx->status, "error encoding patch: yaml: %s", err.message);
+        fail_config(ctx, &err);
     else if (docs.count != 1 || pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)
-        pl_api_bad_request(&ctx->status, "error decoding YAML: not one object");
+        pl_api_bad_request(&ctx->status,
+                           "error decoding patch: error unmarshaling JSON: while decoding JSON: "
+                           "json: cannot unmarshal %s into Go value of type map[string]interface "
+                           "{}",
+                           docs.count == 1 ? pl_type_name(pl_node_type(pl_doc_root(docs.items[0])))
+                                           : "null");
     else
         config = pl_tree_from_node(&ctx->arena, pl_doc_root(docs.items[0]));
     pl_docs_deinit(&docs);
@@ -229,9 +269,28 @@ static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
     }
 }
 
+/* Of kubectl, the annotation of its client-side apply goes on with what it applies here. */
+static void note_last_applied(struct pl_api_ctx *ctx, const struct pl_tree *config,
+                              struct pl_tree *object)
+{
+    static const char name[] = "kubectl.kubernetes.io/last-applied-configuration";
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *there = pl_tree_dig(object, "metadata.annotations");
+    if (!pl_slice_eqz(ctx->request.field_manager, "kubectl") || pl_tree_getz(there, name) == NULL)
+        return;
+    struct pl_tree *copy = pl_tree_copy(arena, config);
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_removez(pl_tree_dig(copy, "metadata.annotations"), name);
+    pl_tree_sort(copy);
+    pl_tree_write(&text, copy);
+    pl_buf_add_char(&text, '\n');
+    pl_tree_setz(arena, there, name, pl_tree_str(arena, pl_arena_copy(arena, pl_buf_slice(&text))));
+    pl_buf_deinit(&text);
+}
+
 static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
-    struct pl_tree *config = patch_read_config(ctx);
+    struct pl_tree *config = pl_api_read_config(ctx);
     if (config == NULL || check_config(ctx, config) != 0 || pl_api_check_place(ctx, config) != 0)
         return -1;
     struct pl_slice uid = pl_tree_text_at(config, "metadata.uid");
@@ -255,6 +314,8 @@ static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
         pl_api_managed_apply(&writer, live, stated, ctx->request.force, &ctx->status);
     if (object == NULL)
         return -1;
+    pl_api_body_drop_nulls(ctx, object);
+    note_last_applied(ctx, config, object);
     carry_identity(ctx, config, object);
     pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_getz(config, "apiVersion"));
     pl_tree_setz(&ctx->arena, object, "kind", pl_tree_getz(config, "kind"));

@@ -57,6 +57,28 @@ static bool parse_rv(struct pl_slice text, uint64_t *rv)
 
 /* ---- get ---- */
 
+/* Metadata of one object are not those of a list, nor the other way round. */
+static int check_partial(struct pl_api_ctx *ctx, bool list)
+{
+    const struct pl_api_request *request = &ctx->request;
+    const char *group = pl_api_ctx_version(ctx)->group;
+    if (request->form != PL_API_PARTIAL || request->is_proto_answer ||
+        request->wants_partial_list == list)
+        return 0;
+    if (*group == '\0' || strcmp(ctx->type->kind, "Event") == 0)
+        group = "core";
+    const char *kind = list ? ctx->type->list_kind : ctx->type->kind;
+    if (ctx->type->is_custom) {
+        group = "unstructured";
+        kind = list ? "UnstructuredList" : "Unstructured";
+    }
+    return pl_api_fail(&ctx->status, 406, "NotAcceptable",
+                       "you requested PartialObjectMetadata%s, but the requested object is %s list "
+                       "(*%.*s.%s)",
+                       list ? "" : "List", list ? "a" : "not a", (int)strcspn(group, "."), group,
+                       kind);
+}
+
 int pl_api_get(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
@@ -72,6 +94,8 @@ int pl_api_get(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, request->name);
+    if (check_partial(ctx, false) != 0)
+        return -1;
     struct pl_node object = pl_doc_root(entry->doc);
     if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
         pl_api_answer_object(ctx, 200, entry->doc);
@@ -346,7 +370,7 @@ int pl_api_list(struct pl_api_ctx *ctx)
 {
     struct plan plan;
     struct pl_api_select select;
-    if (pl_api_select_init(&select, ctx) != 0)
+    if (check_partial(ctx, true) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
     int code = make_plan(ctx, &plan);
     if (code == 0) {

@@ -3,6 +3,8 @@
  * kube-apiserver's. */
 #include "apiserver/review.h"
 
+#include "valid/go_struct.h"
+
 #include "apicall/body.h"
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
@@ -47,8 +49,10 @@ static void check_attributes(struct pl_api_faults *faults, const struct pl_tree 
     const struct pl_tree *path = attributes(spec, "nonResourceAttributes");
     bool resource = attributes(spec, "resourceAttributes") != NULL;
     if (resource == (path != NULL))
-        fault(faults, "spec", path,
-              "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec"),
+                     "Invalid value: %.*s: exactly one of nonResourceAttributes or "
+                     "resourceAttributes must be specified",
+                     PL_FMT(pl_go_struct(faults->arena, "*@NonResourceAttributes", path)));
 }
 
 static void check_metadata(struct pl_api_ctx *ctx, struct pl_api_faults *faults,

@@ -119,6 +119,8 @@ static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry 
     bool patch = ctx->request.body_form == PL_API_MERGE ||
                  ctx->request.body_form == PL_API_JSON_PATCH ||
                  ctx->request.body_form == PL_API_STRATEGIC;
+    if (ctx->request.body_form == PL_API_APPLY)
+        return pl_api_read_config(ctx);
     if (!patch)
         return pl_api_decode_as(ctx, "autoscaling/v1", "Scale");
     struct pl_doc *target = pl_tree_doc(scale, NULL);
@@ -160,6 +162,32 @@ static int admit(struct pl_api_ctx *ctx, const struct pl_api_entry *entry, struc
     return 0;
 }
 
+/* Server-side apply of a Scale is one of the object's replicas. */
+static struct pl_tree *applied(struct pl_api_ctx *ctx, const struct pl_tree *live,
+                               const struct pl_tree *scale, int64_t replicas)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_api_writer writer = pl_api_writer_of(ctx);
+    struct pl_tree *config = pl_tree_object(arena);
+    if (!pl_slice_eqz(pl_tree_text_at(scale, "kind"), "Scale") ||
+        !pl_slice_eqz(pl_tree_text_at(scale, "apiVersion"), "autoscaling/v1")) {
+        pl_api_bad_request(&ctx->status, "invalid object type: %.*s, Kind=%.*s",
+                           PL_FMT(pl_tree_text_at(scale, "apiVersion")),
+                           PL_FMT(pl_tree_text_at(scale, "kind")));
+        return NULL;
+    }
+    if (ctx->request.field_manager.len == 0) {
+        pl_api_bad_request(&ctx->status, "fieldManager is required for apply patch");
+        return NULL;
+    }
+    writer.seen_version = "autoscaling/v1";
+    writer.is_silent = false;
+    if (pl_tree_dig(scale, "spec.replicas") != NULL)
+        pl_api_jsonpath_set(arena, config, pl_api_ctx_version(ctx)->scale_spec,
+                            pl_tree_int(arena, replicas));
+    return pl_api_managed_apply(&writer, live, config, ctx->request.force, &ctx->status);
+}
+
 int pl_api_write_scale(struct pl_api_ctx *ctx)
 {
     static const struct pl_api_responder_ops quiet = {.reply = drop_reply};
@@ -178,23 +206,31 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
                                   pl_slice_z("Scale"), ctx->request.name);
     }
     struct pl_slice rv = pl_tree_text_at(scale, "metadata.resourceVersion");
+    bool applies = ctx->request.body_form == PL_API_APPLY;
     struct pl_tree *object = pl_api_load(ctx, entry->doc);
+    if (object != NULL && applies)
+        object = applied(ctx, object, scale, replicas);
     if (object == NULL)
         return -1;
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
-    pl_api_jsonpath_set(&ctx->arena, object, pl_api_ctx_version(ctx)->scale_spec,
-                        pl_tree_int(&ctx->arena, replicas));
+    if (!applies)
+        pl_api_jsonpath_set(&ctx->arena, object, pl_api_ctx_version(ctx)->scale_spec,
+                            pl_tree_int(&ctx->arena, replicas));
     if (rv.len > 0)
         pl_tree_setz(&ctx->arena, meta, "resourceVersion", pl_tree_str(&ctx->arena, rv));
     struct capture capture = {0};
     struct pl_api_responder out = ctx->responder;
     ctx->responder = (struct pl_api_responder){&quiet, &capture};
-    struct pl_api_change_options options = {.is_patch = true};
+    struct pl_api_change_options options = {.is_patch = !applies, .by_apply = applies};
     int code = pl_api_store_change(ctx, entry, object, &options);
     ctx->responder = out;
     entry = code == 0 ? scale_find(ctx) : NULL;
     if (entry == NULL)
         return -1;
-    pl_api_answer_tree(ctx, 200, scale_of(ctx, pl_doc_root(entry->doc)));
+    struct pl_tree *answer = scale_of(ctx, pl_doc_root(entry->doc));
+    if (ctx->request.dry_run)
+        pl_tree_setz(&ctx->arena, pl_tree_child(&ctx->arena, answer, "spec"), "replicas",
+                     pl_tree_int(&ctx->arena, replicas));
+    pl_api_answer_tree(ctx, 200, answer);
     return 0;
 }

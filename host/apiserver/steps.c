@@ -311,6 +311,8 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
     if (pl_api_claim_grows_freely(ctx, old))
         object = as_bound(ctx, object);
     pl_valid_builtin(faults, type, object, old);
+    if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status"))
+        pl_valid_state(faults, type->kind, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);

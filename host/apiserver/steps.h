@@ -27,6 +27,8 @@ int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
 /* Applies the request's patch to the target. NULL and the status if the patch does not apply. The
  * caller owns a reference. */
 struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target);
+/* The configuration that the request applies; NULL and the status if its body is none. */
+struct pl_tree *pl_api_read_config(struct pl_api_ctx *ctx);
 /* old: NULL for a new object. */
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old);
 int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object);

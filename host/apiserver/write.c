@@ -187,7 +187,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     pl_api_body_default(ctx, object);
     if (!by_apply) {
         struct pl_tree *whole = pl_tree_copy(&ctx->arena, object);
-        pl_typed_fill_nulls(&ctx->arena, whole, pl_api_body_type(ctx));
+        pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
         pl_api_set_managed(ctx, object, pl_api_managed_update(&writer, entries, blank(ctx), whole));

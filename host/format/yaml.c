@@ -51,6 +51,14 @@ static int yaml_fail(struct reader *r, int code, uint32_t line, const char *what
     return code;
 }
 
+static int fail_twin(struct reader *r, uint32_t line, struct pl_slice key)
+{
+    char what[128];
+    snprintf(what, sizeof(what), "the key \"%.*s\" exists already",
+             key.len < 80 ? (int)key.len : 80, key.ptr);
+    return yaml_fail(r, PL_ESYNTAX, line, what);
+}
+
 /* ---- events to a tree ---- */
 
 static int next_event(struct reader *r, yaml_event_t *event)
@@ -310,7 +318,7 @@ static int write_members(struct reader *r, uint32_t mapping, bool merged, struct
             break;
         if (pl_map_has(seen, pl_buf_slice(&key))) {
             if (!merged)
-                rc = yaml_fail(r, PL_ESYNTAX, r->nodes[name].line, "the key exists already");
+                rc = fail_twin(r, r->nodes[name].line, pl_buf_slice(&key));
             continue;
         }
         pl_map_put(seen, pl_buf_slice(&key), seen);

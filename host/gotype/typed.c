@@ -42,13 +42,52 @@ static void tell_strict(struct reading *r, const char *what, struct pl_slice pat
     pl_tree_push(arena_of(r), r->t->strict, pl_tree_str(arena_of(r), text));
 }
 
+/* "string" for "v1.Protocol": what the type is made of. */
+static struct pl_slice go_kind_of(struct pl_slice type)
+{
+    const char *dot = pl_slice_chr(type, '.');
+    return dot == NULL ? type : pl_slice_z("string");
+}
+
+/* The words of the converter, which a strategic patch passes. */
+static struct pl_slice converter_text(struct reading *r, const struct pl_tree *value,
+                                      const struct pl_message_field *field, bool is_inside,
+                                      struct pl_slice wants)
+{
+    static const char *const names[] = {[PL_OBJECT] = "map",
+                                        [PL_ARRAY] = "slice",
+                                        [PL_STRING] = "string",
+                                        [PL_BOOL] = "bool",
+                                        [PL_NUMBER] = "int64"};
+    struct pl_slice kind = go_kind_of(wants);
+    const char *is = names[value->type];
+    if (value->type == PL_NUMBER &&
+        (pl_slice_chr(value->text, '.') != NULL || pl_slice_chr(value->text, 'e') != NULL))
+        is = "float64";
+    if (field->many != PL_MANY_ONE && !is_inside)
+        return pl_arena_f(arena_of(r), "cannot restore %s from %s",
+                          field->many == PL_MANY_MAP ? "map" : "slice", is);
+    if (field->form == PL_FORM_MESSAGE)
+        return pl_arena_f(arena_of(r), "cannot restore struct from: %s", is);
+    if (field->form >= PL_FORM_TIME)
+        return pl_arena_f(arena_of(r), "json: cannot unmarshal %s into Go value of type %.*s",
+                          pl_typed_json_name(value), PL_FMT(wants));
+    if (value->type == PL_NUMBER && !pl_slice_eqz(kind, "bool"))
+        return pl_arena_f(arena_of(r), "cannot convert %s to %.*s", is, PL_FMT(wants));
+    return pl_arena_f(arena_of(r), "unrecognized type: %.*s", PL_FMT(kind));
+}
+
 /* The message shows a number if an integer was expected. */
-static void tell_type(struct reading *r, const struct pl_tree *value, const struct place *at,
-                      struct pl_slice wants)
+static void tell_type(struct reading *r, const struct pl_message_field *field, bool is_inside,
+                      const struct pl_tree *value, const struct place *at, struct pl_slice wants)
 {
     bool number = value->type == PL_NUMBER &&
                   (memcmp(wants.ptr, "int", 3) == 0 || memcmp(wants.ptr, "uin", 3) == 0);
-    if (r->first.len == 0)
+    if (r->first.len > 0)
+        return;
+    if (r->t->of_map)
+        r->first = converter_text(r, value, field, is_inside, wants);
+    else
         r->first = pl_arena_f(arena_of(r),
                               "json: cannot unmarshal %s%s%.*s into Go struct field %s.%.*s of "
                               "type %.*s",
@@ -84,7 +123,7 @@ static void read_one(struct reading *r, const struct pl_message_field *field, st
         if (value->type == PL_OBJECT)
             read_object(r, value, field->message, at);
         else if (value->type != PL_NULL)
-            tell_type(r, value, at, pl_typed_go_name(arena_of(r), field));
+            tell_type(r, field, true, value, at, pl_typed_go_name(arena_of(r), field));
         return;
     }
     if (field->form >= PL_FORM_SCHEMA_OR_ARRAY)
@@ -92,7 +131,7 @@ static void read_one(struct reading *r, const struct pl_message_field *field, st
     else if (value->type != PL_NULL &&
              !pl_typed_scalar(arena_of(r), field, value, &wants, &error)) {
         if (error.len == 0) {
-            tell_type(r, value, at, wants);
+            tell_type(r, field, true, value, at, wants);
             return;
         }
         r->t->error = error;
@@ -188,7 +227,7 @@ static void read_field(struct reading *r, const struct pl_message_field *field,
     if (field->many == PL_MANY_ONE)
         read_one(r, field, value, at);
     else if (value->type != wants)
-        tell_type(r, value, at, collection_name(r, field));
+        tell_type(r, field, false, value, at, collection_name(r, field));
     else if (field->many == PL_MANY_LIST)
         read_list(r, field, value, at);
     else
@@ -216,7 +255,7 @@ static void read_member(struct reading *r, struct pl_tree *object, struct pl_tre
         return;
     }
     read_field(r, &field, item->value, &inner);
-    if (item->value->type == PL_NULL || !is_last)
+    if ((item->value->type == PL_NULL && !r->t->keeps_nulls) || !is_last)
         pl_tree_unlink(object, item);
 }
 

@@ -11,6 +11,8 @@
 struct pl_typed {
     struct pl_arena *arena; /* borrowed */
     struct pl_tree *strict; /* messages such as "unknown field \"a.b\"", in order; NULL: none */
+    bool keeps_nulls;       /* nulls of members stay: a manager that states them owns the members */
+    bool of_map;            /* messages are those of Go's converter of maps, not of its parser */
     struct pl_slice
         error; /* Go's message about the first value of a wrong type; empty: there is none */
 };
@@ -30,6 +32,8 @@ void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_mes
 /* The same, with the nulls of lists and maps that Go always writes. This is the last step before an
  * object is stored: everywhere else a null counts as a value that somebody has set. */
 void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
+/* The same, but empty lists and maps stay as they were sent: their writer owns them. */
+void pl_typed_fill_absent(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
 /* Orders the members as Go writes them. */
 void pl_typed_order(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
 /* The errors of pl_typed_read in the words of server-side apply: the first value of a wrong type,

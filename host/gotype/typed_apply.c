@@ -4,6 +4,7 @@
  * kube-apiserver 1.37. */
 #include "gotype/typed.h"
 
+#include "object/go_map.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "gotype/packed.h"
@@ -15,21 +16,38 @@
 static const char *typed_apply_check_object(struct pl_arena *arena, const struct pl_tree *object,
                                             struct pl_message type, struct pl_slice path);
 
+/* The value as Go's source would have it. */
+static void add_syntax(struct pl_buf *out, const struct pl_tree *value)
+{
+    bool map = value->type == PL_OBJECT;
+    if (value->type != PL_OBJECT && value->type != PL_ARRAY) {
+        pl_tree_write(out, value);
+        return;
+    }
+    pl_buf_add_z(out, map ? "map[string]interface {}{" : "[]interface {}{");
+    PL_TREE_FOR(item, value)
+    {
+        if (item != value->first)
+            pl_buf_add_z(out, ", ");
+        if (map)
+            pl_buf_add_f(out, "\"%.*s\":", PL_FMT(item->key));
+        add_syntax(out, item->value);
+    }
+    pl_buf_add_char(out, '}');
+}
+
 static const char *typed_apply_wrong(struct pl_arena *arena, struct pl_slice path,
                                      const char *wants, const struct pl_tree *value)
 {
-    struct pl_slice text = value->text;
     struct pl_buf buf = PL_BUF_INIT;
-    if (value->type != PL_STRING) {
-        pl_tree_write(&buf, value);
-        text = pl_buf_slice(&buf);
-    }
-    bool shown = strcmp(wants, "string") == 0 || value->type != PL_STRING;
+    bool syntax = strcmp(wants, "string") == 0;
+    if (syntax)
+        add_syntax(&buf, value);
+    else
+        pl_go_map_write(&buf, value);
     struct pl_slice out =
-        shown ? pl_arena_f(arena, "%.*s: expected %s, got &value.valueUnstructured{Value:%.*s}",
-                           PL_FMT(path), wants, PL_FMT(text))
-              : pl_arena_f(arena, "%.*s: expected %s, got &{%.*s}", PL_FMT(path), wants,
-                           PL_FMT(text));
+        pl_arena_f(arena, "%.*s: expected %s, got &%s%s}", PL_FMT(path), wants,
+                   syntax ? "value.valueUnstructured{Value:" : "{", pl_buf_z(&buf));
     pl_buf_deinit(&buf);
     return out.ptr;
 }
@@ -78,9 +96,13 @@ static struct pl_slice element(struct pl_arena *arena, const struct pl_message_f
     if (!(field->flags & PL_PACKED_MAP))
         return pl_arena_f(arena, "%.*s[%zu]", PL_FMT(path), index);
     struct pl_buf keys = PL_BUF_INIT;
+    struct pl_message_field of_key;
     for (const char *at = field->list_keys; *at != '\0';) {
         size_t len = strcspn(at, ",");
         const struct pl_tree *key = pl_tree_get(value, pl_slice(at, len));
+        if (key == NULL && pl_message_get(field->message, pl_slice(at, len), &of_key) &&
+            *of_key.json_default != '\0')
+            key = pl_tree_literal(arena, of_key.json_default);
         if (key != NULL) {
             pl_buf_add_f(&keys, "%s%.*s=", keys.len > 0 ? "," : "", (int)len, at);
             pl_tree_write(&keys, key);

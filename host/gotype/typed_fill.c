@@ -6,6 +6,9 @@
 
 #include "gotype/packed.h"
 
+/* Which lists and maps that are always written become null. */
+enum nulls { NO_NULLS, NULLS_FOR_ABSENT, NULLS_FOR_EMPTY };
+
 static bool is_zero_number(const struct pl_tree *value)
 {
     int64_t integer;
@@ -71,23 +74,23 @@ static struct pl_tree *zero(struct pl_arena *arena, const struct pl_message_fiel
 }
 
 static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                            bool with_nulls);
+                            enum nulls nulls);
 
 static void fill_value(struct pl_arena *arena, const struct pl_message_field *field,
-                       struct pl_tree *value, bool with_nulls)
+                       struct pl_tree *value, enum nulls nulls)
 {
     if (field->form != PL_FORM_MESSAGE)
         return;
     if (field->many == PL_MANY_ONE) {
-        typed_fill_fill(arena, value, field->message, with_nulls);
+        typed_fill_fill(arena, value, field->message, nulls);
         return;
     }
     PL_TREE_FOR(item, value)
-    typed_fill_fill(arena, item->value, field->message, with_nulls);
+    typed_fill_fill(arena, item->value, field->message, nulls);
 }
 
 static void fill_field(struct pl_arena *arena, struct pl_tree *object,
-                       const struct pl_message_field *field, bool with_nulls)
+                       const struct pl_message_field *field, enum nulls nulls)
 {
     struct pl_slice name = pl_slice_z(field->name);
     struct pl_tree *value = pl_tree_get(object, name);
@@ -95,11 +98,11 @@ static void fill_field(struct pl_arena *arena, struct pl_tree *object,
     bool drops = value != NULL &&
                  (value->type == PL_NULL || (!is_pointer && typed_fill_is_empty(field, value)));
     bool stays = !(field->flags & PL_PACKED_OMITEMPTY) && drops && value->type != PL_NULL;
-    if (stays && (field->many == PL_MANY_ONE || !with_nulls))
+    if (stays && (field->many == PL_MANY_ONE || nulls != NULLS_FOR_EMPTY))
         return;
     if (drops) {
         struct pl_tree *empty = zero(arena, field);
-        if (empty != NULL && empty->type == PL_NULL && !with_nulls)
+        if (empty != NULL && empty->type == PL_NULL && nulls == NO_NULLS)
             empty = NULL;
         if (empty != NULL)
             pl_tree_set(arena, object, name, empty);
@@ -107,15 +110,15 @@ static void fill_field(struct pl_arena *arena, struct pl_tree *object,
             pl_tree_remove(object, name);
         value = pl_tree_get(object, name);
     } else if (value == NULL && (value = zero(arena, field)) != NULL &&
-               (with_nulls || value->type != PL_NULL)) {
+               (nulls != NO_NULLS || value->type != PL_NULL)) {
         pl_tree_set(arena, object, name, value);
     }
     if (value != NULL && value->type != PL_NULL)
-        fill_value(arena, field, value, with_nulls);
+        fill_value(arena, field, value, nulls);
 }
 
 static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                            bool with_nulls)
+                            enum nulls nulls)
 {
     if (!pl_tree_is(object, PL_OBJECT))
         return;
@@ -123,18 +126,23 @@ static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, stru
         struct pl_message_field field;
         pl_message_at(type, i, &field);
         if (field.flags & PL_PACKED_INLINE)
-            typed_fill_fill(arena, object, field.message, with_nulls);
+            typed_fill_fill(arena, object, field.message, nulls);
         else
-            fill_field(arena, object, &field, with_nulls);
+            fill_field(arena, object, &field, nulls);
     }
 }
 
 void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    typed_fill_fill(arena, object, type, false);
+    typed_fill_fill(arena, object, type, NO_NULLS);
 }
 
 void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    typed_fill_fill(arena, object, type, true);
+    typed_fill_fill(arena, object, type, NULLS_FOR_EMPTY);
+}
+
+void pl_typed_fill_absent(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
+{
+    typed_fill_fill(arena, object, type, NULLS_FOR_ABSENT);
 }

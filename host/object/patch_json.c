@@ -18,7 +18,7 @@
 
 struct entry {
     struct pl_slice key;    /* in an object; borrowed from a document or from words */
-    struct pl_node node;    /* the value while it is untouched */
+    struct pl_node node;    /* the value while it is untouched; missing: null */
     struct entry *children; /* owned; the value once it is touched */
     size_t count, cap;
     enum pl_type type; /* PL_OBJECT or PL_ARRAY once touched, else PL_MISSING */
@@ -175,6 +175,10 @@ static bool patch_json_fits(const struct entry *entry, unsigned depth, size_t *l
 
 static void write_entry(struct pl_build *b, const struct entry *entry)
 {
+    if (entry->type == PL_MISSING && pl_node_is_missing(entry->node)) {
+        pl_build_null(b);
+        return;
+    }
     if (entry->type == PL_MISSING) {
         pl_build_node(b, entry->node);
         return;
@@ -219,8 +223,12 @@ static int parse_pointer(struct patcher *p, struct pl_node operation, const char
     *pointer = (struct pointer){.first = p->word_count};
     if (text.ptr == NULL)
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must be a JSON pointer", name);
-    if (text.len != 0 && text.ptr[0] != '/')
+    /* As in the API server: what stands before the first slash does not count. */
+    const char *slash = pl_slice_chr(text, '/');
+    if (slash == NULL && text.len != 0)
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must begin with '/'", name);
+    if (slash != NULL)
+        text = pl_slice(slash, text.len - (size_t)(slash - text.ptr));
     struct pl_buf word = PL_BUF_INIT;
     int rc;
     while ((rc = pl_pointer_next(&text, &word, p->err)) == 1)
@@ -237,8 +245,15 @@ static int no_such(struct patcher *p, struct pl_slice word)
     return pl_err_set(p->err, PL_EINVAL, "there is no \"%.*s\"", PL_FMT(word));
 }
 
-static int parse_index(struct patcher *p, struct pl_slice word, size_t *index)
+/* As in the API server: a negative index counts from the end. */
+static int parse_index(struct patcher *p, struct pl_slice word, size_t len, size_t *index)
 {
+    size_t back;
+    if (word.len > 1 && word.ptr[0] == '-' &&
+        pl_pointer_index(pl_slice(word.ptr + 1, word.len - 1), &back) && back > 0 && back <= len) {
+        *index = len - back;
+        return 0;
+    }
     return pl_pointer_index(word, index)
                ? 0
                : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is not an array index", PL_FMT(word));
@@ -249,7 +264,7 @@ static int patch_json_find(struct patcher *p, const struct entry *parent, struct
                            size_t *at)
 {
     if (parent->type == PL_ARRAY)
-        return parse_index(p, word, at);
+        return parse_index(p, word, parent->count, at);
     *at = 0;
     while (*at < parent->count && !pl_slice_eq(parent->children[*at].key, word))
         ++*at;
@@ -305,6 +320,22 @@ static int patch_json_find_entry(struct patcher *p, struct pointer pointer, stru
     return rc;
 }
 
+/* The same, but *found is NULL for an absent member of an object. */
+static int find_or_none(struct patcher *p, struct pointer pointer, struct entry **found)
+{
+    struct entry *parent = &p->root;
+    size_t at = 0;
+    *found = NULL;
+    if (pointer.count > 0) {
+        int rc = find_parent(p, pointer, &parent);
+        if (rc == 0)
+            rc = patch_json_find(p, parent, last_word(p, pointer), &at);
+        if (rc != 0 || (parent->type == PL_OBJECT && at == parent->count))
+            return rc;
+    }
+    return patch_json_find_entry(p, pointer, found);
+}
+
 /* ---- operations ---- */
 
 static void replace_entry(struct entry *entry, struct entry value)
@@ -327,6 +358,8 @@ static int patch_json_add(struct patcher *p, struct pointer pointer, struct entr
     struct pl_slice word = last_word(p, pointer);
     if (rc == 0 && parent->type == PL_ARRAY && pl_slice_eqz(word, "-"))
         at = parent->count;
+    else if (rc == 0 && parent->type == PL_ARRAY)
+        rc = parse_index(p, word, parent->count + 1, &at);
     else if (rc == 0)
         rc = patch_json_find(p, parent, word, &at);
     if (rc == 0 && at > parent->count)
@@ -392,9 +425,9 @@ static int apply_move(struct patcher *p, struct pointer from, struct pointer pat
 
 static int apply_copy(struct patcher *p, struct pointer from, struct pointer path)
 {
-    struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
-    int rc = patch_json_find_entry(p, from, &found);
-    if (rc == 0)
+    struct entry value = untouched(PL_NODE_MISSING), *found = NULL;
+    int rc = find_or_none(p, from, &found);
+    if (rc == 0 && found != NULL)
         rc = patch_json_copy(p, found, &value);
     if (rc != 0) {
         entry_deinit(&value);
@@ -424,7 +457,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
     struct entry *parent = &p->root, *found = &p->root;
     size_t at = 0;
     bool equal = false;
-    if (path.count != 0 && pl_node_type(value) == PL_NULL) {
+    if (path.count != 0 && (pl_node_is_missing(value) || pl_node_type(value) == PL_NULL)) {
         /* As in the API server: an absent member of an object is equal to null in a test. */
         int rc = find_parent(p, path, &parent);
         if (rc == 0)
@@ -477,8 +510,6 @@ static int apply_one(struct patcher *p, struct pl_node operation)
     if (!adds && !replaces && !pl_node_str_eq(op, pl_slice_z("test")))
         return pl_err_set(p->err, PL_ESYNTAX,
                           "\"op\" must be add, remove, replace, move, copy or test");
-    if (pl_node_is_missing(value))
-        return pl_err_set(p->err, PL_ESYNTAX, "\"value\" is missing");
     if (adds)
         return patch_json_add(p, path, untouched(value));
     return replaces ? apply_replace(p, path, value) : apply_test(p, path, value);

@@ -3,12 +3,53 @@
 #include "object/patch_strategic.h"
 
 #include "base/buf.h"
+#include "object/go_map.h"
 #include "value/member.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 #define DIRECTIVE   "$patch"
 #define RETAIN_KEYS "$retainKeys"
 #define SET_ORDER   "$setElementOrder/"
 #define DELETE_FROM "$deleteFromPrimitiveList/"
+
+/* ---- refusals ---- */
+
+int pl_smp_refuse(struct pl_smp *s, int code, const char *fmt, ...)
+{
+    char why[PL_ERR_MESSAGE];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
+    return pl_err_set(s->err, code, "%s", why);
+}
+
+int pl_smp_refuse_directive(struct pl_smp *s, struct pl_node patch)
+{
+    struct pl_buf shown = PL_BUF_INIT;
+    struct pl_buf type = PL_BUF_INIT;
+    pl_go_map_node(&shown, patch);
+    pl_go_map_node(&type, pl_smp_directive(patch));
+    pl_smp_refuse(s, PL_EINVAL, "unknown patch type: %s in map: %s", pl_buf_z(&type),
+                  pl_buf_z(&shown));
+    pl_buf_deinit(&shown);
+    pl_buf_deinit(&type);
+    return PL_EINVAL;
+}
+
+int pl_smp_refuse_element(struct pl_smp *s, struct pl_node element, const char *merge_key)
+{
+    struct pl_buf shown = PL_BUF_INIT;
+    pl_go_map_node(&shown, element);
+    pl_smp_refuse(s, PL_EINVAL, "map: %s does not contain declared merge key: %s", pl_buf_z(&shown),
+                  merge_key);
+    pl_buf_deinit(&shown);
+    return PL_EINVAL;
+}
+
+/* ---- directives ---- */
 
 struct pl_node pl_smp_directive(struct pl_node patch)
 {
@@ -80,7 +121,7 @@ static int read_retained(struct pl_smp *s, struct object *object, struct pl_node
     if (pl_node_is_missing(names))
         return 0;
     if (pl_node_type(names) != PL_ARRAY)
-        return pl_err_set(s->err, PL_ESYNTAX, RETAIN_KEYS " must be an array of names");
+        return pl_smp_refuse(s, PL_ESYNTAX, "invalid patch format of retainKeys");
     object->retains = true;
     struct pl_iter it = pl_iter(names);
     while (pl_iter_next(&it))
@@ -89,9 +130,7 @@ static int read_retained(struct pl_smp *s, struct object *object, struct pl_node
     while (pl_iter_next(&it))
         if (!is_reserved(it.key) && pl_node_type(it.value) != PL_NULL &&
             !pl_map_has(&object->retained, it.key))
-            return pl_err_set(s->err, PL_ESYNTAX,
-                              "\"%.*s\" is in the patch but not in its " RETAIN_KEYS,
-                              PL_FMT(it.key));
+            return pl_smp_refuse(s, PL_ESYNTAX, "invalid patch format of retainKeys");
     return 0;
 }
 
@@ -112,8 +151,9 @@ static int patch_strategic_check_list(struct pl_smp *s, struct pl_node node, con
     enum pl_type type = pl_node_type(node);
     if (type == PL_MISSING || type == PL_ARRAY)
         return 0;
-    return pl_err_set(s->err, PL_ESYNTAX, "%.*s must be an array, not %s", (int)strlen(prefix) - 1,
-                      prefix, pl_type_name(type));
+    return pl_smp_refuse(s, PL_ESYNTAX, "invalid patch format of %s",
+                         strcmp(prefix, SET_ORDER) == 0 ? "setElementOrder list"
+                                                        : "primitive list");
 }
 
 /* Writes the member's name and new value, or nothing when it is removed. */
@@ -131,7 +171,7 @@ static int change_member(struct pl_smp *s, struct object *object, struct pl_slic
     };
     if (patch_strategic_check_list(s, list.order, SET_ORDER) != 0 ||
         patch_strategic_check_list(s, list.removed, DELETE_FROM) != 0)
-        return PL_ESYNTAX;
+        return PL_EINVAL;
     if (patch_type == PL_NULL)
         return 0;
     bool lists = (type == PL_ARRAY && (patch_type == PL_ARRAY || patch_type == PL_MISSING)) ||
@@ -163,10 +203,8 @@ static int change_members(struct pl_smp *s, struct object *object, struct pl_nod
         if (object->retains && !pl_map_has(&object->retained, it.key))
             continue;
         int rc = change_member(s, object, it.key, it.value);
-        if (rc != 0) {
-            pl_err_prefix(s->err, "%.*s", PL_FMT(it.key));
+        if (rc != 0)
             return rc;
-        }
     }
     return 0;
 }
@@ -181,8 +219,6 @@ static int add_members(struct pl_smp *s, struct object *object, struct pl_node t
         if (is_reserved(it.key) || !pl_node_is_missing(pl_members_get(&members, it.key)))
             continue;
         rc = change_member(s, object, it.key, PL_NODE_MISSING);
-        if (rc != 0)
-            pl_err_prefix(s->err, "%.*s", PL_FMT(it.key));
     }
     pl_members_deinit(&members);
     return rc;
@@ -227,7 +263,7 @@ int pl_smp_object(struct pl_smp *s, struct pl_node target, struct pl_node patch,
         return 0;
     }
     if (!pl_node_str_eq(directive, pl_slice_z("delete")))
-        return pl_err_set(s->err, PL_EINVAL, DIRECTIVE " must be replace, delete or merge");
+        return pl_smp_refuse_directive(s, patch);
     pl_build_object(s->b);
     pl_build_end(s->b);
     return 0;

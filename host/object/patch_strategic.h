@@ -19,6 +19,12 @@ struct pl_smp_list {
     const struct pl_schema *schema;
 };
 
+/* Refuses the patch in the API server's words. Its answer to PL_ESYNTAX is 400, to PL_EINVAL 500.
+ */
+int pl_smp_refuse(struct pl_smp *s, int code, const char *fmt, ...) PL_PRINTF(3, 4);
+/* The same for an object whose directive there is not, and for an element without its merge key. */
+int pl_smp_refuse_directive(struct pl_smp *s, struct pl_node patch);
+int pl_smp_refuse_element(struct pl_smp *s, struct pl_node element, const char *merge_key);
 /* The directive of an object: "$patch"; PL_MISSING when there is none. */
 struct pl_node pl_smp_directive(struct pl_node patch);
 /* True for values that are directives: they never become content. */

@@ -3,6 +3,7 @@
 #include "object/patch_strategic.h"
 
 #include "base/alloc.h"
+#include "object/go_map.h"
 #include "base/buf.h"
 #include "base/map.h"
 
@@ -70,10 +71,13 @@ static struct pl_slice patch_strategic_list_name_of(const struct item *item)
     return pl_slice(item->name, item->name_len);
 }
 
-static int bad_element(struct pl_smp *s, const struct items *items, size_t index)
+static int bad_element(struct pl_smp *s, const struct items *items, struct pl_node element,
+                       size_t index)
 {
     if (items->merge_key == NULL)
         return pl_err_set(s->err, PL_EINVAL, "element %zu must be a scalar", index);
+    if (pl_node_type(element) == PL_OBJECT)
+        return pl_smp_refuse_element(s, element, items->merge_key);
     return pl_err_set(s->err, PL_EINVAL, "element %zu must be an object with \"%s\"", index,
                       items->merge_key);
 }
@@ -89,7 +93,7 @@ static int name_places(struct pl_smp *s, const struct items *items, struct pl_no
     while (rc == 0 && pl_iter_next(&it)) {
         pl_buf_clear(&name);
         if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
-            rc = bad_element(s, items, it.index);
+            rc = bad_element(s, items, it.value, it.index);
         else if (!pl_map_has(places, pl_buf_slice(&name)))
             pl_map_put(places, pl_buf_slice(&name), (void *)(uintptr_t)(it.index + 1));
     }
@@ -252,6 +256,19 @@ static void arrange(struct items *items, const struct pl_map *order, const struc
     items->cap = items->count;
 }
 
+static int refuse_order(struct pl_smp *s, const struct pl_smp_list *list)
+{
+    struct pl_buf patch = PL_BUF_INIT, order = PL_BUF_INIT;
+    pl_go_map_node(&patch, list->patch);
+    pl_go_map_node(&order, list->order);
+    pl_smp_refuse(s, PL_EINVAL,
+                  "The order in patch list:\n%s\n doesn't match $setElementOrder list:\n%s\n",
+                  pl_buf_z(&patch), pl_buf_z(&order));
+    pl_buf_deinit(&patch);
+    pl_buf_deinit(&order);
+    return PL_EINVAL;
+}
+
 /* Checks that the patch's elements come in the order that it sets. */
 static int check_order(struct pl_smp *s, const struct items *items, const struct pl_smp_list *list,
                        const struct pl_map *order)
@@ -267,9 +284,7 @@ static int check_order(struct pl_smp *s, const struct items *items, const struct
         patch_strategic_list_add_name(&name, it.value, items->merge_key);
         uintptr_t place = (uintptr_t)pl_map_get(order, pl_buf_slice(&name));
         if (place <= last)
-            rc = pl_err_set(s->err, PL_EINVAL,
-                            "element %zu of the patch is not in the order of its $setElementOrder",
-                            it.index);
+            rc = refuse_order(s, list);
         last = place;
     }
     pl_buf_deinit(&name);
@@ -294,11 +309,11 @@ static int read_directives(struct pl_smp *s, const struct items *items, struct p
             continue;
         pl_buf_clear(&name);
         if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
-            rc = bad_element(s, items, it.index);
+            rc = bad_element(s, items, it.value, it.index);
         else if (pl_node_str_eq(directive, pl_slice_z("delete")))
             pl_map_put(gone, pl_buf_slice(&name), gone);
         else if (pl_smp_is_directive(it.value))
-            rc = pl_err_set(s->err, PL_EINVAL, "$patch must be replace, delete or merge");
+            rc = pl_smp_refuse_directive(s, it.value);
     }
     pl_buf_deinit(&name);
     return rc;

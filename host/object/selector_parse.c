@@ -89,14 +89,13 @@ static int selector_parse_fail_at(struct pl_err *err, size_t offset)
     return PL_EINVAL;
 }
 
+/* In the API server's words; what is found at the end is ''. */
 static int selector_parse_unexpected(struct parser *p, const char *wanted)
 {
-    if (p->here.type == TOKEN_END)
-        pl_err_set(p->err, PL_EINVAL, "the selector ends where %s is expected", wanted);
-    else
-        pl_err_set(p->err, PL_EINVAL, "found '%.*s' where %s is expected", PL_FMT(p->here.text),
-                   wanted);
-    return selector_parse_fail_at(p->err, p->here.at);
+    pl_err_set(p->err, PL_ESYNTAX, "found '%.*s'%s expected: %s", PL_FMT(p->here.text),
+               strcmp(wanted, "'('") == 0 ? "" : ",", wanted);
+    selector_parse_fail_at(p->err, p->here.at);
+    return PL_ESYNTAX;
 }
 
 /* (a,b): empty values count, so "(a,)" is "a" and "", and "()" is "". */
@@ -105,12 +104,17 @@ static int parse_set(struct parser *p, struct pl_requirement *item)
     if (p->here.type != TOKEN_OPEN)
         return selector_parse_unexpected(p, "'('");
     selector_parse_advance(p);
+    bool is_first = true;
     for (;;) {
         struct token value = p->here;
         if (value.type == TOKEN_WORD)
             selector_parse_advance(p);
-        else
+        else if (value.type == TOKEN_COMMA || value.type == TOKEN_CLOSE)
             value.text.len = 0;
+        else
+            return selector_parse_unexpected(p, is_first ? "',', ')' or identifier"
+                                                         : "',', or identifier");
+        is_first = false;
         if (pl_requirement_add_value(item, value.text, p->err) != 0)
             return selector_parse_fail_at(p->err, value.at);
         if (p->here.type == TOKEN_CLOSE)
@@ -131,7 +135,7 @@ static int parse_exact(struct parser *p, struct pl_requirement *item)
     else if (value.type == TOKEN_END || value.type == TOKEN_COMMA)
         value.text.len = 0;
     else
-        return selector_parse_unexpected(p, "a value");
+        return selector_parse_unexpected(p, "identifier");
     return pl_requirement_add_value(item, value.text, p->err) == 0
                ? 0
                : selector_parse_fail_at(p->err, value.at);
@@ -168,7 +172,7 @@ static int parse_requirement(struct parser *p)
         selector_parse_advance(p);
     struct token key = p->here;
     if (key.type != TOKEN_WORD)
-        return selector_parse_unexpected(p, "a label key");
+        return selector_parse_unexpected(p, "identifier");
     if (pl_label_check_key(key.text, p->err) != 0)
         return selector_parse_fail_at(p->err, key.at);
     selector_parse_advance(p);
@@ -178,7 +182,7 @@ static int parse_requirement(struct parser *p)
     }
     enum pl_selector_op op;
     if (!binary_operator(&p->here, &op))
-        return selector_parse_unexpected(p, "one of = == != in notin > < or ','");
+        return selector_parse_unexpected(p, "in, notin, =, ==, !=, gt, lt");
     selector_parse_advance(p);
     size_t value_at = p->here.at;
     struct pl_requirement *item = pl_selector_add(p->selector, key.text, op);
@@ -191,6 +195,8 @@ static int parse_requirement(struct parser *p)
 static int parse_all(struct parser *p)
 {
     selector_parse_advance(p);
+    if (p->here.type != TOKEN_WORD && p->here.type != TOKEN_NOT && p->here.type != TOKEN_END)
+        return selector_parse_unexpected(p, "!, identifier, or 'end of string'");
     while (p->here.type != TOKEN_END) {
         int rc = parse_requirement(p);
         if (rc != 0)
@@ -198,10 +204,10 @@ static int parse_all(struct parser *p)
         if (p->here.type == TOKEN_END)
             return 0;
         if (p->here.type != TOKEN_COMMA)
-            return selector_parse_unexpected(p, "',' or the end");
+            return selector_parse_unexpected(p, "',' or 'end of string'");
         selector_parse_advance(p);
-        if (p->here.type == TOKEN_END)
-            return selector_parse_unexpected(p, "a label key");
+        if (p->here.type != TOKEN_WORD && p->here.type != TOKEN_NOT)
+            return selector_parse_unexpected(p, "identifier after ','");
     }
     return 0;
 }

@@ -111,7 +111,8 @@ static void remove_items(struct pl_arena *arena, struct pl_tree *value,
 
 struct conflicts {
     struct pl_api_status *status;
-    struct pl_buf text;  /* "- .spec.a" lines of all managers */
+    struct pl_buf text; /* "- .spec.a" lines of all managers */
+    const char *seen_version;
     struct pl_slice who; /* the current manager */
     size_t count;
     struct pl_slice only; /* "manager: path" of the first conflict */
@@ -129,22 +130,24 @@ static void on_conflict(void *arg, struct pl_slice path)
 }
 
 /* "m1", or "m1" with subresource "status" using v1 at TIME */
-static struct pl_slice manager_text(struct pl_arena *arena, const struct pl_tree *entry)
+static struct pl_slice manager_text(struct pl_arena *arena, const struct pl_tree *entry,
+                                    const char *version)
 {
     struct pl_slice sub = pl_tree_text_at(entry, "subresource");
     struct pl_slice text = pl_arena_f(arena, "\"%.*s\"", PL_FMT(pl_tree_text_at(entry, "manager")));
     if (sub.len > 0)
         text = pl_arena_f(arena, "%.*s with subresource \"%.*s\"", PL_FMT(text), PL_FMT(sub));
     if (pl_slice_eqz(pl_tree_text_at(entry, "operation"), "Update"))
-        text = pl_arena_f(arena, "%.*s using %.*s", PL_FMT(text),
-                          PL_FMT(pl_tree_text_at(entry, "apiVersion")));
+        text = pl_arena_f(
+            arena, "%.*s using %.*s", PL_FMT(text),
+            PL_FMT(version != NULL ? pl_slice_z(version) : pl_tree_text_at(entry, "apiVersion")));
     return text;
 }
 
 static void add_conflicts(struct conflicts *c, const struct pl_tree *entry, struct pl_tree *fields)
 {
     struct pl_arena *arena = c->status->arena;
-    c->who = manager_text(arena, entry);
+    c->who = manager_text(arena, entry, c->seen_version);
     pl_buf_add_f(&c->text, "%sconflicts with %.*s:", c->text.len > 0 ? "\n" : "", PL_FMT(c->who));
     pl_tree_sort(fields);
     pl_api_fields_visit(arena, fields, on_conflict, c);
@@ -168,7 +171,8 @@ static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entr
                         struct pl_api_status *status)
 {
     struct pl_arena *arena = writer->arena;
-    struct conflicts conflicts = {.status = status, .text = PL_BUF_INIT};
+    struct conflicts conflicts = {
+        .status = status, .text = PL_BUF_INIT, .seen_version = writer->seen_version};
     struct pl_tree *changed = pl_api_fields_union(arena, diff->added, diff->modified);
     PL_TREE_FOR(item, entries)
     {

@@ -397,12 +397,33 @@ static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
     }
 }
 
+/* A single address decides over the list. */
+static void default_pod_ips(struct pl_arena *arena, struct pl_tree *status)
+{
+    const struct pl_tree *first = pl_tree_at(pl_tree_getz(status, "podIPs"), 0);
+    struct pl_tree *ip = pl_tree_getz(status, "podIP");
+    if (pl_tree_text(ip).len == 0) {
+        if (pl_tree_text_at(first, "ip").len > 0)
+            pl_tree_setz(arena, status, "podIP", pl_tree_copy(arena, pl_tree_getz(first, "ip")));
+        return;
+    }
+    if (first != NULL && pl_tree_equal(ip, pl_tree_getz(first, "ip")))
+        return;
+    struct pl_tree *list = pl_tree_array(arena), *one = pl_tree_object(arena);
+    pl_tree_setz(arena, one, "ip", pl_tree_copy(arena, ip));
+    pl_tree_push(arena, list, one);
+    pl_tree_setz(arena, status, "podIPs", list);
+}
+
 static void default_node(struct pl_arena *arena, struct pl_tree *object)
 {
     struct pl_tree *spec = pl_tree_getz(object, "spec"), *status = pl_tree_getz(object, "status");
     struct pl_tree *cidr = pl_tree_getz(spec, "podCIDR");
-    if (cidr != NULL && pl_tree_getz(spec, "podCIDRs") == NULL)
-        pl_tree_push(arena, pl_tree_default(arena, spec, "podCIDRs", pl_tree_array(arena)), cidr);
+    if (pl_tree_text(cidr).len > 0 &&
+        !pl_tree_equal(cidr, pl_tree_at(pl_tree_getz(spec, "podCIDRs"), 0))) {
+        pl_tree_setz(arena, spec, "podCIDRs", pl_tree_array(arena));
+        pl_tree_push(arena, pl_tree_getz(spec, "podCIDRs"), cidr);
+    }
     if (pl_tree_getz(status, "capacity") != NULL)
         pl_tree_default(arena, status, "allocatable",
                         pl_tree_copy(arena, pl_tree_getz(status, "capacity")));
@@ -530,6 +551,8 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         default_limits(arena, spec);
     else if (strcmp(kind, "Node") == 0)
         default_node(arena, object);
+    else if (strcmp(kind, "Pod") == 0)
+        default_pod_ips(arena, pl_tree_getz(object, "status"));
     else if (strcmp(kind, "HorizontalPodAutoscaler") == 0)
         default_behavior(arena, spec);
     else if (strcmp(kind, "Service") == 0)

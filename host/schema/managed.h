@@ -10,10 +10,11 @@ struct pl_api_writer {
     struct pl_slice manager, api_version, subresource; /* subresource: "" or "status" */
     struct pl_tree *now;                               /* the time as a string */
     const struct pl_schema *schema;
-    bool owns_status;     /* false: writes to the main resource do not change status */
-    bool status_has_meta; /* writes to the status may change metadata such as labels */
-    bool makes_status;    /* a new object may come with a status */
-    bool is_silent;       /* takes fields without an entry of its own (scale) */
+    bool owns_status;         /* false: writes to the main resource do not change status */
+    bool status_has_meta;     /* writes to the status may change metadata such as labels */
+    bool makes_status;        /* a new object may come with a status */
+    const char *seen_version; /* of conflicts; NULL: that of each entry */
+    bool is_silent;           /* takes fields without an entry of its own (scale) */
 };
 
 /* The initial managedFields entries: those in `sent` if present, none if they were reset ([] or

@@ -2,6 +2,7 @@
  * code that applies tables of checks. A check looks at one value only. Values of a wrong type were
  * refused before; a check ignores them. */
 #include "valid/check.h"
+#include "valid/go_struct.h"
 
 #include "object/tree.h"
 #include "format/units.h"
@@ -265,6 +266,18 @@ void pl_percent(struct pl_api_faults *f, const struct pl_spot *at, const struct 
                      "(e.g. '1%%',  or '93%%', regex used for validation is '[0-9]+%%')");
 }
 
+void pl_not_above_100(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (text.len > 4 && text.ptr[text.len - 1] == '%')
+        pl_bad_value(f, at, value, "must not be greater than 100%%");
+    else if (text.len == 4 && text.ptr[3] == '%' &&
+             pl_slice_cmp(pl_slice(text.ptr, 3), pl_slice_z("100")) > 0)
+        pl_bad_value(f, at, value, "must not be greater than 100%%");
+}
+
 void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const char *arg)
 {
@@ -285,11 +298,32 @@ void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     }
 }
 
+static bool has_changed(const struct pl_tree *value, const struct pl_tree *old)
+{
+    return pl_is_empty(value) ? !pl_is_empty(old) : !pl_tree_equal(value, old);
+}
+
 void pl_frozen(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const struct pl_tree *old)
 {
-    if (pl_is_empty(value) ? !pl_is_empty(old) : !pl_tree_equal(value, old))
+    if (has_changed(value, old))
         pl_bad_value(f, at, value, "field is immutable");
+}
+
+void pl_frozen_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
+                      const struct pl_tree *value, const struct pl_tree *old)
+{
+    if (has_changed(value, old))
+        pl_api_fault(f, "FieldValueInvalid", pl_spot_text(f, at),
+                     "Invalid value: %.*s: field is immutable",
+                     PL_FMT(pl_go_struct(f->arena, type, value)));
+}
+
+void pl_frozen_unseen(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const struct pl_tree *old)
+{
+    if (has_changed(value, old))
+        pl_bad_value(f, at, NULL, "field is immutable");
 }
 
 /* ---- tables ---- */

@@ -84,9 +84,10 @@ pl_check pl_selector;
 /* An expression of a label selector or a node selector: key, operator, values. arg: additional
  * operators that take one number, "Gt,Lt"; NULL: none. */
 pl_check pl_requirement;
-pl_check pl_unique;      /* a list; arg: the member that must be unique, "" for the elements */
-pl_check pl_natural_all; /* a map of quantities */
-pl_check pl_percent;     /* a number of at least 0 or a percentage */
+pl_check pl_unique;        /* a list; arg: the member that must be unique, "" for the elements */
+pl_check pl_natural_all;   /* a map of quantities */
+pl_check pl_percent;       /* a number of at least 0 or a percentage */
+pl_check pl_not_above_100; /* no percentage above 100% */
 
 /* ---- tables ---- */
 
@@ -102,6 +103,11 @@ struct pl_rule {
 void pl_hold(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *object,
              const struct pl_rule *rules);
 
-/* Refuses a change of the value. */
+/* The value as an internal Go type of kube-apiserver: "@PodTemplateSpec" (go_struct.h). */
+void pl_frozen_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
+                      const struct pl_tree *value, const struct pl_tree *old);
+/* Refuses a change of the value. Unseen: the message shows null in its place. */
 void pl_frozen(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const struct pl_tree *old);
+void pl_frozen_unseen(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const struct pl_tree *old);

@@ -190,9 +190,10 @@ static void valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec,
                              const struct pl_tree *old)
 {
-    static const char *const frozen[] = {"selector",         "completionMode",
-                                         "podFailurePolicy", "backoffLimitPerIndex",
-                                         "managedBy",        "successPolicy"};
+    static const char *const frozen[] = {"selector", "completionMode", "backoffLimitPerIndex",
+                                         "managedBy"};
+    static const char *const structs[][2] = {{"podFailurePolicy", "*@PodFailurePolicy"},
+                                             {"successPolicy", "*@SuccessPolicy"}};
     bool indexed = pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed");
     if (!indexed || job_number(spec, "completions") != job_number(spec, "parallelism"))
         pl_frozen(f, PL_MEMBER(SPEC, "completions"), pl_tree_getz(spec, "completions"),
@@ -200,9 +201,12 @@ static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec
     for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++)
         pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(spec, frozen[i]),
                   pl_tree_getz(old, frozen[i]));
+    for (size_t i = 0; i < PL_ARRAY_LEN(structs); i++)
+        pl_frozen_struct(f, PL_MEMBER(SPEC, structs[i][0]), structs[i][1],
+                         pl_tree_getz(spec, structs[i][0]), pl_tree_getz(old, structs[i][0]));
     if (!pl_is_true(pl_tree_getz(old, "suspend"))) /* while suspended, its scheduling may change */
-        pl_frozen(f, PL_MEMBER(SPEC, "template"), pl_tree_getz(spec, "template"),
-                  pl_tree_getz(old, "template"));
+        pl_frozen_struct(f, PL_MEMBER(SPEC, "template"), "@PodTemplateSpec",
+                         pl_tree_getz(spec, "template"), pl_tree_getz(old, "template"));
 }
 
 static void check_job_selector(struct pl_api_faults *f, const struct pl_tree *spec)

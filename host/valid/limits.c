@@ -272,5 +272,5 @@ void pl_valid_runtime_class(struct pl_api_faults *f, const struct pl_tree *objec
                    pl_tree_dig(object, "overhead.podFixed"), NULL);
     pl_valid_tolerations(f, PL_MEMBER(at, "tolerations"), tolerations);
     if (old != NULL)
-        pl_frozen(f, PL_MEMBER(NULL, "handler"), handler, pl_tree_getz(old, "handler"));
+        pl_frozen_unseen(f, PL_MEMBER(NULL, "handler"), handler, pl_tree_getz(old, "handler"));
 }

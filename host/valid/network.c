@@ -604,6 +604,5 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
     pl_hold(f, NULL, object, rules);
     pl_unique(f, PL_MEMBER(NULL, "ports"), pl_tree_getz(object, "ports"), "name");
     if (old != NULL)
-        pl_frozen(f, PL_MEMBER(NULL, "addressType"), pl_is_empty(type) ? NULL : type,
-                  pl_tree_getz(old, "addressType"));
+        pl_frozen_unseen(f, PL_MEMBER(NULL, "addressType"), type, pl_tree_getz(old, "addressType"));
 }

@@ -1,6 +1,7 @@
 /* Pods and pod templates: the whole spec, and the members of a Pod that may be changed: images,
  * additional tolerations, a shorter deadline, and labels. */
 #include "valid/kinds.h"
+#include "valid/go_struct.h"
 
 #include "object/tree.h"
 
@@ -276,12 +277,13 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
             pl_tree_removez(changed, free_members[i]);
     }
     if (!pl_tree_equal(changed, was))
-        pl_bad_forbidden(f, PL_MEMBER(NULL, "spec"),
-                         "pod updates may not change fields other than "
-                         "`spec.containers[*].image`,`spec.initContainers[*].image`,"
-                         "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                         "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to "
-                         "be set to 1 if it was previously negative)\n");
+        pl_api_fault(f, "FieldValueForbidden", pl_slice_z("spec"),
+                     "Forbidden: pod updates may not change fields other than "
+                     "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+                     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+                     "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to "
+                     "be set to 1 if it was previously negative)\n%.*s",
+                     PL_FMT(pl_go_struct_diff(f->arena, "@PodSpec", was, changed)));
 }
 
 void pl_valid_pod(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)

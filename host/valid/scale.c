@@ -1,5 +1,6 @@
 /* HorizontalPodAutoscalers and PodDisruptionBudgets. */
 #include "valid/kinds.h"
+#include "valid/go_struct.h"
 
 #include "object/tree.h"
 
@@ -238,7 +239,9 @@ void pl_valid_budget(struct pl_api_faults *f, const struct pl_tree *object,
 {
     static const struct pl_rule rules[] = {
         {"minAvailable", pl_percent, NULL},
+        {"minAvailable", pl_not_above_100, NULL},
         {"maxUnavailable", pl_percent, NULL},
+        {"maxUnavailable", pl_not_above_100, NULL},
         {"selector", pl_selector, NULL},
         {"unhealthyPodEvictionPolicy", pl_if_set, "AlwaysAllow,IfHealthyBudget"},
         {NULL, NULL, NULL},
@@ -246,6 +249,8 @@ void pl_valid_budget(struct pl_api_faults *f, const struct pl_tree *object,
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     PL_UNUSED(old);
     if (pl_tree_getz(spec, "minAvailable") != NULL && pl_tree_getz(spec, "maxUnavailable") != NULL)
-        pl_bad_value(f, SPEC, spec, "minAvailable and maxUnavailable cannot be both set");
+        pl_api_fault(f, "FieldValueInvalid", pl_slice_z("spec"),
+                     "Invalid value: %.*s: minAvailable and maxUnavailable cannot be both set",
+                     PL_FMT(pl_go_struct(f->arena, "@PodDisruptionBudgetSpec", spec)));
     pl_hold(f, SPEC, spec, rules);
 }

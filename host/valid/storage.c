@@ -1,5 +1,6 @@
 /* PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and VolumeAttachments. */
 #include "valid/kinds.h"
+#include "valid/go_struct.h"
 
 #include "object/tree.h"
 #include "schema/validate.h"
@@ -60,6 +61,17 @@ void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
     storage_check_source(f, PL_MEMBER(at, "dataSourceRef"), ref);
 }
 
+static void take(struct pl_api_faults *f, struct pl_tree *to, const struct pl_tree *from,
+                 const char *member)
+{
+    const struct pl_tree *value = pl_tree_getz(from, member);
+    if (to == NULL)
+        return;
+    pl_tree_removez(to, member);
+    if (value != NULL)
+        pl_tree_setz(f->arena, to, member, pl_tree_copy(f->arena, value));
+}
+
 /* Of a bound claim the size and the class of attributes may change; of another nothing. */
 static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *object,
                                const struct pl_tree *before)
@@ -69,19 +81,21 @@ static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *ob
     const struct pl_tree *has = pl_tree_dig(before, "status.capacity.storage");
     struct pl_tree *is = pl_tree_copy(f->arena, spec), *was = pl_tree_copy(f->arena, old);
     if (pl_slice_eqz(pl_tree_text_at(object, "status.phase"), "Bound")) {
-        pl_tree_removez(pl_tree_dig(is, "resources.requests"), "storage");
-        pl_tree_removez(pl_tree_dig(was, "resources.requests"), "storage");
-        pl_tree_removez(is, "volumeAttributesClassName");
-        pl_tree_removez(was, "volumeAttributesClassName");
+        take(f, pl_tree_dig(is, "resources.requests"), pl_tree_dig(was, "resources.requests"),
+             "storage");
+        take(f, is, was, "volumeAttributesClassName");
     }
     if (pl_is_empty(pl_tree_getz(was, "volumeName")))
-        pl_tree_removez(is, "volumeName");
+        take(f, was, is, "volumeName");
     if (pl_tree_getz(was, "storageClassName") == NULL)
-        pl_tree_removez(is, "storageClassName");
+        take(f, was, is, "storageClassName");
     if (!pl_tree_equal(is, was))
-        pl_bad_forbidden(f, SPEC,
-                         "spec is immutable after creation except resources.requests and "
-                         "volumeAttributesClassName for bound claims\n");
+        pl_api_fault(f, "FieldValueForbidden", pl_slice_z("spec"),
+                     "Forbidden: spec is immutable after creation except resources.requests and "
+                     "volumeAttributesClassName for bound claims\n%.*s",
+                     PL_FMT(pl_go_struct_diff(f->arena, "@PersistentVolumeClaimSpec", was, is)));
+    pl_frozen(f, PL_MEMBER(NULL, "volumeMode"), pl_tree_getz(spec, "volumeMode"),
+              pl_tree_getz(old, "volumeMode"));
     if (pl_quantity_cmp(size, pl_tree_dig(old, "resources.requests.storage")) < 0 &&
         pl_quantity_cmp(size, has) <= 0)
         pl_bad_forbidden(f,
@@ -226,13 +240,15 @@ void pl_valid_volume(struct pl_api_faults *f, const struct pl_tree *object,
     for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(sources); i++) {
         const struct pl_tree *was = pl_tree_getz(pl_tree_getz(old, "spec"), sources[i]);
         if (was != NULL && !pl_tree_equal(was, pl_tree_getz(spec, sources[i]))) {
-            pl_bad_forbidden(f, PL_MEMBER(SPEC, "persistentvolumesource"),
-                             "spec.persistentvolumesource is immutable after creation\n");
+            pl_api_fault(f, "FieldValueForbidden", pl_slice_z("spec.persistentvolumesource"),
+                         "Forbidden: spec.persistentvolumesource is immutable after creation\n%.*s",
+                         PL_FMT(pl_go_struct_diff(f->arena, "@PersistentVolumeSource",
+                                                  pl_tree_getz(old, "spec"), spec)));
             break;
         }
     }
     if (old != NULL)
-        pl_frozen(f, PL_MEMBER(SPEC, "volumeMode"), pl_tree_getz(spec, "volumeMode"),
+        pl_frozen(f, PL_MEMBER(NULL, "volumeMode"), pl_tree_getz(spec, "volumeMode"),
                   pl_tree_dig(old, "spec.volumeMode"));
 }
 
@@ -290,8 +306,7 @@ void pl_valid_storage_class(struct pl_api_faults *f, const struct pl_tree *objec
         const struct pl_tree *was = pl_tree_getz(old, frozen[i]);
         if ((pl_is_empty(is) && pl_is_empty(was)) || pl_tree_equal(is, was))
             continue;
-        pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), pl_is_empty(is) ? NULL : is,
-                     "field is immutable");
+        pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), NULL, "field is immutable");
     }
 }
 

@@ -8,3 +8,6 @@
  * new object; immutable members are compared with it. Pure. Collects all faults. */
 void pl_valid_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
                       const struct pl_tree *object, const struct pl_tree *old);
+/* The rules for a status that is written by the subresource of that name, in addition. Pure. */
+void pl_valid_state(struct pl_api_faults *faults, const char *kind, const struct pl_tree *object,
+                    const struct pl_tree *old);

@@ -153,17 +153,6 @@ static bool is_zero(const struct pl_tree *value)
     return pl_slice_eqz(pl_tree_text(value), "0%");
 }
 
-static void not_above_100(struct pl_api_faults *f, const struct pl_spot *at,
-                          const struct pl_tree *value)
-{
-    struct pl_slice text = pl_tree_text(value);
-    if (text.len > 4 && text.ptr[text.len - 1] == '%')
-        pl_bad_value(f, at, value, "must not be greater than 100%%");
-    else if (text.len == 4 && text.ptr[3] == '%' &&
-             pl_slice_cmp(pl_slice(text.ptr, 3), pl_slice_z("100")) > 0)
-        pl_bad_value(f, at, value, "must not be greater than 100%%");
-}
-
 static void check_strategy(struct pl_api_faults *f, const struct pl_tree *strategy)
 {
     static const struct pl_rule rules[] = {
@@ -190,7 +179,7 @@ static void check_strategy(struct pl_api_faults *f, const struct pl_tree *strate
     if (is_zero(unavailable) && is_zero(pl_tree_getz(rolling, "maxSurge")))
         pl_bad_value(f, PL_MEMBER(inner, "maxUnavailable"), unavailable,
                      "may not be 0 when `maxSurge` is 0");
-    not_above_100(f, PL_MEMBER(inner, "maxUnavailable"), unavailable);
+    pl_not_above_100(f, PL_MEMBER(inner, "maxUnavailable"), unavailable, NULL);
 }
 
 static void check_progress(struct pl_api_faults *f, const struct pl_tree *spec)
@@ -364,8 +353,12 @@ static void check_set_change(struct pl_api_faults *f, const struct pl_tree *spec
         pl_tree_removez(was, may[i]);
     }
     for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++) {
-        pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(is, frozen[i]),
-                  pl_tree_getz(was, frozen[i]));
+        if (strcmp(frozen[i], "volumeClaimTemplates") == 0)
+            pl_frozen_struct(f, PL_MEMBER(SPEC, frozen[i]), "[@PersistentVolumeClaim",
+                             pl_tree_getz(is, frozen[i]), pl_tree_getz(was, frozen[i]));
+        else
+            pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(is, frozen[i]),
+                      pl_tree_getz(was, frozen[i]));
         pl_tree_removez(is, frozen[i]);
         pl_tree_removez(was, frozen[i]);
     }
@@ -437,8 +430,8 @@ static void check_daemon_update(struct pl_api_faults *f, const struct pl_tree *s
     const struct pl_tree *unavailable = pl_tree_getz(rolling, "maxUnavailable");
     const struct pl_tree *surge = pl_tree_getz(rolling, "maxSurge");
     pl_hold(f, inner, rolling, rules);
-    not_above_100(f, PL_MEMBER(inner, "maxUnavailable"), unavailable);
-    not_above_100(f, PL_MEMBER(inner, "maxSurge"), surge);
+    pl_not_above_100(f, PL_MEMBER(inner, "maxUnavailable"), unavailable, NULL);
+    pl_not_above_100(f, PL_MEMBER(inner, "maxSurge"), surge, NULL);
     if (!is_zero(unavailable) && unavailable != NULL && !is_zero(surge) && surge != NULL)
         pl_bad_value(f, PL_MEMBER(inner, "maxSurge"), surge,
                      "may not be set when maxUnavailable is non-zero");

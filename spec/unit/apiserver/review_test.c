@@ -115,7 +115,8 @@ TEST(reviews_must_say_what_they_ask)
          ".authorization.k8s.io \"\" is invalid: spec.user: Invalid value: "
          "\"\": at least one of user or group must be specified"},
         {AUTHORIZATION "subjectaccessreviews", "'user':'a'," PODS ",'nonResourceAttributes':{}",
-         ".authorization.k8s.io \"\" is invalid: spec: Invalid value: {}: exactly one of "
+         ".authorization.k8s.io \"\" is invalid: spec: Invalid value: "
+         "{\"Path\":\"\",\"Verb\":\"\"}: exactly one of "
          "nonResourceAttributes or resourceAttributes must be specified"},
         {LOCAL, "'user':'jane','resourceAttributes':{'namespace':'other'}",
          ".authorization.k8s.io \"\" is invalid: "

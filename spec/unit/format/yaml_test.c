@@ -113,9 +113,9 @@ static void check_error(const char *text, int code, const char *message)
 
 TEST(what_is_wrong_is_refused_with_its_line)
 {
-    check_error("a: 1\nb: 2\na: 3\n", PL_ESYNTAX, "line 3: the key exists already");
-    check_error("1: a\n'1': b\n", PL_ESYNTAX, "line 2: the key exists already");
-    check_error("{\"a\":1,\"a\":2}", PL_ESYNTAX, "line 1: the key exists already");
+    check_error("a: 1\nb: 2\na: 3\n", PL_ESYNTAX, "line 3: the key \"a\" exists already");
+    check_error("1: a\n'1': b\n", PL_ESYNTAX, "line 2: the key \"1\" exists already");
+    check_error("{\"a\":1,\"a\":2}", PL_ESYNTAX, "line 1: the key \"a\" exists already");
     check_error("ok: 1\n---\na: [1\nb: 2\n", PL_ESYNTAX,
                 "line 4: did not find expected ',' or ']' while parsing a flow sequence");
     check_error("a:\n\tb: 1\n", PL_ESYNTAX,

@@ -60,6 +60,12 @@ TEST(json_patches_do_what_the_rfc_shows)
          "'/c'},{'op':'remove','path':'/a/x'},{'op':'test','path':'/c','value':"
          "{'b':1,'x':2}}]",
          "{'a':{'b':1},'c':{'b':1,'x':2}}"},
+        /* as in the API server */
+        {"{'a':1}", "[{'op':'copy','from':'/x','path':'/b'}]", "{'a':1,'b':null}"},
+        {"{'a':1}", "[{'op':'add','path':'/b'}]", "{'a':1,'b':null}"},
+        {"{'a':1}", "[{'op':'add','path':'x/b','value':2}]", "{'a':1,'b':2}"},
+        {"{'a':[1,2]}", "[{'op':'remove','path':'/a/-1'}]", "{'a':[1]}"},
+        {"{'a':[1,2]}", "[{'op':'add','path':'/a/-1','value':3}]", "{'a':[1,2,3]}"},
         {"{'a':1}", "[{'op':'copy','from':'','path':'/self'}]", "{'a':1,'self':{'a':1}}"},
         {"{'a':{'b':[0]}}", "[{'op':'move','from':'/a/b','path':''}]", "[0]"},
         {"{'a':1,'b':2}", "[{'op':'move','from':'/a','path':'/b'}]", "{'b':1}"},
@@ -95,8 +101,6 @@ TEST(a_patch_that_does_not_fit_is_refused_with_its_operation)
          "operation 0 (jump /a): \"op\" must be add, remove, replace, move, copy or test"},
         {"{}", "[{'op':'add','path':'a','value':1}]", PL_ESYNTAX,
          "operation 0 (add a): \"path\" must begin with '/'"},
-        {"{}", "[{'op':'add','path':'/a'}]", PL_ESYNTAX,
-         "operation 0 (add /a): \"value\" is missing"},
         {"{}", "[{'op':'add','path':'/~2','value':1}]", PL_ESYNTAX,
          "operation 0 (add /~2): '~' in a pointer is followed by 0 (for ~) or 1 (for /)"},
         {"{}", "[{'op':'add','path':'/~','value':1}]", PL_ESYNTAX,
@@ -121,8 +125,8 @@ TEST(a_patch_that_does_not_fit_is_refused_with_its_operation)
          "operation 0 (add /a/2): there is no \"2\""},
         {"{'a':[1,2]}", "[{'op':'remove','path':'/a/01'}]", PL_EINVAL,
          "operation 0 (remove /a/01): \"01\" is not an array index"},
-        {"{'a':[1]}", "[{'op':'remove','path':'/a/-1'}]", PL_EINVAL,
-         "operation 0 (remove /a/-1): \"-1\" is not an array index"},
+        {"{'a':[1]}", "[{'op':'remove','path':'/a/-2'}]", PL_EINVAL,
+         "operation 0 (remove /a/-2): \"-2\" is not an array index"},
         {"{'a':[1]}", "[{'op':'replace','path':'/a/-','value':1}]", PL_EINVAL,
          "operation 0 (replace /a/-): \"-\" is not an array index"},
         {"{'a':[1]}", "[{'op':'remove','path':'/a/x'}]", PL_EINVAL,
@@ -131,8 +135,6 @@ TEST(a_patch_that_does_not_fit_is_refused_with_its_operation)
          "operation 0 (move /a/b): a value cannot be moved into itself"},
         {"{'a':1}", "[{'op':'remove','path':''}]", PL_EINVAL,
          "operation 0 (remove ): the whole document cannot be removed"},
-        {"{'a':1}", "[{'op':'copy','from':'/x','path':'/a'}]", PL_EINVAL,
-         "operation 0 (copy /a): there is no \"x\""},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(bad); i++) {
         struct pl_err err = {.message = ""};

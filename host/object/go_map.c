@@ -1,6 +1,6 @@
 /* JSON as Go prints its maps: map[a:1 b:[x y]]. The depth is that of the tree, which its parser
  * limited. */
-#include "gotype/go_map.h"
+#include "object/go_map.h"
 
 static void add_items(struct pl_buf *out, const struct pl_tree *value)
 {
@@ -34,4 +34,13 @@ void pl_go_map_write(struct pl_buf *out, const struct pl_tree *value)
     default:
         pl_buf_add_z(out, "<nil>");
     }
+}
+
+void pl_go_map_node(struct pl_buf *out, struct pl_node node)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = pl_tree_from_node(&arena, node);
+    pl_tree_sort(tree);
+    pl_go_map_write(out, tree);
+    pl_arena_deinit(&arena);
 }
