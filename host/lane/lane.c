@@ -251,6 +251,7 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .clock = lane->tape != NULL ? &lane->tape->clock : options->clock,
             .rand_seed = seed_of(options),
             .math_seed = lane->tape != NULL ? lane->tape->seed : 0,
+            .short_lived = options->stepped != NULL,
             .lines = options->lines,
         },
         err);

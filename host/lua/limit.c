@@ -270,8 +270,9 @@ static void on_line(lua_State *L, lua_Debug *ar)
 
 void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines)
 {
+    bool changes = lines != limits->lines && !limits->armed;
     limits->lines = lines;
-    if (lines != NULL)
+    if (changes)
         set_hook(limits, false);
 }
 
@@ -498,19 +499,48 @@ static void wake(struct pl_watchdog *dog)
     pthread_mutex_unlock(&dog->lock);
 }
 
-struct pl_watchdog *pl_watchdog_create(void)
+static void start_watching(struct pl_watchdog *dog)
 {
-    struct pl_watchdog *dog = PL_NEW(struct pl_watchdog);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&dog->wake, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&dog->lock, NULL);
+    PL_REQUIRE(pthread_create(&dog->thread, NULL, limit_watch, dog) == 0);
+}
+
+struct pl_watchdog *pl_watchdog_create(void)
+{
+    struct pl_watchdog *dog = PL_NEW(struct pl_watchdog);
     pl_list_init(&dog->states);
     install_handler();
-    PL_REQUIRE(pthread_create(&dog->thread, NULL, limit_watch, dog) == 0);
+    start_watching(dog);
     return dog;
+}
+
+static void note_thread(struct pl_limits *limits)
+{
+    limits->thread = pthread_self();
+    PL_REQUIRE(pthread_getcpuclockid(limits->thread, &limits->cpu_clock) == 0);
+}
+
+pid_t pl_watchdog_fork(struct pl_watchdog *dog)
+{
+    pthread_mutex_lock(&dog->lock); /* so that the watching thread is at no place that matters */
+    pid_t child = fork();
+    if (child != 0) {
+        pthread_mutex_unlock(&dog->lock);
+        return child;
+    }
+    PL_LIST_FOR (link, &dog->states) {
+        struct pl_limits *limits = PL_CONTAINER_OF(link, struct pl_limits, link);
+        note_thread(limits);
+        limits->seen = 0; /* the CPU time of the child begins anew */
+    }
+    atomic_store(&dog->asleep, false);
+    start_watching(dog);
+    return 0;
 }
 
 void pl_watchdog_destroy(struct pl_watchdog *dog)
@@ -560,8 +590,7 @@ bool pl_watchdog_try_destroy(struct pl_watchdog *dog)
 
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog)
 {
-    limits->thread = pthread_self();
-    PL_REQUIRE(pthread_getcpuclockid(limits->thread, &limits->cpu_clock) == 0);
+    note_thread(limits);
     limits->dog = dog;
     pthread_mutex_lock(&dog->lock);
     pl_list_push(&dog->states, &limits->link);

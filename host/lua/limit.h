@@ -80,7 +80,7 @@ struct pl_limits {
 /* Wraps the state's allocator. Call it after opening the libraries: LuaJIT does not survive a
  * failing allocation while it starts. The hard limit is four times the soft one. */
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
-/* lines: borrowed until the state is closed. */
+/* lines: borrowed until the state is closed. NULL: nobody looks any more, which is faster. */
 void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines);
 /* Call it before the state is closed: LuaJIT returns its memory to the system only with its own
  * allocator. Limits do not apply from now on. */

@@ -392,12 +392,24 @@ static int open_protected(lua_State *L)
     return 0;
 }
 
+/* LuaJIT's own allocator maps the memory of each state and unmaps it at its end, so that each page
+ * is a page fault. */
+static void *alloc_kept(void *data, void *ptr, size_t old_size, size_t new_size)
+{
+    PL_UNUSED(data);
+    PL_UNUSED(old_size);
+    if (new_size != 0)
+        return realloc(ptr, new_size); /* LuaJIT handles failures, or the limits do */
+    free(ptr);
+    return NULL;
+}
+
 struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err)
 {
     static const struct pl_state_hooks none = {.open = NULL};
     struct pl_state *s = PL_NEW(struct pl_state);
     s->hooks = options->hooks != NULL ? options->hooks : &none;
-    s->L = luaL_newstate();
+    s->L = options->short_lived ? lua_newstate(alloc_kept, NULL) : luaL_newstate();
     PL_REQUIRE(s->L != NULL);
     pl_limits_opened();
     s->own = true;

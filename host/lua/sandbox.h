@@ -23,6 +23,7 @@ struct pl_sandbox_options {
     const struct pl_clock *clock;
     uint64_t rand_seed;                /* seed of scripts' random numbers; 0: from the system */
     uint64_t math_seed;                /* seed of math.random alone; 0: as above */
+    bool short_lived;                  /* its memory serves the next such state, see sandbox.c */
     const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
 };
 

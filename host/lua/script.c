@@ -469,7 +469,11 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
         lua_setfenv(L, -2);
     }
     note_own_chunk(L, s);
-    return run_module(L, s, name, name);
+    const struct pl_line_watch *lines = s->limits.lines; /* none of them is a script's */
+    pl_limits_watch_lines(&s->limits, NULL);
+    int results = run_module(L, s, name, name);
+    pl_limits_watch_lines(&s->limits, lines);
+    return results;
 }
 
 int pl_script_require(lua_State *L)

@@ -5,12 +5,16 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct pl_watchdog;
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. The caller
  * owns the watchdog. */
 struct pl_watchdog *pl_watchdog_create(void);
+/* fork(2), by the thread that runs all states of the watchdog. The child has a thread of its own
+ * that watches. */
+pid_t pl_watchdog_fork(struct pl_watchdog *dog);
 /* From now on the stacks of Lua that runs are noted every PL_PROFILE_MS, until the end. Any thread;
  * one at a time. */
 #define PL_PROFILE_MS 2

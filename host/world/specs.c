@@ -13,12 +13,14 @@
 #include "lua/limit.h"
 #include "lua/own_modules.h"
 #include "world/binding.h"
+#include "world/branch.h"
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <luajit.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,6 +29,7 @@
 
 #define HOOK_EVERY    1000000 /* instructions */
 #define LIMIT_SECONDS 5
+#define KEPT          (32 << 20) /* bytes */
 
 struct run {
     struct pl_slice input;
@@ -119,6 +122,7 @@ static int open_world_module(lua_State *L)
     lua_pushinteger(L, run->log);
     lua_pushcclosure(L, quiet, 1);
     lua_setfield(L, -2, "quiet");
+    pl_branch_add(L, run->dog, run->log);
     return 1;
 }
 
@@ -174,6 +178,8 @@ int pl_specs_run(struct pl_slice input, enum pl_log_level level)
         return 1;
     }
     pl_log_configure(level, true, run.log);
+    mallopt(M_MMAP_THRESHOLD, KEPT); /* memory of a world serves the next one */
+    mallopt(M_TRIM_THRESHOLD, KEPT);
     run.dog = pl_watchdog_create();
     lua_State *L = luaL_newstate();
     if (lua_cpcall(L, run_protected, &run) != 0)

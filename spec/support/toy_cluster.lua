@@ -152,7 +152,7 @@ end
 function M.executor(controllers, f)
   return function(plan, how)
     local self = setmetatable({ objects = {}, controllers = controllers, dirty = {}, memory = {},
-      uids = 0, trace = {}, errors = {}, settles = {}, choose = chooser.new(plan), seed = how.seed }, toy)
+      uids = 0, trace = {}, errors = {}, settles = {}, choose = chooser.new(plan, how), seed = how.seed }, toy)
     f(self)
     local lines = {}
     for i, e in ipairs(self.trace) do

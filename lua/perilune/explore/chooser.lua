@@ -12,21 +12,72 @@ local M = {}
 local chooser = {}
 chooser.__index = chooser
 
--- A chooser for one execution of `plan`; second: of several ready things the
--- second one is always next, so that each has another place than usual.
-function M.new(plan, second)
-  local self = setmetatable({ plan = plan, second = second, step = 0, seen = {}, points = {}, used = {}, by_key = {},
+-- A chooser for one execution of `plan`. how: {second = true: of several ready things the second one is
+-- always next, so that each has another place than usual; others, fork: see branch_off}.
+function M.new(plan, how)
+  local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {}, by_key = {},
     by_step = {}, kinds = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
-    if d.place then
-      self.by_key[plans.key(d.place, d.step, d.n)] = d
-    else
-      local name = format("%s %d", d.what, d.step)
-      self.by_step[name] = self.by_step[name] or {}
-      table.insert(self.by_step[name], d)
-    end
+    self:expect(d)
+  end
+  if how.others then
+    self:branch_off(how.others, how.fork)
   end
   return self
+end
+
+-- Where it is asked for a disturbance: names of by_key, waiting and by_step.
+local function keys_of(d)
+  local of_step = format("%s %d", d.what, d.step)
+  if d.what == "order" then
+    return format("order %d.%d", d.step, d.n), of_step
+  end
+  return d.place and plans.key(d.place, d.step, d.n), (not d.place or d.what == "reload") and of_step or nil
+end
+
+function chooser:expect(d)
+  local key, of_step = keys_of(d)
+  if d.place then
+    self.by_key[key] = d
+  end
+  if of_step then
+    self.by_step[of_step] = self.by_step[of_step] or {}
+    table.insert(self.by_step[of_step], d)
+  end
+end
+
+-- Other plans that begin like this one: `others` are {parts = {...}} with what follows. When it is asked
+-- for a part of one of them, fork(other) is called. If that is true, the plan is this other one from now
+-- on.
+function chooser:branch_off(others, fork)
+  self.fork, self.waiting = fork, {}
+  for _, other in ipairs(others) do
+    for _, d in ipairs(other.parts) do
+      local key, of_step = keys_of(d)
+      for _, name in ipairs({ key or of_step, d.what == "reload" and of_step or nil }) do
+        self.waiting[name] = self.waiting[name] or {}
+        table.insert(self.waiting[name], other)
+      end
+    end
+  end
+end
+
+-- It is asked for disturbances of this name.
+function chooser:asked(name)
+  local here = self.waiting and self.waiting[name]
+  for _, other in ipairs(here or {}) do
+    if not other.begun then
+      other.begun = true
+      if self.fork(other) then
+        self.waiting, self.branched = nil, true
+        for _, d in ipairs(other.parts) do
+          self.plan[#self.plan + 1] = d
+          self:expect(d)
+        end
+        return
+      end
+    end
+  end
 end
 
 -- A step of the scenario begins.
@@ -55,7 +106,9 @@ function chooser:effect(place, facts)
     options = facts.options, run = facts.run,
     reads = facts.reads or place.verb == "get" or place.verb == "list" }
   self.points[#self.points + 1] = point
-  local d = self.by_key[plans.key(place, self.step, n)]
+  local key = plans.key(place, self.step, n)
+  self:asked(key)
+  local d = self.by_key[key]
   if d then
     self:use(d)
     d.line = facts.line
@@ -65,7 +118,9 @@ end
 
 -- The disturbances of type `what` that the plan has for this step.
 function chooser:of_step(what, step)
-  return self.by_step[format("%s %d", what, step or self.step)] or {}
+  local name = format("%s %d", what, step or self.step)
+  self:asked(name)
+  return self.by_step[name] or {}
 end
 
 -- Chooses among things that are ready, by name. Returns an index; 1 is the undisturbed choice.
@@ -76,6 +131,7 @@ function chooser:pick(names)
   if #names > 1 then
     self.points[#self.points + 1] = { what = "order", step = self.step, n = n, names = names }
   end
+  self:asked(format("order %d.%d", self.step, n))
   for _, d in ipairs(self:of_step("order")) do
     if d.n == n then
       for i, name in ipairs(names) do

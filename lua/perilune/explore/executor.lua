@@ -124,8 +124,8 @@ end
 -- the world would settle.
 function exec:reload_of_step(o)
   local wanted
-  for _, d in ipairs(self.plan) do
-    wanted = wanted or (d.what == "reload" and d.step == self.choose.step and not self.reloaded)
+  for _, d in ipairs(self.reloaded and {} or self.choose:of_step("reload")) do
+    wanted = d
   end
   local finish = self.world:explore_end(o)
   for _ = 1, wanted and STEPS or 0 do
@@ -478,7 +478,7 @@ end
 -- Returns execute(plan, how) for a search.
 function M.new(o)
   return function(plan, how)
-    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how.second), trace = {}, wrote = {},
+    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, relist = {}, runs = {},
       versions = {}, watched = how.versions }, exec)
@@ -489,7 +489,9 @@ function M.new(o)
     self:scenario()
     self.lines = self.world:explore_lines()
     local result = self:result()
-    self.world:close()
+    if not self.choose.branched then -- a branch leaves that to the end of its process
+      self.world:close()
+    end
     return result
   end
 end

@@ -207,6 +207,21 @@ local function of_others(execution, from, from_step, add)
   end
 end
 
+-- By rank; those of one rank stay as they are.
+local function in_order(list)
+  local of_rank, out = {}, {}
+  for r = 1, REST do
+    of_rank[r] = {}
+  end
+  for _, d in ipairs(list) do
+    table.insert(of_rank[M.rank(d)], d)
+  end
+  for r = 1, REST do
+    append(out, of_rank[r])
+  end
+  return out
+end
+
 -- All possible disturbances of `execution` from its point `from` on: an array, in the order in
 -- which they are tried.
 function M.of_execution(execution, o)
@@ -220,15 +235,7 @@ function M.of_execution(execution, o)
   of_steps(execution, from_step, add)
   of_caches(execution, from_step, o.no_stale, add)
   of_others(execution, from, from_step, add)
-  for i, d in ipairs(out) do
-    d.i = i
-  end
-  table.sort(out, function(a, b)
-    local x, y = M.rank(a), M.rank(b)
-    if x ~= y then return x < y end
-    return a.i < b.i
-  end)
-  return out
+  return in_order(out)
 end
 
 return M

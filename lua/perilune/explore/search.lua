@@ -3,10 +3,15 @@
 -- to the disturbances that it needs and run a second time: the same plan and seed must give the
 -- same trace. Findings with the same cause form a group, which is reported once.
 --
--- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), budget
+-- Plans that begin alike are run as branches of one execution where the system can do that. What a branch
+-- found is only its outcome; a finding that is new is run again here.
+--
+-- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), branch
+-- (branches.lua; nil: each plan is an execution in this process), budget
 -- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress,
 -- code(lines): all lines with code of the files that ran.
 
+local branches = require("perilune.explore.branches")
 local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
 local plans = require("perilune.explore.plan")
@@ -16,6 +21,8 @@ local format = string.format
 local M = {}
 
 local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
+
+local FEW, MANY = 8, 64 -- plans that branch off from one execution: at first, and later
 
 local search = {}
 search.__index = search
@@ -51,16 +58,23 @@ function search:spent()
   return self.o.clock() - self.began >= (self.o.budget or 30)
 end
 
-function search:run(plan)
-  self.count = self.count + 1
-  local execution = self.o.execute(plan, { seed = self.o.seed,
-    versions = self.taint and next(self.taint.random) ~= nil })
-  for file, lines in pairs(execution.lines or {}) do
+function search:how()
+  return { seed = self.o.seed, versions = self.taint and next(self.taint.random) ~= nil }
+end
+
+function search:reach(lines)
+  for file, of in pairs(lines or {}) do
     self.lines[file] = self.lines[file] or {}
-    for line in pairs(lines) do
+    for line in pairs(of) do
       self.lines[file][line] = true
     end
   end
+end
+
+function search:run(plan)
+  self.count = self.count + 1
+  local execution = self.o.execute(plan, self:how())
+  self:reach(execution.lines)
   return execution
 end
 
@@ -70,6 +84,11 @@ function search:judge(execution)
     return {}
   end
   return sort_findings(judges.judge(self.reference, execution, self.taint, self.rules))
+end
+
+-- How many more plans than one may run at a time.
+function search:room(most)
+  return math.min(most, self.o.executions and self.o.executions - self.count or most) - 1
 end
 
 -- Removes each part of the plan that the finding does not need.
@@ -139,7 +158,8 @@ function search:attach(group, findings)
   end
 end
 
--- Adds the findings of an execution: as a new group, or to a known one.
+-- Adds the findings of an execution: as a new group, or to a known one. execution: nil if it was in a
+-- branch.
 function search:take(plan, execution, findings)
   if #findings == 0 then
     return
@@ -148,6 +168,10 @@ function search:take(plan, execution, findings)
   if group then
     group.others = group.others + 1
     return self:attach(group, findings)
+  end
+  if not execution then
+    execution = self.o.execute(plan, self:how())
+    findings = self:judge(execution)
   end
   local key = key_of(findings[1])
   local smaller = self:shrink(plan, key)
@@ -209,10 +233,80 @@ function search:begin()
   return true
 end
 
+-- ---- the outcome of a plan ----
+
+function search:leave_out(why, n)
+  self.left_out[why] = (self.left_out[why] or 0) + (n or 1)
+end
+
+local function scalars(finding)
+  local out = {}
+  for name, value in pairs(finding) do
+    out[name] = type(value) ~= "table" and value or nil
+  end
+  return out
+end
+
+-- What the search needs of an execution, as a plain value: {findings, lines, partners, left_out}. `lines`:
+-- those that were not reached before.
+function search:outcome(plan, execution, wants_partners)
+  local before = self.left_out
+  self.left_out = {}
+  local out = { findings = {}, lines = {}, left_out = self.left_out }
+  for i, f in ipairs(self:judge(execution)) do
+    out.findings[i] = scalars(f)
+  end
+  for file, lines in pairs(execution.lines or {}) do
+    local reached = self.lines[file] or {}
+    for line in pairs(lines) do
+      if not reached[line] then
+        out.lines[file] = out.lines[file] or {}
+        out.lines[file][line] = true
+      end
+    end
+  end
+  if wants_partners and #out.findings == 0 and options.is_representative(plan[1]) then
+    out.partners = self:partners(plan[1], execution)
+  end
+  self.left_out = before
+  return out
+end
+
+-- Calls visit(plan, outcome, execution | nil) for plans that begin with the parts of `base`, in their
+-- order, as long as there is budget.
+function search:each(base, plan_list, wants_partners, visit)
+  local from, most = 1, FEW
+  local function look(plan, execution)
+    return self:outcome(plan, execution, wants_partners)
+  end
+  while from <= #plan_list and not self:spent() do
+    local some = { unpack(plan_list, from, math.min(from + self:room(most), #plan_list)) }
+    local found = self.o.branch and #some > 1
+      and branches.run(self.o, base, some, self:how(), look, function() return self:spent() end) or {}
+    for i, plan in ipairs(some) do
+      if self:spent() then
+        return
+      end
+      local outcome, execution = found[i], nil
+      if outcome then
+        self.count = self.count + 1
+        self:reach(outcome.lines)
+      else
+        execution = self:run(plan)
+        outcome = look(plan, execution)
+      end
+      for why, n in pairs(outcome.left_out) do
+        self:leave_out(why, n)
+      end
+      visit(plan, outcome, execution)
+    end
+    from, most = from + #some, math.min(most * 2, MANY)
+  end
+end
+
 -- ---- singles, pairs, random ----
 
-function search:single(d)
-  local execution = self:run({ d })
+function search:single(d, outcome, execution)
   self.singles.done = self.singles.done + 1
   if d.what == "crash" and not self.crashed[plans.key(d.place, d.step, d.n)] then
     self.crashed[plans.key(d.place, d.step, d.n)] = true
@@ -221,13 +315,7 @@ function search:single(d)
     self.stale.positions = self.stale.positions + 1
     self.stale.kinds[d.kind] = true
   end
-  local findings = self:judge(execution)
-  self:take({ d }, execution, findings)
-  return execution, #findings > 0
-end
-
-function search:leave_out(why, n)
-  self.left_out[why] = (self.left_out[why] or 0) + (n or 1)
+  self:take({ d }, execution, outcome.findings)
 end
 
 local function same_part(a, b)
@@ -237,7 +325,7 @@ end
 -- Disturbances that may follow d: those that are possible after it, in the execution that it led
 -- to.
 function search:partners(d, execution)
-  local out = {}
+  local out, itself = {}, plans.print_one(d)
   local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
     no_stale = self.o.no_stale })
   for _, e in ipairs(all) do
@@ -245,7 +333,7 @@ function search:partners(d, execution)
       self:leave_out("another of its class stands for it in pairs")
     elseif plans.disjoint(d, e) then
       self:leave_out("their parts touch disjoint objects")
-    elseif not same_part(d, e) then
+    elseif plans.print_one(e) ~= itself then
       out[#out + 1] = e
     end
   end
@@ -255,16 +343,16 @@ end
 function search:all_singles()
   local all = options.of_execution(self.reference, { no_stale = self.o.no_stale })
   self.singles.total = #all
-  local pairs_of, room = {}, PAIRS
-  for _, d in ipairs(all) do
-    if self:spent() then
-      break
-    end
-    local execution, found = self:single(d)
-    if found then
+  local pairs_of, room, singles = {}, PAIRS, {}
+  for i, d in ipairs(all) do
+    singles[i] = { d }
+  end
+  self:each({}, singles, true, function(plan, outcome, execution)
+    local d, partners = plan[1], outcome.partners
+    self:single(d, outcome, execution)
+    if #outcome.findings > 0 then
       self:leave_out("one part by itself is a finding")
-    elseif options.is_representative(d) then
-      local partners = self:partners(d, execution)
+    elseif partners then
       self.pairs.total = self.pairs.total + #partners
       if #partners > room then
         self:leave_out("there are more pairs than are kept", #partners - room)
@@ -275,21 +363,20 @@ function search:all_singles()
       room = room - #partners
       pairs_of[#pairs_of + 1] = { d = d, partners = partners }
     end
-  end
+  end)
   return all, pairs_of
 end
 
 function search:all_pairs(pairs_of)
   for _, of in ipairs(pairs_of) do
-    for _, e in ipairs(of.partners) do
-      if self:spent() then
-        return
-      end
-      local plan = { of.d, e }
-      local execution = self:run(plan)
-      self.pairs.done = self.pairs.done + 1
-      self:take(plan, execution, self:judge(execution))
+    local both = {}
+    for i, e in ipairs(of.partners) do
+      both[i] = { of.d, e }
     end
+    self:each({ of.d }, both, false, function(plan, outcome, execution)
+      self.pairs.done = self.pairs.done + 1
+      self:take(plan, execution, outcome.findings)
+    end)
   end
 end
 
@@ -305,35 +392,44 @@ local function generator(seed)
   end
 end
 
--- Plans of three disturbances, each from a random half of the classes.
+-- A plan of three disturbances, from a random half of the classes.
+local function random_plan(all, classes, draw)
+  local on, pool, plan = {}, {}, {}
+  for class in pairs(classes) do
+    on[class] = true
+  end
+  for _, class in ipairs({ "crash", "refuse", "lose", "stale", "lag", "unobserved", "order" }) do
+    on[class] = on[class] and draw(2) == 1
+  end
+  for _, d in ipairs(all) do
+    pool[#pool + 1] = on[d.what] and d or nil
+  end
+  for _ = 1, math.min(3, #pool) do
+    local d = pool[draw(#pool)]
+    if not (plan[1] and same_part(plan[1], d)) and not (plan[2] and same_part(plan[2], d)) then
+      plan[#plan + 1] = d
+    end
+  end
+  return plan
+end
+
 function search:at_random(all)
-  local draw = generator(self.o.seed + 7919)
-  local classes = {}
+  local draw, classes, most = generator(self.o.seed + 7919), {}, self.o.random or math.huge
   for _, d in ipairs(all) do
     classes[d.what] = true
   end
-  while not self:spent() and #all >= 3 and self.random < (self.o.random or math.huge) do
-    local on, pool, plan = {}, {}, {}
-    for class in pairs(classes) do
-      on[class] = true
+  local drawn = 0
+  while not self:spent() and #all >= 3 and drawn < most do
+    local some = {}
+    while #some < MANY and drawn < most do
+      local plan = random_plan(all, classes, draw)
+      drawn = drawn + 1
+      some[#some + 1] = #plan > 0 and plan or nil
     end
-    for _, class in ipairs({ "crash", "refuse", "lose", "stale", "lag", "unobserved", "order" }) do
-      on[class] = on[class] and draw(2) == 1
-    end
-    for _, d in ipairs(all) do
-      pool[#pool + 1] = on[d.what] and d or nil
-    end
-    for _ = 1, math.min(3, #pool) do
-      local d = pool[draw(#pool)]
-      if not (plan[1] and same_part(plan[1], d)) and not (plan[2] and same_part(plan[2], d)) then
-        plan[#plan + 1] = d
-      end
-    end
-    self.random = self.random + 1
-    if #plan > 0 then
-      local execution = self:run(plan)
-      self:take(plan, execution, self:judge(execution))
-    end
+    self:each({}, some, false, function(plan, outcome, execution)
+      self.random = self.random + 1
+      self:take(plan, execution, outcome.findings)
+    end)
   end
 end
 

@@ -327,6 +327,9 @@ function M.open(scenario, how, at)
   return world
 end
 
+-- For branches.lua; nil where a process cannot be copied.
+M.branch = native.fork and { fork = native.fork, finish = native.finish }
+
 -- Seconds for measuring the budget; busted's own module has them.
 local has_system, system = pcall(require, "system")
 M.clock = has_system and system.monotime or os.clock

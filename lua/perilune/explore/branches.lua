@@ -1,0 +1,72 @@
+-- Plans that begin alike, as branches of one execution: where a plan's next part is asked for, this
+-- process is copied, and the copy goes on with the plan. What was before that point is run once for all
+-- of them. A branch tells what it found as text; its worlds end with it.
+--
+-- `o`: execute(plan, how) -> execution, branch = {fork(), finish(text)} as perilune.world has them.
+
+local format = string.format
+local M = {}
+
+local function pack(value, out)
+  if type(value) == "table" then
+    out[#out + 1] = "{"
+    for k, v in pairs(value) do
+      out[#out + 1] = "["
+      pack(k, out)
+      out[#out + 1] = "]="
+      pack(v, out)
+      out[#out + 1] = ","
+    end
+    out[#out + 1] = "}"
+  else
+    out[#out + 1] = type(value) == "string" and format("%q", value) or tostring(value)
+  end
+end
+
+-- A plain value as text: strings, whole numbers, booleans, and tables of them.
+function M.pack(value)
+  local out = { "return " }
+  pack(value, out)
+  return table.concat(out)
+end
+
+-- The value; nil for what is no such text.
+function M.unpack(text)
+  local chunk = loadstring(text or "", "=branch")
+  return chunk and setfenv(chunk, {})()
+end
+
+-- Runs `plans`, which begin with the parts of `base`. look(plan, execution) makes a plain value, in the
+-- branch. Returns index -> value; those are missing that had no branch: the plan's parts do not happen,
+-- is_over() said so when it was their turn, or the system had no room.
+function M.run(o, base, plans, how, look, is_over)
+  local found, others, mine = {}, {}, nil
+  for i, plan in ipairs(plans) do
+    others[i] = { i = i, parts = { unpack(plan, #base + 1) } }
+  end
+  how.others = others
+  how.fork = function(other)
+    if is_over() then
+      return false
+    end
+    local is_branch, text = o.branch.fork()
+    if is_branch then
+      mine = other
+    else
+      found[other.i] = M.unpack(text)
+    end
+    return is_branch
+  end
+  local ok, result = pcall(o.execute, { unpack(base) }, how)
+  if mine then
+    ok, result = pcall(function()
+      return M.pack(look(plans[mine.i], ok and result or error(result, 0)))
+    end)
+    o.branch.finish(ok and result or "")
+  elseif not ok then
+    error(result, 0)
+  end
+  return found
+end
+
+return M
