@@ -48,13 +48,23 @@ local function add(findings, seen, finding)
   end
 end
 
+-- The order of pairs is not the same in each process.
+local function places_of(items)
+  local places = {}
+  for place in pairs(items) do
+    places[#places + 1] = place
+  end
+  table.sort(places)
+  return places
+end
+
 -- An object that both runs have at the same place, before and after: it must still be the same
 -- object, unless the undisturbed run replaced it, too.
 local function replaced(reference, execution, i, findings, seen)
   local was, is = execution.settles[i - 1], execution.settles[i]
   local want_was, want_is = reference.settles[i - 1], reference.settles[i]
-  for place, item in pairs(was.canon.items) do
-    local after = is.canon.items[place]
+  for _, place in ipairs(places_of(was.canon.items)) do
+    local item, after = was.canon.items[place], is.canon.items[place]
     local a, b = want_was.canon.items[place], want_is.canon.items[place]
     if item.uid and a and b and a.uid == b.uid and not item.random
       and (not after or after.uid ~= item.uid) then
@@ -67,8 +77,9 @@ end
 
 -- The same for objects that were there before a restart in that step.
 local function replaced_by_restart(want, settle, findings, seen)
-  for place, item in pairs(settle.before_canon and settle.before_canon.items or {}) do
-    local after = settle.canon.items[place]
+  local before = settle.before_canon and settle.before_canon.items or {}
+  for _, place in ipairs(places_of(before)) do
+    local item, after = before[place], settle.canon.items[place]
     if item.uid and want.canon.items[place] and not item.random
       and (not after or after.uid ~= item.uid) then
       add(findings, seen, { class = "replaced", place = place, kind = item.kind, key = item.key,
