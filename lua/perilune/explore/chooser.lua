@@ -15,8 +15,8 @@ chooser.__index = chooser
 -- A chooser for one execution of `plan`. how: {second = true: of several ready things the second one is
 -- always next, so that each has another place than usual; others, fork: see branch_off}.
 function M.new(plan, how)
-  local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {}, by_key = {},
-    by_step = {}, kinds = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
+  local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {},
+    by_key = {}, by_step = {}, kinds = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
     self:expect(d)
   end
