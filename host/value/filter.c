@@ -17,7 +17,6 @@ enum {
     OWNER_BITS = 12,
     OWNER_MASK = (1 << OWNER_BITS) - 1,
     SHARED = OWNER_MASK, /* several owners, in place of an owner's number */
-    FIRST_BITS = 12,     /* as long as there are few documents: the table is four pages */
     LEAST_BITS = 16,     /* an entry holds the hash bits from here on, see move_some */
     MOST_BITS = 24,
     PER_DOCUMENT = 8, /* entries */
@@ -31,7 +30,7 @@ static const size_t reserved = sizeof(uint32_t) << MOST_BITS;
 void pl_filter_init(struct filter *filter)
 {
     memset(filter, 0, sizeof(*filter));
-    filter->bits = FIRST_BITS;
+    filter->bits = LEAST_BITS;
     filter->entries = mmap(NULL, reserved, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (filter->entries == MAP_FAILED) {
@@ -44,13 +43,6 @@ void pl_filter_deinit(struct filter *filter)
 {
     munmap(filter->entries, reserved);
     filter->entries = NULL;
-}
-
-/* The entries of the first table do not hold the bits that tell their places in a larger one. */
-static void leave_first(struct filter *filter)
-{
-    memset(filter->entries, 0, sizeof(*filter->entries) << FIRST_BITS);
-    filter->bits = LEAST_BITS;
 }
 
 /* The table grows in place and in small steps: an entry at i either stays or goes to i + 2^bits.
@@ -124,9 +116,7 @@ void pl_filter_fit(struct filter *filter, size_t documents)
     if (filter->is_growing)
         return;
     size_t size = (size_t)1 << filter->bits;
-    if (filter->bits == FIRST_BITS && documents * PER_DOCUMENT > size)
-        leave_first(filter);
-    else if (documents * PER_DOCUMENT > size && filter->bits < MOST_BITS) {
+    if (documents * PER_DOCUMENT > size && filter->bits < MOST_BITS) {
         filter->is_growing = true;
         filter->moved = 0;
     } else if (documents * PER_DOCUMENT * 8 < size && filter->bits > LEAST_BITS) {
