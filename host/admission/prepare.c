@@ -203,10 +203,12 @@ static void count_templates(struct pl_arena *arena, struct pl_tree *object,
         pl_tree_text(pl_tree_getz(pl_tree_dig(old, "metadata.annotations"), name));
     bool same =
         pl_tree_equal(pl_tree_dig(object, "spec.template"), pl_tree_dig(old, "spec.template"));
-    long long count = was.len > 0 ? strtoll(was.ptr, NULL, 10) : 0;
+    char digits[24];
+    snprintf(digits, sizeof digits, "%.*s", PL_FMT(was));
+    unsigned long long count = strtoull(digits, NULL, 10);
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
     pl_tree_setz(arena, pl_tree_child(arena, meta, "annotations"), name,
-                 pl_tree_str(arena, pl_arena_f(arena, "%lld", count + !same)));
+                 pl_tree_str(arena, pl_arena_f(arena, "%llu", count + !same)));
 }
 
 /* Roles always have the member `rules`. */

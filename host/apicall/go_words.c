@@ -41,7 +41,7 @@ static const char *quoted(const struct json *j)
     return pl_arena_f(j->arena, "'%c%c'", 0xc0 | (c >> 6), 0x80 | (c & 0x3f)).ptr;
 }
 
-static bool fail(struct json *j, const char *where)
+static bool json_fail(struct json *j, const char *where)
 {
     if (j->fault == NULL)
         j->fault = j->at >= j->text.len
@@ -69,11 +69,11 @@ static bool json_escape(struct json *j)
         return true;
     }
     if (json_peek(j) != 'u')
-        return fail(j, "in string escape code");
+        return json_fail(j, "in string escape code");
     j->at++;
     for (int i = 0; i < 4; i++, j->at++)
         if (json_peek(j) < 0 || !isxdigit(json_peek(j)))
-            return fail(j, "in \\u hexadecimal character escape");
+            return json_fail(j, "in \\u hexadecimal character escape");
     return true;
 }
 
@@ -82,7 +82,7 @@ static bool json_string(struct json *j)
     j->at++;
     while (json_peek(j) != '"') {
         if (json_peek(j) < ' ')
-            return fail(j, "in string literal");
+            return json_fail(j, "in string literal");
         if (json_peek(j) == '\\' ? !json_escape(j) : (j->at++, false))
             return false;
     }
@@ -93,7 +93,7 @@ static bool json_string(struct json *j)
 static bool json_digits(struct json *j, const char *where)
 {
     if (json_peek(j) < '0' || json_peek(j) > '9')
-        return fail(j, where);
+        return json_fail(j, where);
     while (json_peek(j) >= '0' && json_peek(j) <= '9')
         j->at++;
     return true;
@@ -123,7 +123,8 @@ static bool json_word(struct json *j, const char *word)
 {
     for (const char *c = word; *c != '\0'; c++, j->at++)
         if (json_peek(j) != *c)
-            return fail(j, pl_arena_f(j->arena, "in literal %s (expecting '%c')", word, *c).ptr);
+            return json_fail(j,
+                             pl_arena_f(j->arena, "in literal %s (expecting '%c')", word, *c).ptr);
     return true;
 }
 
@@ -140,12 +141,12 @@ static bool json_object(struct json *j, unsigned depth)
     for (;;) {
         skip_space(j);
         if (json_peek(j) != '"')
-            return fail(j, "looking for beginning of object key string");
+            return json_fail(j, "looking for beginning of object key string");
         if (!json_string(j))
             return false;
         skip_space(j);
         if (json_peek(j) != ':')
-            return fail(j, "after object key");
+            return json_fail(j, "after object key");
         j->at++;
         if (!json_value(j, depth))
             return false;
@@ -153,7 +154,7 @@ static bool json_object(struct json *j, unsigned depth)
         if (json_peek(j) == '}')
             break;
         if (json_peek(j) != ',')
-            return fail(j, "after object key:value pair");
+            return json_fail(j, "after object key:value pair");
         j->at++;
     }
     j->at++;
@@ -175,7 +176,7 @@ static bool json_array(struct json *j, unsigned depth)
             return true;
         }
         if (json_peek(j) != ',')
-            return fail(j, "after array element");
+            return json_fail(j, "after array element");
         j->at++;
     }
     return false;
@@ -199,7 +200,7 @@ static bool json_value(struct json *j, unsigned depth)
         return json_number(j);
     if (c == 't' || c == 'f' || c == 'n')
         return json_word(j, c == 't' ? "true" : c == 'f' ? "false" : "null");
-    return fail(j, "looking for beginning of value");
+    return json_fail(j, "looking for beginning of value");
 }
 
 const char *pl_go_json_fault(struct pl_arena *arena, struct pl_slice text)
@@ -208,7 +209,7 @@ const char *pl_go_json_fault(struct pl_arena *arena, struct pl_slice text)
     if (json_value(&j, PL_SCAN_DEPTH)) {
         skip_space(&j);
         if (j.at < text.len)
-            fail(&j, "after top-level value");
+            json_fail(&j, "after top-level value");
     }
     return j.fault;
 }

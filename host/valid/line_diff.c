@@ -1,6 +1,6 @@
 /* Lines are matched as difflib does: the longest common block first, then what stands before and
  * behind it. Lines that are frequent in a long text begin no block. The number of lines has a
- * limit, since the work grows with its square. */
+ * limit, and so has the number of comparisons: what is behind that is one change. */
 #include "valid/line_diff.h"
 
 #include "base/alloc.h"
@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-#define MAX_LINES 2000
-#define MANY      200 /* from here on, frequent lines are passed over */
-#define CONTEXT   3
+#define MAX_LINES       2000
+#define MAX_COMPARISONS ((size_t)16 << 20) /* some tens of milliseconds */
+#define MANY            200                /* from here on, frequent lines are passed over */
+#define CONTEXT         3
 
 struct lines {
     struct pl_slice items[MAX_LINES];
@@ -27,6 +28,7 @@ struct line_match {
     struct block blocks[MAX_LINES + 1];
     size_t count;
     size_t row[2][MAX_LINES + 1];
+    size_t comparisons; /* so far */
 };
 
 static bool split(struct lines *lines, struct pl_slice text)
@@ -62,6 +64,9 @@ static bool same_line(const struct line_match *m, size_t a, size_t b)
 static struct block longest(struct line_match *m, struct block from, struct block to)
 {
     struct block best = {from.a, from.b, 0};
+    m->comparisons += (to.a - from.a) * (to.b - from.b);
+    if (m->comparisons > MAX_COMPARISONS)
+        return best;
     memset(m->row, 0, sizeof(m->row));
     for (size_t i = from.a; i < to.a; i++) {
         size_t *now = m->row[i & 1], *last = m->row[(i & 1) ^ 1];

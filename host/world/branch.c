@@ -96,7 +96,7 @@ static bool has_finished(pid_t child)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static int fail(lua_State *L, const char *message)
+static int branch_fail(lua_State *L, const char *message)
 {
     lua_pushboolean(L, false);
     lua_pushnil(L);
@@ -110,7 +110,7 @@ static int branch_fork(lua_State *L)
     int ends[2];
     fflush(NULL); /* else the branch writes it again */
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return fail(L, strerror(errno));
+        return branch_fail(L, strerror(errno));
     pid_t child = pl_watchdog_fork(dog);
     if (child == 0)
         return go_on(L, (int)lua_tointeger(L, lua_upvalueindex(2)), ends);
@@ -124,7 +124,7 @@ static int branch_fork(lua_State *L)
     lua_pushboolean(L, false);
     lua_pushlstring(L, pl_buf_z(&text), text.len);
     pl_buf_deinit(&text);
-    return heard && finished ? 2 : fail(L, "the branch did not finish");
+    return heard && finished ? 2 : branch_fail(L, "the branch did not finish");
 }
 
 static int branch_finish(lua_State *L)

@@ -28,4 +28,23 @@ TEST(changes_far_apart_have_a_part_each)
           "@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -7,4 +7,4 @@\n 7\n 8\n 9\n-10\n+y\n");
 }
 
+/* A client chooses the texts; the comparisons have a limit. */
+TEST(texts_in_another_order_end_as_one_change)
+{
+    struct pl_arena arena = {0};
+    struct pl_buf a = PL_BUF_INIT, b = PL_BUF_INIT;
+    for (int i = 0; i < 1900; i++) {
+        pl_buf_add_f(&a, "%d\n", i);
+        pl_buf_add_f(&b, "%d\n", 1900 - i);
+    }
+    struct pl_slice text = pl_line_diff(&arena, pl_buf_slice(&a), pl_buf_slice(&b));
+    size_t lines = 0;
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.ptr[i] == '\n';
+    CHECK(lines > 3000 && lines < 3900);
+    pl_buf_deinit(&a);
+    pl_buf_deinit(&b);
+    pl_arena_deinit(&arena);
+}
+
 TEST_MAIN()
