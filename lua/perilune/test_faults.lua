@@ -142,7 +142,7 @@ local ACTORS = {
   end },
   jobs = { kind = "batch/v1/Job", status = function(_, now)
     return { succeeded = 1, completionTime = now, startTime = now, conditions = host.array{
-      { type = "Complete", status = "True" } } }
+      { type = "SuccessCriteriaMet", status = "True" }, { type = "Complete", status = "True" } } }
   end, done = function(object)
     return object.status ~= nil and object.status.completionTime ~= nil
   end },

@@ -23,8 +23,11 @@ endif()
 if(PL_ASAN AND PL_TSAN)
   message(FATAL_ERROR "PL_ASAN and PL_TSAN exclude each other")
 endif()
-if(PL_ASAN OR PL_TSAN) # a third less time in tests than without, and as quickly compiled
-  target_compile_options(pl_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
+# Tests take a third less time than without, and the build none more. Warnings that depend on what the
+# optimizer knows are those of the plain build.
+if(PL_ASAN OR PL_TSAN)
+  target_compile_options(pl_flags INTERFACE
+    $<$<CONFIG:Debug>:-Og;-Wno-format-truncation;-Wno-maybe-uninitialized>)
 endif()
 if(PL_ASAN)
   target_compile_options(pl_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all)

@@ -1,5 +1,7 @@
 #include "valid/line_diff.h"
 
+#include "base/buf.h"
+
 #include "support/test.h"
 
 static void check(const char *a, const char *b, const char *want)
