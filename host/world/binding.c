@@ -35,8 +35,14 @@ static bool push_callback(struct bound *bound, enum callback which)
     return true;
 }
 
+/* Of the error on the stack, in whose place it puts its text. It calls nothing. */
 static const char *binding_message_of(lua_State *L)
 {
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "message");
+        lua_rawget(L, -2);
+        lua_replace(L, -2);
+    }
     const char *text = lua_tostring(L, -1);
     return text != NULL ? text : "an error that is not text";
 }

@@ -189,6 +189,10 @@ end)
     assert.is_false(ok)
     assert.truthy(message:find('add: world:http("https://dns.example.com/*", function(request)', 1, true),
       message)
+    world:http("https://dns.example.com/*", function() error({ message = "no such zone" }) end)
+    ok, message = pcall(world.settle, world)
+    assert.is_false(ok)
+    assert.truthy(message:find("no such zone", 1, true), message)
     local names = world:external("names")
     world:http("https://dns.example.com/*", function(request)
       names[request.json.name] = true
