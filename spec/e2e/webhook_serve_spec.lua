@@ -218,7 +218,9 @@ describe("a host with webhooks", function()
       return line.msg == "webhook failed" and tostring(line.error):find("no luck", 1, true)
     end)
     assert.matches("no luck", line.traceback)
-    assert.equal(3, host:count_logged("^webhook failed$"))
+    e2e.eventually("each error is logged once", function() -- an answer may come before its line
+      return host:count_logged("^webhook failed$") == 3
+    end)
     local metrics = host:metrics()
     assert.equal(5, metrics:value("controller_runtime_webhook_requests_total", { webhook = VALIDATE, code = "500" }))
     assert.is_true(validate({}).allowed)
