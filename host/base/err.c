@@ -13,7 +13,7 @@ void pl_err_clear(struct pl_err *err)
         return;
     /* Field by field: clearing the long texts too would cost time, and most records hold no error.
      */
-    err->code = err->status = err->line = err->fault = 0;
+    err->code = err->status = err->line = 0;
     err->retry_after_ms = err->offset = -1;
     err->reason[0] = err->message[0] = '\0';
 }

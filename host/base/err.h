@@ -43,7 +43,6 @@ struct pl_err {
     int64_t retry_after_ms; /* from Retry-After, -1 when absent */
     int64_t offset;         /* byte offset in the input with PL_ESYNTAX, else -1 */
     int line;               /* line in the input or script, counted from 1; 0 when unknown */
-    int fault;              /* of a JSON text: enum pl_scan_fault (value/scan.h), else 0 */
     char reason[64];        /* Status.reason with PL_EAPI, the gate's rule with PL_EREFUSED */
     char message[PL_ERR_MESSAGE];
 };

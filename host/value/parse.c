@@ -69,7 +69,6 @@ static PL_COLD const uint8_t *parse_fail(struct parse *ps, const uint8_t *at, in
 {
     ps->code = code;
     ps->fault = fault;
-    ps->fault_kind = PL_SCAN_OTHER;
     ps->fault_at = ps->bytes_at + (uint64_t)(at - ps->bytes);
     return NULL;
 }
@@ -429,9 +428,7 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     default:
         if (*p == '-' || (*p >= '0' && *p <= '9'))
             return take_number(ps, p, end, final);
-        parse_unexpected(ps, p, end, "expected a value");
-        ps->fault_kind = PL_SCAN_NO_VALUE;
-        return NULL;
+        return parse_unexpected(ps, p, end, "expected a value");
     }
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "value/encode.h"
-#include "value/scan.h"
 #include "value/skim.h"
 
 enum { PARSE_PADDING = 32, PARSE_NUMBER_MAX = 4096 };
@@ -45,7 +44,6 @@ struct parse {
     /* The error. */
     int code;
     const char *fault;
-    enum pl_scan_fault fault_kind;
     uint64_t fault_at; /* in the input */
 };
 

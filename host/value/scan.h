@@ -16,13 +16,6 @@ struct pl_scan;
 #define PL_SCAN_DEPTH 512
 #define PL_SCAN_BYTES (16u << 20)
 
-/* The kind of a syntax error, in err->fault, for callers that have their own words for it. */
-enum pl_scan_fault {
-    PL_SCAN_OTHER,      /* only err->message tells */
-    PL_SCAN_NO_VALUE,   /* a value must begin at err->offset, but another character is there */
-    PL_SCAN_TEXT_AFTER, /* text follows the end of the document */
-};
-
 struct pl_scan_options {
     struct pl_pool *pool;     /* documents share through it; NULL: independent documents */
     unsigned max_depth;       /* 0: PL_SCAN_DEPTH */

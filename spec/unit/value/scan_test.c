@@ -332,26 +332,6 @@ TEST(text_is_one_value_with_white_space_around)
     CHECK_INT(err.offset, 0);
 }
 
-TEST(a_syntax_error_has_a_kind)
-{
-    static const struct {
-        const char *text;
-        int fault, at;
-    } cases[] = {
-        {"x", PL_SCAN_NO_VALUE, 0},      {"{\"a\":}", PL_SCAN_NO_VALUE, 5},
-        {"[1,]", PL_SCAN_NO_VALUE, 3},   {"{} {}", PL_SCAN_TEXT_AFTER, 3},
-        {"1 x", PL_SCAN_TEXT_AFTER, 2},  {"[1 2]", PL_SCAN_OTHER, 3},
-        {"{\"a\" 1}", PL_SCAN_OTHER, 5}, {"[", PL_SCAN_OTHER, 1},
-        {"", PL_SCAN_OTHER, 0},
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
-        struct pl_err err = {.fault = -1};
-        CHECK(pl_scan_text(pl_slice_z(cases[i].text), NULL, &err) == NULL);
-        CHECK_INT(err.fault, cases[i].fault);
-        CHECK_INT(err.offset, cases[i].at);
-    }
-}
-
 TEST(depth_is_limited)
 {
     struct pl_buf json = PL_BUF_INIT;
