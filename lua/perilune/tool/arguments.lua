@@ -12,6 +12,12 @@ end
 
 -- Judges a literal kind. Returns its view.
 function M.kind_view(self, node)
+  local value = node and self.eval(node)
+  for _, one in ipairs(value and value.k == "typed" and value.all or {}) do
+    if type(one.value) == "string" and one.line and one.value:find("/", 1, true) then
+      self.judge(one.value, one.line)
+    end
+  end
   local kind = M.text(self, node)
   if kind and kind:find("/", 1, true) then
     self.judge(kind, node.line)

@@ -1,7 +1,11 @@
 -- Arguments and results of the API's functions, for flow.lua.
 
 local arguments = require("perilune.tool.arguments")
+local documents = require("perilune.tool.documents")
 local fit = require("perilune.tool.fit")
+local names = require("perilune.tool.names")
+local sources = require("perilune.tool.sources")
+local standard = require("perilune.tool.standard")
 local views = require("perilune.tool.views")
 
 local format = string.format
@@ -9,105 +13,6 @@ local M = {}
 
 local text, kind_view, item_of = arguments.text, arguments.kind_view, arguments.item_of
 local eval_all, eval_arguments = arguments.eval_all, arguments.eval_arguments
-
--- ---- predicates and sources ----
-
-local predicate
-
-local function predicates_in(self, nodes, view)
-  for _, node in ipairs(nodes) do
-    predicate(self, node, view)
-  end
-end
-
-predicate = function(self, node, view)
-  if node.tag == "Function" or node.tag == "Name" and node.var then
-    local value = self.eval(node.tag == "Name" and node or { tag = "Nil" })
-    if value and value.k == "predicate" then
-      return predicate(self, value.node, view)
-    end
-    self.call_with(self, node, { { k = "event", view = view } })
-  elseif node.tag == "Call" then
-    local callee = self.eval(node.callee)
-    local name = callee and callee.k == "member" and callee.name:match("^predicate%.(.*)")
-    if name == "fields_changed" then
-      for _, argument in ipairs(node.args) do
-        local path = text(self, argument)
-        if path then
-          fit.path(self, view, path, argument.line)
-        end
-      end
-    elseif name == "funcs" and node.args[1] and node.args[1].tag == "Table" then
-      for _, item in ipairs(node.args[1].items) do
-        predicate(self, item.value, view)
-      end
-    elseif name then
-      predicates_in(self, node.args, view)
-    end
-  end
-end
-
-local function source_options(self, node, view)
-  local list = item_of(node, "predicates")
-  if list and list.tag == "Table" then
-    for _, item in ipairs(list.items) do
-      predicate(self, item.value, view)
-    end
-  elseif node then
-    self.eval(node)
-  end
-end
-
-local sources = {}
-
-function sources.For(self, node, controller)
-  local view = kind_view(self, node.args[1])
-  table.insert(controller.watched, view or views.ANY)
-  source_options(self, node.args[2], view or views.ANY)
-end
-sources.Owns = sources.For
-
-function sources.Reads(self, node)
-  source_options(self, node.args[2], kind_view(self, node.args[1]) or views.ANY)
-end
-
-function sources.Watches(self, node, controller)
-  local view = kind_view(self, node.args[1]) or views.ANY
-  table.insert(controller.watched, view)
-  if node.args[2] then
-    self.call_with(self, node.args[2], { { k = "view", view = view }, { k = "event", view = view } })
-  end
-  source_options(self, node.args[3], view)
-end
-
-function sources.WatchesKinds(self, node, controller)
-  table.insert(controller.watched, views.ANY)
-  if node.args[1] then
-    self.call_with(self, node.args[1], {})
-  end
-  if node.args[2] then
-    self.call_with(self, node.args[2], {})
-  end
-  source_options(self, node.args[3], views.ANY)
-end
-
-function sources.Writes(self, node)
-  kind_view(self, node.args[1])
-end
-
-function sources.WithEventFilter(_, node, controller)
-  for _, argument in ipairs(node.args) do
-    table.insert(controller.filters, argument)
-  end
-end
-
--- Filters get the events of every source, so they are checked if there is one kind only.
-function sources.Reconcile(self, node, controller)
-  predicates_in(self, controller.filters, #controller.watched == 1 and controller.watched[1] or views.ANY)
-  if node.args[1] then
-    self.call_with(self, node.args[1], {})
-  end
-end
 
 -- ---- the client ----
 
@@ -124,7 +29,7 @@ local function object_of(self, node, o)
   end
   local value = self.eval(node)
   if o and o.required and value and value.literal and not self.touched[value.literal]
-    and node.tag == "Name" and not node.var.captured then
+    and (node.tag == "Name" and not node.var.captured or node.tag == "Call") then
     self.eval(value.literal, { document = true, required = true, left_out = o.left_out })
   end
   return value
@@ -301,6 +206,28 @@ function client.as(self, node, object)
   return object
 end
 
+-- Which argument of a method has the options. Of patch and delete it depends on the first one.
+local OPTIONS = { get = 3, list = 2, each = 2, create = 2, update = 2, update_status = 2, apply = 2,
+  apply_status = 2, delete_all_of = 2, create_or_update = 3, logs = 2, exec = 2, evict = 2, raw = 3, as = 1 }
+local BY_KIND = { patch = 3, patch_status = 3, delete = 2 }
+
+local function client_options(self, node)
+  local at = OPTIONS[node.name]
+  if BY_KIND[node.name] then
+    local value = node.args[1] and self.eval(node.args[1])
+    local by_kind = value and (value.k == "const" or value.type == "string")
+    at = (by_kind or value and value.k == "view") and BY_KIND[node.name] + (by_kind and 1 or 0)
+  end
+  local options = at and node.args[at]
+  for _, item in ipairs(options and options.tag == "Table" and options.items or {}) do
+    local name = item.key and text(self, item.key)
+    local mistake = name and names.judge_option(node.name, name)
+    if mistake then
+      self.report(item.line, mistake)
+    end
+  end
+end
+
 local TEXT_METHODS = { rep = true, format = true, upper = true, lower = true, sub = true, reverse = true }
 
 function M.method(self, node, object)
@@ -308,18 +235,16 @@ function M.method(self, node, object)
   if part and not arguments.has(self, node, part, node.name) then
     return eval_all(self, node.args, 1)
   elseif (part == "client" or part == "live") and client[node.name] then
+    client_options(self, node)
     return client[node.name](self, node, object)
   elseif object and TEXT_METHODS[node.name]
     and (object.k == "const" and type(object.value) == "string" or object.type == "string") then
     eval_all(self, node.args, 1)
     return { k = "typed", type = "string" }
+  elseif object and object.k == "view" then
+    fit.method(self, object.view, node)
   elseif object and object.k == "controller" then
-    if sources[node.name] then
-      sources[node.name](self, node, object)
-    else
-      eval_all(self, node.args, 1)
-    end
-    return object
+    return sources(self, node, object)
   end
   eval_arguments(self, node)
 end
@@ -406,6 +331,28 @@ function functions.deepcopy(self, node)
   return value and value.k == "view" and { k = "view", view = value.view } or nil
 end
 
+-- Text of a document may stand in the script; a file is checked on its own.
+local function template(self, node)
+  eval_all(self, node.args, 1)
+  local name = text(self, node.args[1])
+  local inline = name and name:find("\n", 1, true)
+  if inline then
+    documents.check_text(self.known, self.report, name, node.args[1].text_line or node.line)
+  end
+  local source = inline and name or name and self.template(name)
+  return source and documents.views(self.known, source) or {}
+end
+
+function functions.manifest(self, node)
+  local all = template(self, node)
+  return #all == 1 and { k = "view", view = all[1] } or nil
+end
+
+function functions.manifests(self, node)
+  local all = template(self, node)
+  return #all == 1 and { k = "list", item = all[1] } or nil
+end
+
 -- Predicates in local variables are checked where a source uses them.
 for _, name in ipairs({ "fields_changed", "any", "all", "none", "funcs" }) do
   functions["predicate." .. name] = function(_, node)
@@ -416,18 +363,18 @@ end
 local TYPES = { hash = "string", random = "string", key = "string", quantity = "number", duration = "number",
   ["time.now"] = "number", ["time.format"] = "string", ["time.parse"] = "number", ["json.encode"] = "string",
   ["yaml.encode"] = "string", ["base64.encode"] = "string", ["base64.decode"] = "string" }
-local GLOBALS = { tostring = "string" }
 
 -- client.get(client, ...)
 -- Returns whether it was one, and its result.
 local function plain_method(self, node, name, from)
   local part, method = (name or ""):match("^(%l+)%.(%w+)$")
   if (part == "client" or part == "live") and client[method] then
-    local args = {}
+    local called = { tag = "Method", line = node.line, name = method, args = {} }
     for i = from, #node.args do
-      args[#args + 1] = node.args[i]
+      called.args[#called.args + 1] = node.args[i]
     end
-    return true, client[method](self, { tag = "Method", line = node.line, name = method, args = args })
+    client_options(self, called)
+    return true, client[method](self, called)
   end
 end
 
@@ -446,6 +393,11 @@ function functions.try(self, node)
   return called and called.result
 end
 
+-- Functions of the module that change an argument, or call one that may.
+local CHANGES = { set_controller_reference = true, set_owner_reference = true, ["finalizer.add"] = true,
+  ["finalizer.remove"] = true, ["finalizer.handle"] = true, ["conditions.set"] = true, spawn = true, try = true,
+  array = true }
+
 function M.call(self, node, callee)
   local name = callee and callee.k == "member" and callee.name
   local global = node.callee.tag == "Name" and not node.callee.var and node.callee.name
@@ -454,30 +406,28 @@ function M.call(self, node, callee)
     is_method, stored = guarded_method(self, node, name, global)
   end
   if is_method then
-    return name and stored or nil -- pcall gives true before it
+    if not name then
+      self.second = { node = node, value = stored } -- pcall gives true before it
+    end
+    return name and stored or nil
   elseif functions[name] then
     return functions[name](self, node)
   end
   if global == "require" and text(self, node.args[1]) == "perilune" then
     return { k = "module" }
   end
-  -- table.insert(array, value)
   local library = node.callee.tag == "Index" and node.callee.object.tag == "Name" and not node.callee.object.var
     and node.callee.object.name
-  if library == "table" and node.callee.key.value == "insert" and #node.args == 2 then
-    local array = self.eval(node.args[1])
-    if array and array.k == "view" then
-      fit.check(self, views.element(array.view), node.args[2])
-      return nil
-    end
+  local is_known, given = standard(self, node, global, library)
+  if is_known then
+    return given
+  elseif name and not CHANGES[name] then
+    eval_all(self, node.args, 1)
+  else
+    eval_arguments(self, node, global)
   end
-  eval_arguments(self, node, global)
-  if library == "string" and (node.callee.key.value == "format" or node.callee.key.value == "rep") then
-    return { k = "typed", type = "string" }
-  elseif name and TYPES[name] then
+  if name and TYPES[name] then
     return { k = "typed", type = TYPES[name] }
-  elseif global and GLOBALS[global] then
-    return { k = "typed", type = GLOBALS[global] }
   end
 end
 

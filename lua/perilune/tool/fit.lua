@@ -2,6 +2,7 @@
 -- come from flow.lua; an unknown value fits everywhere.
 
 local host = require("perilune.host")
+local built = require("perilune.tool.built")
 local known_module = require("perilune.tool.known")
 local views = require("perilune.tool.views")
 
@@ -22,7 +23,7 @@ local function show(value)
     or tostring(value)
 end
 
-local function place(view)
+local function place_of(view)
   return (view.name and view.name .. " " or "") .. (view.path ~= "" and view.path or "itself")
 end
 
@@ -52,7 +53,7 @@ end
 local function check_scalar(self, view, given, value, line)
   local expected = views.type(view)
   if misfit(expected, given, value) then
-    self.report(line, format("%s must be %s, not %s", place(view), article(expected),
+    self.report(line, format("%s must be %s, not %s", place_of(view), article(expected),
       value ~= nil and format("the %s %s", given, show(value)) or article(given)))
     return
   end
@@ -68,7 +69,7 @@ local function check_scalar(self, view, given, value, line)
     words[i] = show(one)
     names[tostring(one)] = true
   end
-  self.report(line, format("%s must be one of %s, not %s%s", place(view), table.concat(words, ", "), show(value),
+  self.report(line, format("%s must be one of %s, not %s%s", place_of(view), table.concat(words, ", "), show(value),
     type(value) == "string" and (known_module.nearest(value, names)) or ""))
 end
 
@@ -95,22 +96,29 @@ local check
 local function check_object(self, view, node, o)
   local there, unclear = {}, false
   local map = views.fields(view) == nil and views.element(view) or nil
+  for name in pairs(o.given or {}) do
+    there[name] = true
+  end
   for _, item in ipairs(node.items) do
     local key = key_of(self, item)
-    if key == nil and views.fields(view) then
-      self.report(item.line, format("%s must be an object, not an array", place(view)))
+    local nested = o.nested and o.nested[key]
+    if key == nil and views.is_object(view) then
+      self.report(item.line, format("%s must be an object, not an array", place_of(view)))
       return
     elseif type(key) == "string" then
       there[key] = true
+      local again = o.given and o.given[key]
       local field = views.field(view, key)
       local is_nil = item.value.tag == "Nil"
       if not field and o.directives and key:sub(1, 1) == "$" then
         self.eval(item.value) -- "$patch", "$setElementOrder/...": orders to the server
+      elseif again then
+        self.eval(item.value)
       elseif not field and not is_nil then
         self.report(item.line, M.no_field(view, key))
         self.eval(item.value)
       else
-        check(self, field or views.ANY, item.value, { required = o.required, directives = o.directives })
+        check(self, field or views.ANY, item.value, { required = o.required, directives = o.directives }, nested)
       end
     else
       unclear = unclear or key == false
@@ -123,14 +131,16 @@ local function check_object(self, view, node, o)
 end
 
 local function check_array(self, view, node, o)
-  local element = views.element(view)
+  local element, position = views.element(view), 0
   for _, item in ipairs(node.items) do
     local key = key_of(self, item)
+    position = position + (key == nil and 1 or 0)
     if type(key) == "string" and key ~= "n" then
-      self.report(item.line, format("%s is an array and has no %s", place(view), key))
+      self.report(item.line, format("%s is an array and has no %s", place_of(view), key))
       return
     end
-    check(self, element, item.value, o)
+    check(self, element, item.value, { required = o.required, directives = o.directives },
+      o.nested and o.nested[position])
   end
 end
 
@@ -139,15 +149,50 @@ local function check_table(self, view, node, o)
   if expected == "array" then
     check_array(self, view, node, o)
   elseif expected and SCALARS[expected] then
-    self.report(node.line, format("%s must be %s, not a table", place(view), article(expected)))
+    self.report(node.line, format("%s must be %s, not a table", place_of(view), article(expected)))
   else
     check_object(self, view, node, o)
   end
 end
 
+local check_built, check_value = {}, nil
+
+-- The literal of a table that the script may have changed since. given: names that are written to.
+function check_built.literal(self, view, value, given, o)
+  check_table(self, view, value.node, { required = o.required, directives = o.directives, left_out = o.left_out,
+    given = given, nested = value.nested })
+end
+
+function check_built.write(self, view, write, o)
+  local place
+  if type(write.key) ~= "string" then
+    place = views.element(view)
+  elseif views.type(view) == "array" then
+    if write.key ~= "n" then
+      self.report(write.line, format("%s is an array and has no %s", place_of(view), write.key))
+    end
+    return
+  else
+    place = views.field(view, write.key)
+    if not place and not (write.node and write.node.tag == "Nil") then
+      self.report(write.line, M.no_field(view, write.key))
+    end
+  end
+  if write.node then
+    check(self, place or views.ANY, write.node, { directives = o.directives }, write.result)
+  end
+end
+
 -- Checks the expression against the place. o.required: required fields must be present (create).
-check = function(self, view, node, o)
+-- nested: the table that the expression gave, if others have it too.
+check = function(self, view, node, o, nested)
   o = o or {}
+  if nested then
+    if not view.any then
+      built.check(self, view, nested, o, check_built)
+    end
+    return
+  end
   if node.tag == "Paren" then
     return check(self, view, node.a, o)
   elseif node.tag == "Binop" and (node.op == "or" or node.op == "and") then
@@ -165,24 +210,32 @@ check = function(self, view, node, o)
     return check_table(self, view, node, o)
   end
   local value = self.eval(node)
-  if not value then
-    return
-  elseif value.k == "const" then
+  if value then
+    check_value(self, view, value, node, o)
+  end
+end
+M.check = check
+
+check_value = function(self, view, value, node, o)
+  if value.k == "const" then
     check_scalar(self, view, type(value.value), value.value, node.line)
   elseif value.k == "typed" then
     check_scalar(self, view, value.type, nil, node.line)
   elseif value.k == "view" then
     local given = views.type(value.view)
     check_scalar(self, view, SCALARS[given or ""] and given or (given and "table"), nil, node.line)
-  elseif value.k == "table" and not value.touched then
+  elseif value.k == "table" then
     if not (view.any and not view.root) then
-      check_table(self, view, value.node, o)
+      built.check(self, view, value, o, check_built)
+    end
+  elseif value.k == "choice" then
+    for _, one in ipairs(built.choices(self, value)) do
+      check_value(self, view, one, node, o)
     end
   elseif value.k == "list" then
     check_scalar(self, view, "table", nil, node.line)
   end
 end
-M.check = check
 
 -- Follows a path of Perilune ("spec.template[0].x") or of a JSON patch from the view.
 function M.walk(self, view, names, line)
@@ -227,10 +280,59 @@ function M.pointer(self, view, text, line)
   return M.walk(self, view, names, line)
 end
 
--- Compares a place that has an enum with a text that differs from one of its values by a slip.
+-- Values of documents have no methods, except texts.
+function M.method(self, view, node)
+  local kind = views.type(view)
+  if kind and kind ~= "string" and kind ~= "short" then
+    self.report(node.line, format("%s is %s, which has no method %s", place_of(view), article(kind), node.name))
+  end
+end
+
+-- Text cannot be joined to an object, an array or a boolean.
+function M.join(self, value, line)
+  local kind = value and value.k == "view" and views.type(value.view)
+  if kind == "object" or kind == "array" or kind == "boolean" then
+    self.report(line, format("%s is %s, which cannot be joined to text", place_of(value.view), article(kind)))
+  end
+end
+
+-- Whether what is after `or` certainly has no more fields than the view before it.
+function M.may_replace(self, a, node, b)
+  local kind = views.type(a.view)
+  if kind and kind ~= "object" and kind ~= "array" then
+    return true
+  elseif node.tag == "Call" then
+    return node.callee.tag == "Name" and node.callee.name == "error"
+  elseif b and b.k == "view" then
+    return b.view.name == a.view.name and b.view.path == a.view.path
+  elseif not b or b.k ~= "table" or b.touched or self.escaped[b.node] then
+    return node.tag == "Nil" or node.tag == "False"
+  end
+  for _, item in ipairs(b.node.items) do
+    local key = key_of(self, item)
+    if key == false or type(key) == "string" and not views.field(a.view, key) then
+      return false
+    end
+  end
+  return #b.writes == 0
+end
+
+local function compare_types(self, view, value, line)
+  local kind = views.type(view)
+  local given = type(value)
+  if kind and kind ~= "short" and SCALARS[kind] and misfit(kind == "integer" and "number" or kind, given, nil) then
+    self.report(line, format("%s is %s and never equals the %s %s", place_of(view), article(kind), given, show(value)))
+  end
+end
+
+-- Compares a place with a constant of another type, or one that has an enum with a text that differs
+-- from one of its values by a slip.
 function M.compare(self, a, b, line)
   if a and b and a.k == "const" then
     a, b = b, a
+  end
+  if a and a.k == "view" and b and b.k == "const" then
+    compare_types(self, a.view, b.value, line)
   end
   local enum = a and a.k == "view" and b and b.k == "const" and views.enum(a.view)
   if not enum or type(b.value) ~= "string" then
@@ -242,7 +344,7 @@ function M.compare(self, a, b, line)
   end
   local hint = known_module.nearest(b.value, names)
   if not names[b.value] and hint ~= "" then
-    self.report(line, format("%s is never %s%s", place(a.view), show(b.value), hint))
+    self.report(line, format("%s is never %s%s", place_of(a.view), show(b.value), hint))
   end
 end
 

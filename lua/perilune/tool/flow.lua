@@ -4,13 +4,16 @@
 -- it requires are followed together: functions of one file know what another file passes to them.
 --
 -- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type}, {k =
--- "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name}, {k =
--- "controller"}, {k = "event", view}, {k = "predicate", nodes}; nil: unknown.
+-- "table", node, writes, nested, touched}, {k = "rows", rows} (one of several tables), {k = "fn", node},
+-- {k = "module"}, {k = "member", name}, {k = "controller"}, {k = "event", view}, {k = "predicate",
+-- nodes}; nil: unknown.
 
 local arguments = require("perilune.tool.arguments")
+local built = require("perilune.tool.built")
 local calls = require("perilune.tool.calls")
 local fit = require("perilune.tool.fit")
 local functions = require("perilune.tool.functions")
+local loops = require("perilune.tool.loops")
 local modules = require("perilune.tool.modules")
 local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
@@ -18,7 +21,7 @@ local views = require("perilune.tool.views")
 local format = string.format
 local M = {}
 
-local PASSES = 3 -- the first passes find the arguments and results of functions
+local PASSES = 4 -- the first passes find the arguments and results of functions
 
 -- ---- functions ----
 
@@ -56,7 +59,8 @@ end
 local function result_of(self, node)
   local result = functions.info(self, node).result
   if result and result.k == "table" then
-    return { k = "table", node = result.node, returned = true }
+    return { k = "table", node = result.node, returned = true, writes = {}, kept = result.kept,
+      nested = result.nested, meta = result.meta, touched = result.touched }
   end
   return result
 end
@@ -121,16 +125,18 @@ function eval.Table(self, node, o)
     fit.check(self, root, node, o)
     return { k = "view", view = root, literal = node }
   end
+  local out, position = built.new(self, node), 0
   for _, item in ipairs(node.items) do
-    if item.key then
-      self.eval(item.key)
-    end
+    local key = item.key and self.eval(item.key)
+    position = position + (item.key and 0 or 1)
     local value = self.eval(item.value)
     if value and value.k == "view" then
       tables.escape(self, value)
+    elseif value and value.k == "table" then
+      out.nested[not item.key and position or key and key.k == "const" and key.value or false] = value
     end
   end
-  return { k = "table", node = node }
+  return out
 end
 
 local function constant(self, node)
@@ -143,6 +149,8 @@ local ARITHMETIC = { ["+"] = true, ["-"] = true, ["*"] = true, ["/"] = true, ["%
 function eval.Binop(self, node)
   local a, b = self.eval(node.a), self.eval(node.b)
   if node.op == ".." then
+    fit.join(self, a, node.line)
+    fit.join(self, b, node.line)
     if a and b and a.k == "const" and b.k == "const" then
       return { k = "const", value = tostring(a.value) .. tostring(b.value) }
     end
@@ -154,7 +162,8 @@ function eval.Binop(self, node)
   elseif node.op == "and" then
     return b and b.k == "view" and b or nil
   elseif node.op == "or" then
-    return a and (a.k == "view" or a.k == "list") and a or nil
+    return a and (a.k == "list" or a.k == "table" or a.k == "view" and fit.may_replace(self, a, node.b, b)) and a
+      or nil
   end
   return { k = "typed", type = "boolean" }
 end
@@ -216,7 +225,9 @@ function eval.Index(self, node)
   elseif object.k == "event" and (key == "object" or key == "old") then
     return { k = "view", view = object.view }
   elseif object.k == "table" then
-    return tables.read(self, object, key)
+    return tables.read(self, object, key) or not object.touched and object.nested[key] or nil
+  elseif object.k == "rows" then
+    return loops.column(self, object.rows, key, tables.read)
   elseif object.k == "list" then
     return index_list(self, node, object, key or nil)
   elseif object.k == "view" and key ~= false then
@@ -247,8 +258,8 @@ function eval.Call(self, node)
 end
 
 -- A method of a local table: its first argument is the table.
-local function call_method(self, node, method)
-  local values = { false }
+local function call_method(self, node, object, method)
+  local values = { object }
   for i, argument in ipairs(node.args) do
     values[i + 1] = self.eval(argument) or nil
     tables.escape(self, values[i + 1])
@@ -261,8 +272,9 @@ function eval.Method(self, node)
   local object = self.eval(node.object)
   local method = object and object.k == "table" and tables.read(self, object, node.name)
   if method and method.k == "fn" then
-    return call_method(self, node, method)
+    return call_method(self, node, object, method)
   end
+  tables.escape(self, object and object.k == "table" and object)
   return calls.method(self, node, object)
 end
 
@@ -286,6 +298,12 @@ function run.Local(self, node)
       bind(self, var, result)
     end
   end
+  -- What pcall and perilune.try give after their first value.
+  local last = node.values[#node.values]
+  local second = self.second
+  if second and second.node == last and node.vars[#node.values + 1] then
+    bind(self, node.vars[#node.values + 1], second.value)
+  end
 end
 
 -- Values that a variable keeps that was declared without one and is assigned to once.
@@ -294,17 +312,17 @@ local LATER = { view = true, list = true, fn = true, module = true, member = tru
 local function assign(self, target, value)
   if target.tag ~= "Index" then
     local result = value and self.eval(value)
-    if result and target.var and target.var.empty and target.var.sets == 1 and LATER[result.k] then
-      self.env[target.var] = result
+    local var = target.var
+    if var and var.empty and var.sets == 1 then
+      self.env[var] = result and LATER[result.k] and result or self.env[var]
+    elseif var and var.empty and not var.captured then
+      self.env[var] = built.note_arm(self, var, result)
     end
     return
   end
   local object = self.eval(target.object)
   local key = constant(self, target.key)
   local is_nil = value and value.tag == "Nil"
-  if object and object.k == "table" then
-    object.touched = true
-  end
   local literal = object and (object.literal or object.part_of)
   if literal then
     self.touched[literal] = true
@@ -314,7 +332,14 @@ local function assign(self, target, value)
     if result and result.k == "view" then
       tables.escape(self, result)
     end
+    if object and object.k ~= "table" then
+      tables.escape(self, object)
+    elseif not object and target.object.tag == "Index" then
+      tables.escape(self, self.eval(target.object.object)) -- of one of its members, which is not known
+    end
     if object and object.k == "table" then
+      local index = self.eval(target.key)
+      built.note(self, object, key or index and index.type == "number" and 0 or nil, target.line, value, result)
       tables.write(self, object, target, key, result)
     end
     return result
@@ -351,18 +376,22 @@ function run.Return(self, node)
     self.file.returns = self.file.returns + 1
     self.file.result = known and value or false
   elseif node.values[1] and node.values[1].tag ~= "Nil" then
-    local known = value and (value.k == "view" or value.k == "table" and not value.touched)
-    table.insert(self.fn.returns, known and value or false)
+    local known = value and (value.k == "view" or value.k == "table" and not built.is_foreign(self, value))
+    table.insert(self.fn.returns, known and (value.k == "table" and built.returned(self, value) or value) or false)
   end
 end
 
 function run.If(self, node)
-  for _, clause in ipairs(node.clauses) do
+  for i, clause in ipairs(node.clauses) do
     self.eval(clause.cond)
+    built.enter(self, node, i, built.ends(clause.body))
     run_block(self, clause.body)
+    built.leave(self)
   end
   if node.otherwise then
+    built.enter(self, node, 0, built.ends(node.otherwise))
     run_block(self, node.otherwise)
+    built.leave(self)
   end
 end
 
@@ -384,28 +413,12 @@ function run.For(self, node)
   if node.step then
     self.eval(node.step)
   end
+  bind(self, node.var, { k = "typed", type = "number" })
   run_block(self, node.body)
 end
 
--- The values of a loop's variables.
-local function iterate(self, node)
-  local call = node.values[1]
-  local name = call.tag == "Call" and call.callee.tag == "Name" and not call.callee.var and call.callee.name
-  if name ~= "ipairs" and name ~= "pairs" then
-    local value = self.eval(call)
-    return value and value.k == "iterator" and { { k = "view", view = value.item } } or {}
-  end
-  local value = call.args[1] and self.eval(call.args[1])
-  if value and value.k == "list" then
-    return { nil, { k = "view", view = value.item } }
-  elseif value and value.k == "view" and (name == "ipairs" or views.fields(value.view) == nil) then
-    return { nil, { k = "view", view = views.element(value.view) } }
-  end
-  return {}
-end
-
 function run.ForIn(self, node)
-  local values = iterate(self, node)
+  local values = loops.iterate(self, node)
   for i = 2, #node.values do
     self.eval(node.values[i])
   end
@@ -426,10 +439,11 @@ end
 
 -- ---- a script ----
 
--- trees: {{path=, tree=}...}; report(path, line, message); judge(path, kind, line)
-function M.follow(trees, known, report, judge)
-  local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
-    members = {}, escaped = {}, call_with = M.call_with, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
+-- trees: {{path=, tree=}...}; report(path, line, message); judge(path, kind, line); template(name): its text
+function M.follow(trees, known, report, judge, template)
+  local self = { known = known, template = template, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
+    members = {}, escaped = {}, given = {}, arms = {},
+    call_with = M.call_with, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
   local last = false
   modules.set_up(self, trees)
   self.report = function(line, message)
@@ -448,7 +462,7 @@ function M.follow(trees, known, report, judge)
   end
   local files = modules.in_order(self)
   for pass = 1, PASSES do
-    last = pass == PASSES
+    last, self.pass = pass == PASSES, pass
     self.handled, self.touched = {}, {}
     for _, file in ipairs(files) do
       self.file, file.returns = file, 0

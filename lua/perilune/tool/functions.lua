@@ -3,7 +3,11 @@
 
 local M = {}
 
-local function same_view(a, b)
+-- Two values of one place in a schema, or two tables of one literal.
+function M.same_value(a, b)
+  if a.k == "table" and b.k == "table" then
+    return a.node == b.node
+  end
   return a.k == "view" and b.k == "view" and a.view.name == b.view.name and a.view.path == b.view.path
     and not (a.view.any and not a.view.root)
 end
@@ -25,11 +29,16 @@ local function common(values)
       return nil
     elseif not first then
       first = value
-    elseif not same_view(first, value) then
+    elseif not M.same_value(first, value) then
       return nil
     end
   end
   return first
+end
+
+-- A table that a method gets as its self is only read.
+local function as_self(value)
+  return { k = "table", node = value.node, meta = value.meta, nested = {}, touched = true }
 end
 
 function M.note_call(self, node, given)
@@ -37,7 +46,12 @@ function M.note_call(self, node, given)
   for i = 1, #node.params do
     one.calls[i] = one.calls[i] or {}
     local value = given[i]
-    table.insert(one.calls[i], value and value.k == "view" and value or false)
+    if i == 1 and node.self and value and value.k == "table" then
+      value = as_self(value)
+    elseif not value or value.k ~= "view" then
+      value = false
+    end
+    table.insert(one.calls[i], value)
   end
 end
 

@@ -158,10 +158,12 @@ function M.next(self)
     self.at = self.at + #word
     return KEYWORDS[word] and word or "name", word, line
   elseif one == '"' or one == "'" then
+    self.text_line = line
     return "string", quoted(self), line
   elseif find(self.text, "^%.?%d", self.at) then
     return "number", number(self), line
   elseif one == "[" then
+    self.text_line = line + (find(self.text, "^%[=*%[\r?\n", self.at) and 1 or 0)
     local content = long_text(self)
     if content then
       return "string", content, line

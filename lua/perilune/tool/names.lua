@@ -37,4 +37,52 @@ function M.judge(part, name)
   end
 end
 
+-- The options of a client's method, from the line before it in the definitions: a class, whose
+-- fields may be those of another one too, or a table type in place.
+local function read_options()
+  local out, above, class, last = {}, {}, nil, nil
+  for line in require("perilune.tool.api"):gmatch("[^\n]+") do
+    local name, up = line:match("^%-%-%-@class ([%w_.]+):? ?([%w_.]*)")
+    local field = line:match("^%-%-%-@field ([%w_]+)")
+    local method = line:match("^function Client:([%w_]+)%(")
+    last = line:match("^%-%-%-@param options%?? (.*)") or line:match("^%-%-%-@param who (.*)") or last
+    if name then
+      class, out[name] = name, {}
+      above[name] = up ~= "" and up or nil
+    elseif field then
+      out[class][field] = true
+    elseif method then
+      out["Client:" .. method], last = last, nil
+    end
+  end
+  for name, up in pairs(above) do
+    for field in pairs(out[up]) do
+      out[name][field] = true
+    end
+  end
+  return out
+end
+
+local options -- class -> {name -> true}, "Client:" and a method -> the type of its options
+
+local function names_of(type)
+  if type and type:sub(1, 1) ~= "{" then
+    return options[type]
+  end
+  local out = {}
+  for name in (type or ""):sub(2):gmatch("([%w_]+)%??: ") do
+    out[name] = true
+  end
+  return type and out
+end
+
+-- The mistake in the name of an option of a client's method, or nil.
+function M.judge_option(method, name)
+  options = options or read_options()
+  local there = names_of(options["Client:" .. method])
+  if there and not there[name] then
+    return ("client:%s has no option %q%s"):format(method, name, (nearest(name, there)))
+  end
+end
+
 return M

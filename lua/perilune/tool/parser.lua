@@ -3,8 +3,8 @@
 -- declaration, or none if it is a global. A var knows its uses (sets: number of assignments after
 -- its declaration; captured: a function inside uses it).
 --
--- Expressions: Nil, True, False, Vararg, Number{value}, String{value}, Function{params, body,
--- self},
+-- Expressions: Nil, True, False, Vararg, Number{value}, String{value, text_line} (where its text
+-- begins), Function{params, body, self},
 -- Table{items = {{key=, value=}...}} (key is an expression, nil for positions), Binop{op, a, b},
 -- Unop{op, a}, Paren{a}, Name{name, var}, Index{object, key}, Call{callee, args}, Method{object,
 -- name, args}.
@@ -130,7 +130,7 @@ end
 
 local function arguments(self)
   if self.type == "string" then
-    local value = { tag = "String", value = self.value, line = self.line }
+    local value = { tag = "String", value = self.value, line = self.line, text_line = self.lexer.text_line }
     advance(self)
     return { value }
   elseif self.type == "{" then
@@ -180,7 +180,8 @@ local CONSTANTS = { ["nil"] = "Nil", ["true"] = "True", ["false"] = "False", [".
 local function simple(self)
   local line, kind = self.line, self.type
   if kind == "number" or kind == "string" then
-    local node = { tag = kind == "number" and "Number" or "String", value = self.value, line = line }
+    local node = { tag = kind == "number" and "Number" or "String", value = self.value, line = line,
+      text_line = self.lexer.text_line }
     advance(self)
     return node
   elseif CONSTANTS[kind] then

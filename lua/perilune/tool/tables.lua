@@ -7,15 +7,29 @@ local M = {}
 -- Notes that others can change the value: a table, or an object that is a literal.
 function M.escape(self, value)
   if value and value.k == "table" then
-    value.touched = true
+    if not value.touched then
+      value.touched = true
+      for _, one in pairs(value.nested or {}) do
+        M.escape(self, one or nil)
+      end
+    end
     self.escaped[value.node] = true
+  elseif value and value.k == "rows" then
+    for _, one in ipairs(value.rows) do
+      M.escape(self, one)
+    end
+  elseif value and value.k == "choice" then
+    for _, one in ipairs(value.arms) do
+      M.escape(self, one.value)
+    end
   elseif value and (value.literal or value.part_of) then
     self.touched[value.literal or value.part_of] = true
   end
 end
 
 -- Expressions that may be evaluated again where a member is read.
-local PLAIN = { String = true, Number = true, Function = true, Name = true, Index = true, Binop = true }
+local PLAIN = { String = true, Number = true, True = true, False = true, Function = true, Name = true,
+  Index = true, Binop = true }
 
 -- {name -> item}; nil: a name of the literal is computed.
 local function items_of(node)
@@ -44,17 +58,23 @@ end
 function M.write(self, object, target, key, value)
   local members = members_of(self, object.node)
   local before = key and members.given[key]
-  if not key or object.returned or before and before.target ~= target or members.items and members.items[key] then
+  if not key or before and before.target ~= target or members.items and members.items[key] then
     members.unclear = true
   else
     members.given[key] = { target = target, value = value }
   end
 end
 
+-- What setmetatable(object, {__index = class}) reads where the table has no such member.
+local function inherited(self, object, key)
+  local class = object.meta and key ~= "__index" and M.read(self, object.meta, "__index")
+  return class and class.k == "table" and M.read(self, class, key) or nil
+end
+
 -- The value of a member, or nil.
 function M.read(self, object, key)
   local members = members_of(self, object.node)
-  if not key or object.returned or members.unclear or self.escaped[object.node] then
+  if not key or members.unclear or self.escaped[object.node] then
     return nil
   end
   local item = members.items[key]
@@ -65,7 +85,10 @@ function M.read(self, object, key)
     self.file = file
     return value
   end
-  return members.given[key] and members.given[key].value or nil
+  if members.given[key] then
+    return members.given[key].value or nil
+  end
+  return inherited(self, object, key)
 end
 
 return M

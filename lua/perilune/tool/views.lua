@@ -118,6 +118,11 @@ function M.type(view)
   return schema.type or type(schema.properties) == "table" and "object" or nil
 end
 
+-- Whether it is certainly an object, so that positions are a mistake.
+function M.is_object(view)
+  return M.type(view) == "object" and (M.fields(view) ~= nil or type(view.schema.additionalProperties) == "table")
+end
+
 -- The names of an object's fields, if no others are allowed; nil otherwise.
 function M.fields(view)
   if M.type(view) ~= "object" then

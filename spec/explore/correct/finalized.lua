@@ -14,7 +14,7 @@ perilune.controller("finalized", {})
         client:apply(map)
       end,
       cleanup = function()
-        client:delete(map, { missing_ok = true })
+        client:delete(map)
       end,
     })
   end)
