@@ -270,6 +270,8 @@ perilune.controller("writer"):For("v1/ConfigMap"):Reconcile(function(request)
   perilune.try(perilune.client.evict, perilune.client, request)
   perilune.client:create_or_update({ apiVersion = "v1", kind = "Secret",
     metadata = { name = "s", namespace = request.namespace } }, function(s) s.type = "Opaque" end)
+  perilune.client:apply({ apiVersion = "v1", kind = "Service", metadata = { name = "s", namespace = request.namespace },
+    spec = { ports = { { port = 80 } } } })
 end)
 ]])
     host = e2e.start_host(server, folder, { "--namespace", namespace, "--admin-socket", socket })
@@ -277,6 +279,8 @@ end)
     local line = host:logged("undeclared write") -- not of the eviction, which rbac finds itself
     assert.equal(':Writes("v1/Secret", {"create"})', line.add)
     assert.equal("v1/Secret", line.kind)
+    line = host:logged(function(one) return one.kind == "v1/Service" and one.verb == "patch" end)
+    assert.equal(':Writes("v1/Service", {"create", "patch"})', line.add) -- an apply needs both
     e2e.eventually("it is recorded", function()
       local _, out = e2e.run("rbac", folder, "--recorded", "--admin-socket", socket)
       return rules(out):find("ClusterRole /secrets: get create", 1, true), out
