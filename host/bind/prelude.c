@@ -127,6 +127,8 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "unread_meta");
     lua_pushboolean(L, s->unsafe);
     lua_setfield(L, -2, "unsafe");
+    lua_pushboolean(L, s->trusted);
+    lua_setfield(L, -2, "trusted");
     lua_pushnumber(L, (lua_Number)s->memory_limit);
     lua_setfield(L, -2, "memory_limit");
     lua_newtable(L);

@@ -414,6 +414,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     pl_limits_opened();
     s->own = true;
     s->unsafe = options->unsafe;
+    s->trusted = options->trusted;
     s->in_dialog = options->in_dialog;
     s->lane = options->lane;
     s->config = pl_doc_ref(options->config);

@@ -10,6 +10,7 @@ struct pl_sandbox_options {
     size_t memory;                      /* bytes; 0: 512 MiB */
     bool jit;
     bool unsafe;             /* all libraries of LuaJIT */
+    bool trusted;            /* no script is loaded: patterns work on texts of any size */
     bool in_dialog;          /* the code talks with `perilune repl` */
     struct pl_watchdog *dog; /* borrowed for life; NULL: no CPU limit */
     struct pl_lane *lane;    /* of the state; may be NULL */

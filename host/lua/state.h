@@ -89,6 +89,7 @@ struct pl_state {
     bool own;
     bool eager;     /* fill every table at once: pairs is not wrapped here (spec module) */
     bool unsafe;    /* --unsafe-stdlib */
+    bool trusted;   /* no script is loaded into it */
     bool own_code;  /* see pl_own_load */
     bool in_dialog; /* the code talks with `perilune repl` */
     enum pl_phase phase;

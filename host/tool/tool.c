@@ -77,6 +77,7 @@ int pl_tool_run(const struct pl_tool *tool)
                                                .memory = MEMORY,
                                                .jit = true,
                                                .unsafe = true,
+                                               .trusted = true,
                                                .version = tool->version};
     struct pl_state *s = pl_state_create(&options, &err);
     if (s == NULL) {

@@ -224,6 +224,15 @@ perilune.controller("large"):For("v1/ConfigMap"):Reconcile(function() end)
     assert.equal(1, code)
     assert.equal("", out)
     assert(err:find("b.lua with 9000", 1, true), err)
+    fill("b.lua", 1500000)
+    code, out, err = e2e.run("manifests", folder, "--image", IMAGE, "-n", "x")
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find("b.lua with 15000", 1, true), err)
+    assert.equal(1, select(2, err:gsub("\n", "")), err)
+    for _, command in ipairs({ "check", "rbac" }) do -- scripts may be as large as they like
+      assert.equal(0, (e2e.run(command, folder)))
+    end
   end)
 
   it("runs from the mounted folder, and an edit of the ConfigMap reloads it", function()
