@@ -229,9 +229,9 @@ void pl_gate_check_rights(struct pl_gate_op *op)
         pl_map_put(&gate->said, pl_slice_z(who), gate);
         bool task = spec->task.form != PL_NO_TASK;
         const char *also = pl_gate_op_is_apply(op) ? "create\", \"" : ""; /* of what is not there */
-        char *add = pl_format(task ? "writes = {[\"%s\"] = {\"%s%s\"}}"
-                                   : ":Writes(\"%s\", {\"%s%s\"})",
-                              kind, also, verb);
+        char *add =
+            pl_format(task ? "writes = {[\"%s\"] = {\"%s%s\"}}" : ":Writes(\"%s\", {\"%s%s\"})",
+                      kind, also, verb);
         pl_log(PL_LOG_WARN, "undeclared write: perilune rbac cannot know of it",
                pl_str("controller", spec->name), pl_str("kind", kind), pl_str("verb", verb),
                pl_str("add", add), pl_str("declared_at", spec->declared_at));
