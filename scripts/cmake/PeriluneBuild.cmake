@@ -1,5 +1,6 @@
 # How Perilune's own targets are compiled, and the two functions that declare them.
 
+include(CheckLinkerFlag)
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -23,11 +24,16 @@ endif()
 if(PL_ASAN AND PL_TSAN)
   message(FATAL_ERROR "PL_ASAN and PL_TSAN exclude each other")
 endif()
-# Tests take a third less time than without, and the build none more. Warnings that depend on what the
-# optimizer knows are those of the plain build.
+# With -Og tests take a third less time than without, and the build none more. Warnings that depend on
+# what the optimizer knows are those of the plain build. A report needs no more than line tables (-g1).
 if(PL_ASAN OR PL_TSAN)
   target_compile_options(pl_flags INTERFACE
-    $<$<CONFIG:Debug>:-Og;-Wno-format-truncation;-Wno-maybe-uninitialized>)
+    $<$<CONFIG:Debug>:-Og;-g1;-Wno-format-truncation;-Wno-maybe-uninitialized>)
+endif()
+# Some 250 tests are linked, which takes gold half of ld's time. The program itself is linked by ld.
+check_linker_flag(C -fuse-ld=gold PL_HAVE_GOLD)
+if(PL_HAVE_GOLD)
+  set(pl_test_linker -fuse-ld=gold)
 endif()
 if(PL_ASAN)
   target_compile_options(pl_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all)
@@ -38,7 +44,7 @@ if(PL_TSAN)
   target_link_options(pl_flags INTERFACE -fsanitize=thread)
 endif()
 if(PL_FUZZ)
-  target_compile_options(pl_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(pl_flags INTERFACE -fsanitize=fuzzer-no-link -O1 -g1)
 endif()
 if(PL_COVERAGE)
   target_compile_options(pl_flags INTERFACE --coverage)
@@ -59,8 +65,8 @@ endfunction()
 # pl_unit_test(LAYER NAME [THREADS] [IN LAYER] [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c, linked
 # with its layer and those below, so that an upward call does not link. IN: the test drives its object
 # inside of a whole cluster, and is linked with that higher layer instead. THREADS: it starts some, and
-# so is a test that TSan has something to say about; support/one_thread.c fails those that start one
-# without.
+# so is a test that TSan has something to say about: with PL_TSAN the others are not built.
+# support/one_thread.c fails those that start one without.
 function(pl_unit_test layer name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "THREADS" "IN" "")
   if(NOT arg_IN)
@@ -71,6 +77,11 @@ function(pl_unit_test layer name)
     ${arg_UNPARSED_ARGUMENTS})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/spec)
   target_link_libraries(${target} PRIVATE pl_${arg_IN})
+  target_link_options(${target} PRIVATE ${pl_test_linker})
+  if(PL_TSAN AND NOT arg_THREADS)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME unit/${layer}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit TIMEOUT 300)
   if(arg_THREADS)

@@ -52,7 +52,7 @@ describe("a wall clock that jumps", function()
   it("costs neither the Lease nor a list, and holds up nothing that is due", function()
     local mirrors = mirror.start(server, server, { namespace }, { "--leader-elect",
       "--leader-elect-resource-name", "clock", "--leader-elect-resource-namespace", namespace,
-      "--leader-elect-lease-duration", "6s", "--leader-elect-renew-deadline", "4s",
+      "--leader-elect-lease-duration", "15s", "--leader-elect-renew-deadline", "10s",
       "--leader-elect-retry-period", "500ms" }, options())
     mirrors:synced()
     server:bulk(mirror.writes(namespace, 1, 20, "before"))

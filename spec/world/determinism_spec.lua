@@ -6,7 +6,7 @@ local plans = require("perilune.explore.plan")
 local report = require("perilune.explore.report")
 local worlds = require("perilune.explore.worlds")
 
-local TIMES = os.getenv("PL_SANITIZED") and 100 or 1000
+local TIMES = os.getenv("PL_SANITIZED") and 40 or 1000
 
 local SCRIPT = [[
 local perilune = require("perilune")

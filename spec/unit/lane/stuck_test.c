@@ -1,8 +1,10 @@
-/* A slice that nothing can interrupt costs its lane, not the host. An abandoned thread may continue
- * until the process ends, so this is a separate program. */
+/* A slice that nothing can interrupt costs its lane, not the host. An abandoned thread computes
+ * until its process ends, so that each test has a process of its own. */
 #include "support/fake_control.h"
 
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define BOMB "(('a'):rep(60)):find(('a*'):rep(30) .. 'b')"
 /* The same, with an end. The lane is given up after 0.7 s; this computes for 4 s, so that it is
@@ -231,4 +233,23 @@ TEST(the_host_stops_although_a_lane_does_not)
     free_run(stuck);
 }
 
-TEST_MAIN()
+static int run_in_own_process(char *program, const char *name)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", program, name, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+    if (argc > 1)
+        return test_run_all(argc, argv);
+    for (struct test *test = test_first; test != NULL; test = test->next)
+        failed += run_in_own_process(argv[0], test->name);
+    return failed != 0;
+}
