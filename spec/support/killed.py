@@ -95,13 +95,30 @@ def check_objects(server, states):
     return lost
 
 
+def watch(server, version, until):
+    """The events after a version: until one is at the version wanted, else for some seconds."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    connection.request("GET", f"{PATH}?watch=true&resourceVersion={version}&timeoutSeconds=5")
+    answer = connection.getresponse()
+    if answer.status != 200:
+        raise SystemExit(f"the watch from {version}: {answer.status} {answer.read()[:200]}")
+    last = version
+    while last < until:
+        line = answer.readline()
+        if not line:
+            break
+        event = json.loads(line)
+        last = int(event["object"].get("metadata", {}).get("resourceVersion", 0))
+        yield event
+    connection.close()
+
+
 def check_watch(server, version, acknowledged):
-    status, text = server.request("GET", f"{PATH}?watch=true&resourceVersion={version}&timeoutSeconds=1")
-    events = [json.loads(line) for line in text.splitlines() if line.strip()]
     told = {}
     last = version
-    lost = [] if status == 200 else [f"the watch from {version}: {status} {text[:200]}"]
-    for event in events:
+    lost = []
+    until = int(json.loads(server.request("GET", PATH)[1])["metadata"]["resourceVersion"])
+    for event in watch(server, version, until):
         meta = event["object"].get("metadata", {})
         rv = int(meta.get("resourceVersion", 0))
         if event["type"] not in ("ADDED", "MODIFIED", "DELETED") or rv <= last:
