@@ -2,6 +2,7 @@
 -- for byte, and files that do not fit are reported.
 
 local e2e = require("spec.support.e2e")
+local process = require("spec.support.process")
 
 local IMAGE = "registry.example.com/perilune:1"
 
@@ -293,6 +294,21 @@ require("perilune").controller("edit"):For("v1/Namespace")
   end)
 
   if e2e.is_kube then
+    it("applies a new project to the cluster", function()
+      local started = process.now()
+      local dir, namespace = folder .. "/website", server:new_namespace()
+      assert.equal(0, (e2e.run("new", "website", "--group", namespace .. ".example.com", "--dir", dir)))
+      local text = manifests(dir, "-n", namespace, "--name", namespace, "--crds")
+      local file = e2e.write_file(folder .. "/new.yaml", text)
+      local pipe = io.popen(("%s --kubeconfig %s apply -f %s 2>&1; echo code $?"):format(
+        e2e.kubectl(), server.kubeconfig, file))
+      local said = pipe:read("*a")
+      pipe:close()
+      assert(said:find("code 0", 1, true), said)
+      assert(said:find("deployment.apps/" .. namespace .. " created", 1, true), said)
+      print(("`new` to objects applied on a cluster: %.2f s"):format(process.now() - started))
+    end)
+
     it("is taken where Pod Security enforces restricted, without a warning", function()
       local namespace = server:new_namespace()
       server:patch("/api/v1/namespaces/" .. namespace, { metadata = { labels = {

@@ -185,7 +185,7 @@ A controller for `@KIND@` (`@GROUP@/v1`), run by Perilune. Each object has a Con
 
     perilune dev .                            # runs it on an embedded API server; no cluster
     perilune check .                          # what it declares, or its mistakes
-    perilune test .                           # its specification
+    perilune test .                           # its specification; needs busted (apt install lua-busted)
 
 `perilune dev` prints a kubeconfig. In another terminal, with it:
 
