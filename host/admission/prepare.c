@@ -165,6 +165,20 @@ static void first_status(struct pl_arena *arena, const char *kind, struct pl_tre
     }
 }
 
+/* A group that this server itself serves is available at once. */
+static void prepare_api_service(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (pl_tree_dig(object, "spec.service") != NULL)
+        return;
+    struct pl_tree *status = pl_tree_literal(
+        arena, "{\"conditions\":[{\"type\":\"Available\",\"status\":\"True\",\"reason\":\"Local\","
+               "\"message\":\"Local APIServices are always available\"}]}");
+    struct pl_tree *first = pl_tree_at(pl_tree_getz(status, "conditions"), 0);
+    pl_tree_setz(arena, first, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, object, "status", status);
+}
+
 static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
                               const struct pl_tree *old)
 {
@@ -259,6 +273,10 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         note_phase(ctx, object, old);
     else if (strcmp(kind, "Node") == 0 && old == NULL)
         prepare_node(arena, object);
+    else if (strcmp(kind, "VolumeAttributesClass") == 0 && old == NULL)
+        protect(ctx, object, "kubernetes.io/vac-protection");
+    else if (strcmp(kind, "APIService") == 0 && old == NULL)
+        prepare_api_service(ctx, object);
     else if (strcmp(kind, "Ingress") == 0 && old == NULL)
         pl_api_admit_ingress(ctx, object);
     else if (strcmp(kind, "Namespace") == 0)

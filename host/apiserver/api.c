@@ -227,6 +227,9 @@ static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
         return false;
     if (ctx->type->flags & PL_API_REVIEW && strcmp(verb, "create") != 0)
         return false;
+    if (ctx->type->flags & PL_API_READ_ONLY && strcmp(verb, "get") != 0 &&
+        strcmp(verb, "list") != 0)
+        return false;
     if (strcmp(verb, "deletecollection") == 0 && (ctx->type->flags & PL_API_NO_COLLECTION))
         return false;
     return !namespaced || ctx->request.ns.len > 0 || read;
@@ -255,6 +258,9 @@ static void warn_of_version(struct pl_api_ctx *ctx)
     if (pl_api_type_is_builtin(ctx->type, "Endpoints"))
         pl_api_warn(ctx, pl_slice_z("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 "
                                     "EndpointSlice"));
+    if (pl_api_type_is_builtin(ctx->type, "ComponentStatus") && ctx->request.call.body.len == 0 &&
+        strcmp(pl_api_verb(&ctx->request), "delete") != 0)
+        pl_api_warn(ctx, pl_slice_z("v1 ComponentStatus is deprecated in v1.19+"));
     if (!ctx->type->is_custom)
         return;
     struct pl_node node = pl_api_ctx_version(ctx)->node;

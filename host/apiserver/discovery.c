@@ -16,7 +16,9 @@
 #define ALL_VERBS "delete,deletecollection,get,list,patch,create,update,watch"
 
 #define VERSION_JSON                                                                               \
-    "{\"major\":\"1\",\"minor\":\"37\",\"gitVersion\":\"v1.37.0+perilune\",\"gitCommit\":\"\","    \
+    "{\"major\":\"1\",\"minor\":\"37\",\"emulationMajor\":\"1\",\"emulationMinor\":\"37\","        \
+    "\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"36\","                            \
+    "\"gitVersion\":\"v1.37.0+perilune\",\"gitCommit\":\"\","                                      \
     "\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\",\"goVersion\":\"none\","    \
     "\"compiler\":\"c\",\"platform\":\"linux/amd64\"}"
 
@@ -89,9 +91,34 @@ static void add_group(struct pl_api_ctx *ctx, struct pl_tree *groups, const char
         pl_tree_push(&ctx->arena, groups, group);
 }
 
+/* The groups of built-in kinds in the order of kube-apiserver, which others follow. */
+static const char *const first_groups[] = {"apiregistration.k8s.io",
+                                           "apps",
+                                           "events.k8s.io",
+                                           "authentication.k8s.io",
+                                           "authorization.k8s.io",
+                                           "autoscaling",
+                                           "batch",
+                                           "certificates.k8s.io",
+                                           "networking.k8s.io",
+                                           "policy",
+                                           "rbac.authorization.k8s.io",
+                                           "storage.k8s.io",
+                                           "admissionregistration.k8s.io",
+                                           "apiextensions.k8s.io",
+                                           "scheduling.k8s.io",
+                                           "coordination.k8s.io",
+                                           "node.k8s.io",
+                                           "discovery.k8s.io",
+                                           "resource.k8s.io",
+                                           "flowcontrol.apiserver.k8s.io",
+                                           "storagemigration.k8s.io"};
+
 struct pl_tree *pl_discovery_groups(struct pl_api_ctx *ctx)
 {
     struct pl_tree *groups = pl_tree_array(&ctx->arena);
+    for (size_t i = 0; i < PL_ARRAY_LEN(first_groups); i++)
+        add_group(ctx, groups, first_groups[i]);
     for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
          type = type->next)
         for (size_t i = 0; i < type->version_count; i++)
@@ -184,7 +211,7 @@ static void add_builtin(struct pl_arena *arena, struct pl_tree *list,
     if (!find_builtin(type, v, &kind))
         return;
     struct pl_tree *entry = add_resource(arena, list, type, "", type->kind, kind.verbs);
-    if (!(type->flags & PL_API_REVIEW))
+    if (!(type->flags & (PL_API_REVIEW | PL_API_READ_ONLY)))
         add_hash(arena, entry, type);
     for (size_t i = 0; i < pl_message_sub_count(&kind); i++) {
         pl_message_sub_at(&kind, i, &sub);
@@ -227,7 +254,9 @@ static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struc
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *root =
-        pl_tree_literal(arena, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\"}");
+        pl_tree_literal(arena, group.len > 0 /* the core group's list has no version */
+                                   ? "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\"}"
+                                   : "{\"kind\":\"APIResourceList\"}");
     struct pl_tree *list = pl_discovery_resources(ctx, group, version);
     if (list->count == 0)
         return pl_api_registry_is_builtin(ctx->api->registry, group)

@@ -1,5 +1,6 @@
 /* The initial objects of every cluster: namespaces and, unless the server is bare, the default
- * roles and priority classes. A server with a data folder makes them only once. */
+ * roles, priority classes, flow control and API services. A server with a data folder makes them
+ * only once. */
 #include "apicall/rbac.h"
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"
@@ -40,6 +41,185 @@ static void make_priorities(struct pl_api *api)
     }
 }
 
+/* ---- flow control: nothing is limited here, but clients read these objects ---- */
+
+#define FLOW "flowcontrol.apiserver.k8s.io"
+#define ALL_RESOURCES                                                                              \
+    "\"resourceRules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"],"           \
+    "\"clusterScope\":true,\"namespaces\":[\"*\"]}],"
+#define ALL_RULES                                                                                  \
+    ALL_RESOURCES "\"nonResourceRules\":[{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}]"
+#define GROUP(name) "{\"kind\":\"Group\",\"group\":{\"name\":\"" name "\"}}"
+#define USER(name)  "{\"kind\":\"User\",\"user\":{\"name\":\"" name "\"}}"
+#define EVERY_USER  GROUP("system:unauthenticated") "," GROUP("system:authenticated")
+#define ACCOUNTS(ns)                                                                               \
+    "{\"kind\":\"ServiceAccount\",\"serviceAccount\":{\"namespace\":\"" ns "\",\"name\":\"*\"}}"
+#define LEASES(verbs)                                                                              \
+    "{\"verbs\":[" verbs "],\"apiGroups\":[\"coordination.k8s.io\"],\"resources\":[\"leases\"],"   \
+    "\"namespaces\":[\"*\"]}"
+
+struct level {
+    const char *name;
+    int shares, lendable;
+    int hand, queues; /* 0: requests are rejected */
+};
+
+static const struct level levels[] = {
+    {"catch-all", 5, 0, 0, 0},         {"global-default", 20, 50, 6, 128},
+    {"leader-election", 10, 0, 4, 16}, {"node-high", 40, 25, 6, 64},
+    {"system", 30, 33, 6, 64},         {"workload-high", 40, 50, 6, 128},
+    {"workload-low", 100, 90, 6, 128},
+};
+
+struct flow {
+    const char *name, *level;
+    int order;
+    const char *by; /* NULL: no distinction */
+    const char *subjects, *rules;
+};
+
+static const struct flow flows[] = {
+    {"exempt", "exempt", 1, NULL, GROUP("system:masters"), ALL_RULES},
+    {"probes", "exempt", 2, NULL, EVERY_USER,
+     "\"nonResourceRules\":[{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/healthz\",\"/readyz\",\"/"
+     "livez\"]}]"},
+    {"system-leader-election", "leader-election", 100, "ByUser",
+     USER("system:kube-controller-manager") "," USER("system:kube-scheduler") "," ACCOUNTS(
+         "kube-system"),
+     "\"resourceRules\":[" LEASES("\"get\",\"create\",\"update\"") "]"},
+    {"system-node-high", "node-high", 400, "ByUser", GROUP("system:nodes"),
+     "\"resourceRules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"\"],\"resources\":[\"nodes\",\"nodes/"
+     "status\"],\"clusterScope\":true,\"namespaces\":[\"*\"]}," LEASES("\"*\"") "]"},
+    {"system-nodes", "system", 500, "ByUser", GROUP("system:nodes"), ALL_RULES},
+    {"kube-controller-manager", "workload-high", 800, "ByNamespace",
+     USER("system:kube-controller-manager"), ALL_RULES},
+    {"kube-scheduler", "workload-high", 800, "ByNamespace", USER("system:kube-scheduler"),
+     ALL_RULES},
+    {"kube-system-service-accounts", "workload-high", 900, "ByNamespace", ACCOUNTS("kube-system"),
+     ALL_RULES},
+    {"service-accounts", "workload-low", 9000, "ByUser", GROUP("system:serviceaccounts"),
+     ALL_RULES},
+    {"global-default", "global-default", 9900, "ByUser", EVERY_USER, ALL_RULES},
+    {"catch-all", "catch-all", 10000, "ByUser", EVERY_USER, ALL_RULES},
+};
+
+static void make_flow_object(struct pl_api *api, const char *kind, const char *plural,
+                             const char *name, struct pl_slice rest)
+{
+    struct pl_arena arena = {0};
+    struct pl_slice text =
+        pl_arena_f(&arena,
+                   "{\"apiVersion\":\"" FLOW "/v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+                   "\"annotations\":{\"apf.kubernetes.io/autoupdate-spec\":\"true\"}},%.*s}",
+                   kind, name, PL_FMT(rest));
+    pl_api_store_own(api, FLOW, plural, pl_tree_literal(&arena, text.ptr));
+    pl_arena_deinit(&arena);
+}
+
+static void make_level(struct pl_api *api, const struct level *level)
+{
+    struct pl_arena arena = {0};
+    struct pl_slice how = level->hand == 0
+                              ? pl_slice_z("\"type\":\"Reject\"")
+                              : pl_arena_f(&arena,
+                                           "\"type\":\"Queue\",\"queuing\":{\"queues\":%d,"
+                                           "\"handSize\":%d,\"queueLengthLimit\":50}",
+                                           level->queues, level->hand);
+    make_flow_object(api, "PriorityLevelConfiguration", "prioritylevelconfigurations", level->name,
+                     pl_arena_f(&arena,
+                                "\"spec\":{\"type\":\"Limited\",\"limited\":{"
+                                "\"nominalConcurrencyShares\":%d,\"limitResponse\":{%.*s},"
+                                "\"lendablePercent\":%d}},\"status\":{}",
+                                level->shares, PL_FMT(how), level->lendable));
+    pl_arena_deinit(&arena);
+}
+
+static void make_flow(struct pl_api *api, const struct flow *flow)
+{
+    struct pl_arena arena = {0};
+    struct pl_slice by =
+        flow->by == NULL
+            ? pl_slice("", 0)
+            : pl_arena_f(&arena, "\"distinguisherMethod\":{\"type\":\"%s\"},", flow->by);
+    make_flow_object(
+        api, "FlowSchema", "flowschemas", flow->name,
+        pl_arena_f(
+            &arena,
+            "\"spec\":{\"priorityLevelConfiguration\":{\"name\":\"%s\"},"
+            "\"matchingPrecedence\":%d,%.*s\"rules\":[{\"subjects\":[%s],%s}]},\"status\":{"
+            "\"conditions\":[{\"type\":\"Dangling\",\"status\":\"False\",\"reason\":\"Found\","
+            "\"message\":\"This FlowSchema references the PriorityLevelConfiguration object "
+            "named \\\"%s\\\" and it exists\"}]}",
+            flow->level, flow->order, PL_FMT(by), flow->subjects, flow->rules, flow->level));
+    pl_arena_deinit(&arena);
+}
+
+static void make_flow_control(struct pl_api *api)
+{
+    make_flow_object(api, "PriorityLevelConfiguration", "prioritylevelconfigurations", "exempt",
+                     pl_slice_z("\"spec\":{\"type\":\"Exempt\",\"exempt\":{"
+                                "\"nominalConcurrencyShares\":0,\"lendablePercent\":0}},"
+                                "\"status\":{}"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(levels); i++)
+        make_level(api, &levels[i]);
+    for (size_t i = 0; i < PL_ARRAY_LEN(flows); i++)
+        make_flow(api, &flows[i]);
+}
+
+/* ---- groups and Services ---- */
+
+/* The versions of built-in groups as API services. */
+static const struct {
+    const char *group, *version;
+    int group_priority, priority;
+} services[] = {
+    {"", "v1", 18000, 1},
+    {"admissionregistration.k8s.io", "v1", 16700, 15},
+    {"apiextensions.k8s.io", "v1", 16700, 15},
+    {"apps", "v1", 17800, 15},
+    {"authentication.k8s.io", "v1", 17700, 15},
+    {"authorization.k8s.io", "v1", 17600, 15},
+    {"autoscaling", "v1", 17500, 15},
+    {"autoscaling", "v2", 17500, 30},
+    {"batch", "v1", 17400, 15},
+    {"certificates.k8s.io", "v1", 17300, 15},
+    {"coordination.k8s.io", "v1", 16500, 15},
+    {"discovery.k8s.io", "v1", 16200, 15},
+    {"events.k8s.io", "v1", 17750, 15},
+    {FLOW, "v1", 16100, 21},
+    {"networking.k8s.io", "v1", 17200, 15},
+    {"node.k8s.io", "v1", 16300, 15},
+    {"policy", "v1", 17100, 15},
+    {"rbac.authorization.k8s.io", "v1", 17000, 15},
+    {"resource.k8s.io", "v1", 16200, 21},
+    {"scheduling.k8s.io", "v1", 16600, 15},
+    {"storage.k8s.io", "v1", 16800, 15},
+    {"storagemigration.k8s.io", "v1", 15800, 15},
+};
+
+static void make_api_services(struct pl_api *api)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(services); i++) {
+        struct pl_arena arena = {0};
+        struct pl_slice group = *services[i].group == '\0'
+                                    ? pl_slice("", 0)
+                                    : pl_arena_f(&arena, "\"group\":\"%s\",", services[i].group);
+        struct pl_slice text = pl_arena_f(
+            &arena,
+            "{\"apiVersion\":\"apiregistration.k8s.io/v1\",\"kind\":\"APIService\",\"metadata\":{"
+            "\"name\":\"%s.%s\",\"labels\":{\"kube-aggregator.kubernetes.io/automanaged\":"
+            "\"onstart\"}},\"spec\":{%.*s\"version\":\"%s\",\"groupPriorityMinimum\":%d,"
+            "\"versionPriority\":%d},\"status\":{\"conditions\":[{\"type\":\"Available\","
+            "\"status\":\"True\",\"reason\":\"Local\",\"message\":\"Local APIServices are always "
+            "available\"}]}}",
+            services[i].version, services[i].group, PL_FMT(group), services[i].version,
+            services[i].group_priority, services[i].priority);
+        pl_api_store_own(api, "apiregistration.k8s.io", "apiservices",
+                         pl_tree_literal(&arena, text.ptr));
+        pl_arena_deinit(&arena);
+    }
+}
+
 void pl_api_make_first(struct pl_api *api)
 {
     make_namespaces(api);
@@ -47,4 +227,6 @@ void pl_api_make_first(struct pl_api *api)
         return;
     pl_api_rbac_make_defaults(api);
     make_priorities(api);
+    make_flow_control(api);
+    make_api_services(api);
 }

@@ -11,6 +11,7 @@
 #define DELAY PL_SECOND
 
 static const char claim_mark[] = "kubernetes.io/pvc-protection";
+static const char class_mark[] = "kubernetes.io/vac-protection";
 static const char volume_mark[] = "kubernetes.io/pv-protection";
 
 struct pl_api_protection {
@@ -35,7 +36,8 @@ void pl_api_protection_destroy(struct pl_api_protection *protect)
 static struct pl_api_table *protection_table_of(struct pl_api_protection *protect,
                                                 const char *plural)
 {
-    return pl_api_builtin_table(protect->api->registry, "", plural);
+    const char *group = strcmp(plural, "volumeattributesclasses") == 0 ? "storage.k8s.io" : "";
+    return pl_api_builtin_table(protect->api->registry, group, plural);
 }
 
 /* ---- users of an object ---- */
@@ -78,6 +80,23 @@ static bool is_volume_used(struct pl_api_protection *protect, struct pl_node vol
     return pl_node_str_eq(pl_node_dig(volume, "status", "phase"), pl_slice_z("Bound"));
 }
 
+/* Claims and volumes name their class. */
+static bool is_class_used(struct pl_api_protection *protect, struct pl_node class)
+{
+    static const char *const plurals[] = {"persistentvolumeclaims", "persistentvolumes"};
+    struct pl_scratch scratch;
+    struct pl_slice name = pl_meta_name(class, &scratch);
+    for (size_t k = 0; k < PL_ARRAY_LEN(plurals); k++) {
+        const struct pl_api_table *table = protection_table_of(protect, plurals[k]);
+        for (size_t i = 0; i < table->count; i++)
+            if (pl_node_str_eq(pl_node_dig(pl_doc_root(table->entries[i]->doc), "spec",
+                                           "volumeAttributesClassName"),
+                               name))
+                return true;
+    }
+    return false;
+}
+
 /* ---- removing the finalizer ---- */
 
 static void protection_release(struct pl_api_protection *protect, struct pl_api_entry *entry,
@@ -117,14 +136,17 @@ static void protection_run(struct pl_timer *timer)
     protect->holds = false;
     release_all(protect, "persistentvolumeclaims", claim_mark, is_claim_used);
     release_all(protect, "persistentvolumes", volume_mark, is_volume_used);
+    release_all(protect, "volumeattributesclasses", class_mark, is_class_used);
 }
 
 void pl_api_protection_note(struct pl_api_protection *protect, const struct pl_api_event *event)
 {
     bool claim = pl_api_type_is_builtin(event->type, "PersistentVolumeClaim");
     bool volume = pl_api_type_is_builtin(event->type, "PersistentVolume");
-    bool pod = protect->holds && pl_api_type_is_builtin(event->type, "Pod");
-    bool goes = (claim || volume) && event->change != PL_API_DELETED &&
+    bool class = pl_api_type_is_builtin(event->type, "VolumeAttributesClass");
+    bool user = pl_api_type_is_builtin(event->type, "Pod") || claim || volume;
+    bool pod = protect->holds && user;
+    bool goes = (claim || volume || class) && event->change != PL_API_DELETED &&
                 pl_meta_is_deleting(pl_doc_root(event->doc));
     if ((goes || pod) && !pl_timer_is_active(&protect->timer))
         pl_timer_start(protect->api->timers, &protect->timer, DELAY, protection_run);

@@ -102,7 +102,9 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_tree_setz(arena, meta, "namespace", pl_tree_str(arena, ctx->request.ns));
     else
         pl_tree_removez(meta, "namespace");
-    if (pl_api_ctx_version(ctx)->has_status && !pl_api_type_is_builtin(ctx->type, "Node"))
+    bool is_own = ctx->outside.ops == NULL; /* the server's own object, with its status */
+    if (pl_api_ctx_version(ctx)->has_status && !pl_api_type_is_builtin(ctx->type, "Node") &&
+        !is_own)
         pl_tree_removez(object, "status"); /* a Node comes with what its kubelet says */
 }
 

@@ -3,8 +3,5 @@
 
 #include "object/tree.h"
 
-/* Rewrites the members of every "limits", "requests", "hard", "capacity", "allocatable",
- * "used", "default", "defaultRequest", "min" and "max" below the object. */
-void pl_api_canonical_quantities(struct pl_arena *arena, struct pl_tree *object);
 /* Writes the canonical form. False when the text is not a quantity or is canonical already. */
 bool pl_api_quantity_text(struct pl_slice text, char out[64]);

@@ -161,6 +161,24 @@ static void labels_or_none(struct pl_buf *out, struct pl_node labels)
         pl_buf_add_z(out, "<none>");
 }
 
+CELL(own_containers)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".template.spec.containers"), ".name");
+}
+
+CELL(own_images)
+{
+    (void)now_ns;
+    add_each(out, pl_cell_at(object, ".template.spec.containers"), ".image");
+}
+
+CELL(own_labels)
+{
+    (void)now_ns;
+    labels_or_none(out, pl_cell_at(object, ".template.metadata.labels"));
+}
+
 CELL(label_selector)
 {
     (void)now_ns;
@@ -365,66 +383,10 @@ CELL(reference)
     pl_cell_add(out, object, ".spec.scaleTargetRef.name");
 }
 
-/* ---- events ---- */
-
-static struct pl_node first_time(struct pl_node object)
-{
-    struct pl_node time = pl_cell_at(object, ".firstTimestamp");
-    return pl_node_type(time) == PL_STRING ? time : pl_cell_at(object, ".eventTime");
-}
-
-CELL(last_seen)
-{
-    struct pl_node time = pl_cell_at(object, ".series.lastObservedTime");
-    if (pl_node_type(time) != PL_STRING)
-        time = pl_cell_at(object, ".lastTimestamp");
-    pl_cell_age(out, pl_node_type(time) == PL_STRING ? time : first_time(object), now_ns);
-}
-
-CELL(first_seen)
-{
-    pl_cell_age(out, first_time(object), now_ns);
-}
-
-CELL(event_object)
-{
-    (void)now_ns;
-    pl_cell_add(out, object, ".involvedObject.kind");
-    for (size_t i = 0; i < out->len; i++)
-        out->ptr[i] = (char)tolower((unsigned char)out->ptr[i]);
-    if (!pl_cell_has(object, ".involvedObject.name"))
-        return;
-    pl_buf_add_char(out, '/');
-    pl_cell_add(out, object, ".involvedObject.name");
-}
-
-CELL(event_source)
-{
-    (void)now_ns;
-    if (!pl_cell_add(out, object, ".source.component"))
-        pl_cell_add(out, object, ".reportingComponent");
-    size_t before = out->len;
-    pl_buf_add_z(out, before > 0 ? ", " : "");
-    if (!pl_cell_add(out, object, ".source.host") &&
-        !pl_cell_add(out, object, ".reportingInstance"))
-        out->len = before;
-}
-
-CELL(message)
-{
-    struct pl_scratch scratch;
-    struct pl_slice text = pl_node_str(pl_cell_at(object, ".message"), &scratch);
-    (void)now_ns;
-    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
-        text.len--;
-    while (text.len > 0 && isspace((unsigned char)*text.ptr))
-        text = pl_slice(text.ptr + 1, text.len - 1);
-    pl_buf_add_slice(out, text);
-}
-
 /* ---- the kinds ---- */
 
-enum how { NO_CELL, TEXT, WHOLE, ONE, TRUTH, COUNT, AGE, MADE }; /* ONE: an integer of at least 1 */
+/* ONE: an integer of at least 1; SOME: an integer or "<none>"; HOLDS: a condition is true. */
+enum how { NO_CELL, TEXT, WHOLE, ONE, SOME, TRUTH, COUNT, AGE, HOLDS, MADE };
 
 struct cell {
     enum how how;
@@ -449,6 +411,10 @@ struct cells {
 #define W(path)                                                                                    \
     {                                                                                              \
         WHOLE, path, NULL, NULL                                                                    \
+    }
+#define I(path)                                                                                    \
+    {                                                                                              \
+        SOME, path, NULL, NULL                                                                     \
     }
 #define B(path)                                                                                    \
     {                                                                                              \
@@ -502,9 +468,37 @@ static const struct cells kinds[] = {
     {"RuntimeClass", {T(".handler"), A}},
     {"MutatingWebhookConfiguration", {N(".webhooks"), A}},
     {"ValidatingWebhookConfiguration", {N(".webhooks"), A}},
+    {"PodTemplate", {M(own_containers), M(own_images), M(own_labels)}},
+    {"ControllerRevision", {P(revision_of), W(".revision"), A}},
+    {"Endpoints", {P(endpoints), A}},
+    {"ResourceQuota", {P(quota_requests), P(quota_limits), A}},
+    {"VolumeAttachment", {T(".spec.attacher"), T(".spec.source.persistentVolumeName"), T(".spec.nodeName"), B(".status.attached"), A}},
+    {"IngressClass", {T(".spec.controller"), P(class_parameters), A}},
+    {"CSIDriver", {B(".spec.attachRequired"), B(".spec.podInfoOnMount"), B(".spec.storageCapacity"), P(audiences), B(".spec.requiresRepublish"), P(modes), A}},
+    {"CSINode", {N(".spec.drivers"), A}},
+    {"VolumeAttributesClass", {T(".driverName"), A}},
+    {"StorageVersionMigration", {P(migrated), P(migration)}},
+    {"CertificateSigningRequest", {A, O(".spec.signerName", "<none>"), T(".spec.username"), P(signing_duration), P(signing)}},
+    {"ClusterTrustBundle", {O(".spec.signerName", "<none>")}},
+    {"PodCertificateRequest", {T(".spec.podName"), T(".spec.serviceAccountName"), T(".spec.nodeName"), T(".spec.signerName"), P(pod_certificate)}},
+    {"IPAddress", {P(address_owner), A}},
+    {"ServiceCIDR", {P(ranges), A}},
+    {"FlowSchema", {T(".spec.priorityLevelConfiguration.name"), W(".spec.matchingPrecedence"), O(".spec.distinguisherMethod.type", "<none>"), A, P(dangling)}},
+    {"PriorityLevelConfiguration", {T(".spec.type"), I(".spec.limited.nominalConcurrencyShares"), I(".spec.limited.limitResponse.queuing.queues"), I(".spec.limited.limitResponse.queuing.handSize"), I(".spec.limited.limitResponse.queuing.queueLengthLimit"), A}},
+    {"APIService", {P(api_service), P(available), A}},
+    {"CustomResourceDefinition", {T(".spec.scope"), P(versions), T(".metadata.creationTimestamp"), T(".spec.group"), T(".spec.names.kind"), P(short_names), {HOLDS, "Established", NULL, NULL}}},
+    {"DeviceClass", {A}},
+    {"DeviceTaintRule", {T(".spec.taint.key"), T(".spec.taint.value"), T(".spec.taint.effect"), {AGE, ".spec.taint.timeAdded", NULL, NULL}, A}},
+    {"ResourceClaim", {P(claim_state), A}},
+    {"ResourceClaimTemplate", {A}},
+    {"ResourceSlice", {T(".spec.nodeName"), T(".spec.driver"), T(".spec.pool.name"), A}},
+    {"MutatingAdmissionPolicy", {N(".spec.mutations"), P(param_kind), A}},
+    {"ValidatingAdmissionPolicy", {N(".spec.validations"), P(param_kind), A}},
+    {"MutatingAdmissionPolicyBinding", {T(".spec.policyName"), P(param_name), A}},
+    {"ValidatingAdmissionPolicyBinding", {T(".spec.policyName"), P(param_name), A}},
     {NULL, {}},
 };
-static const struct cell event_cells[] = {M(last_seen), T(".type"), T(".reason"), M(event_object), T(".involvedObject.fieldPath"), M(event_source), M(message), M(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
+static const struct cell event_cells[] = {P(last_seen), T(".type"), T(".reason"), P(event_object), T(".involvedObject.fieldPath"), P(event_source), P(message), P(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
 /* clang-format on */
 
 /* NULL: the kind has no cells. Rows of Events have no name column. */
@@ -547,6 +541,15 @@ static void add_cell(struct pl_buf *out, const struct cell *cell, struct pl_node
     case ONE:
         number = pl_cell_int(object, cell->path);
         pl_buf_add_f(out, "%" PRId64, cell->how == ONE && number < 1 ? 1 : number);
+        break;
+    case SOME:
+        if (pl_node_is_missing(pl_cell_at(object, cell->path)))
+            pl_buf_add_z(out, "\"<none>\"");
+        else
+            pl_buf_add_f(out, "%" PRId64, pl_cell_int(object, cell->path));
+        break;
+    case HOLDS:
+        pl_buf_add_z(out, pl_cell_condition(object, cell->path, "True") ? "true" : "false");
         break;
     case TRUTH:
         pl_buf_add_z(out, pl_node_bool(pl_cell_at(object, cell->path)) ? "true" : "false");

@@ -49,3 +49,36 @@ void pl_cell_hosts(struct pl_buf *out, struct pl_node object, int64_t now_ns);
 void pl_cell_ingress_ports(struct pl_buf *out, struct pl_node object, int64_t now_ns);
 void pl_cell_slice_ports(struct pl_buf *out, struct pl_node object, int64_t now_ns);
 void pl_cell_slice_endpoints(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+
+/* ---- cells_event.c ---- */
+
+void pl_cell_last_seen(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_first_seen(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_event_object(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_event_source(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_message(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+
+/* ---- cells_cluster.c ---- */
+
+void pl_cell_quota_requests(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_quota_limits(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_revision_of(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_endpoints(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_class_parameters(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_audiences(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_modes(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_migrated(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_migration(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_signing_duration(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_signing(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_pod_certificate(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_address_owner(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_ranges(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_dangling(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_api_service(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_available(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_versions(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_short_names(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_param_kind(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_param_name(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+void pl_cell_claim_state(struct pl_buf *out, struct pl_node object, int64_t now_ns);

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "gotype/quantity.h"
 #include "schema/crd.h"
+#include "schema/defaults_pod.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,8 @@
 /* In each object at `path` ("[]" for every element, "*" for every member) the absent member gets
  * the JSON value. */
 struct rule {
-    const char *path, *member, *json;
+    const char *path, *member;
+    const char *json; /* "+1": 1, and 0 counts as absent */
 };
 
 #define PROBE(p)                                                                                   \
@@ -71,6 +73,13 @@ static const struct rule pod_rules[] = {
         {at, "objectSelector", "{}"}, {at ".resourceRules[]", "scope", "\"*\""},                   \
     {                                                                                              \
         at ".excludeResourceRules[]", "scope", "\"*\""                                             \
+    }
+
+/* The requests of a claim. */
+#define DEVICES(at)                                                                                \
+    {at ".devices.requests[].exactly", "allocationMode", "\"ExactCount\""},                        \
+    {                                                                                              \
+        at ".devices.requests[].firstAvailable[]", "allocationMode", "\"ExactCount\""              \
     }
 
 struct kind_rules {
@@ -156,6 +165,21 @@ static const struct kind_rules kinds[] = {
     {"ValidatingAdmissionPolicy", NULL,
      RULES({"spec", "failurePolicy", "\"Fail\""}, MATCH("spec.matchConstraints"))},
     {"ValidatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
+    {"MutatingAdmissionPolicy", NULL,
+     RULES({"spec", "failurePolicy", "\"Fail\""}, MATCH("spec.matchConstraints"))},
+    {"MutatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
+    {"FlowSchema", NULL, RULES({"spec", "matchingPrecedence", "+1000"})},
+    {"PriorityLevelConfiguration", NULL,
+     RULES({"spec.exempt", "nominalConcurrencyShares", "0"},
+           {"spec.exempt", "lendablePercent", "0"},
+           {"spec.limited", "nominalConcurrencyShares", "30"},
+           {"spec.limited", "lendablePercent", "0"},
+           {"spec.limited.limitResponse.queuing", "queues", "+64"},
+           {"spec.limited.limitResponse.queuing", "handSize", "+8"},
+           {"spec.limited.limitResponse.queuing", "queueLengthLimit", "+50"})},
+    {"APIService", NULL, RULES({"spec.service", "port", "443"})},
+    {"ResourceClaim", NULL, RULES(DEVICES("spec"))},
+    {"ResourceClaimTemplate", NULL, RULES(DEVICES("spec.spec"))},
     {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "\"PreemptLowerPriority\""})},
 };
 
@@ -173,12 +197,15 @@ static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char
                           const struct rule *rule)
 {
     size_t len = strcspn(path, ".");
+    int64_t number;
     if (*path == '\0') {
         const struct pl_tree *old = pl_tree_getz(at, rule->member);
         bool none = old == NULL || old->type == PL_NULL ||
-                    (*rule->json == '"' && old->type == PL_STRING && old->text.len == 0);
+                    (*rule->json == '"' && old->type == PL_STRING && old->text.len == 0) ||
+                    (*rule->json == '+' && pl_tree_integer(old, &number) && number == 0);
         if (pl_tree_is(at, PL_OBJECT) && none)
-            pl_tree_setz(arena, at, rule->member, pl_tree_literal(arena, rule->json));
+            pl_tree_setz(arena, at, rule->member,
+                         pl_tree_literal(arena, rule->json + (*rule->json == '+')));
         return;
     }
     bool each = len > 2 && path[len - 1] == ']';
@@ -202,109 +229,13 @@ static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct 
 
 /* ---- defaults that no table can express ---- */
 
-/* True if a registry would accept the image's name; other names have no tag. */
-static bool is_reference(struct pl_slice image)
-{
-    size_t slash = image.len;
-    for (size_t i = 0; i < image.len; i++) {
-        char c = image.ptr[i];
-        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                    c == '.' || c == '/' || c == ':' || c == '@' || (c >= 'A' && c <= 'Z');
-        if (!good)
-            return false;
-        slash = c == '/' ? i : slash;
-    }
-    size_t start = slash < image.len ? slash + 1 : 0, end = start;
-    for (; end < image.len && image.ptr[end] != ':' && image.ptr[end] != '@'; end++)
-        if (image.ptr[end] >= 'A' && image.ptr[end] <= 'Z')
-            return false;
-    return end > start && end <= 255 && image.ptr[start] != '-' && image.ptr[start] != '_' &&
-           image.ptr[start] != '.' && image.ptr[end - 1] != '-';
-}
-
-/* Always for :latest and no tag, else IfNotPresent. */
-static void pull_policies(struct pl_arena *arena, struct pl_tree *containers)
-{
-    if (!pl_tree_is(containers, PL_ARRAY))
-        return;
-    PL_TREE_FOR(item, containers)
-    {
-        struct pl_slice image = pl_tree_text_at(item->value, "image");
-        size_t i = image.len;
-        while (i > 0 && image.ptr[i - 1] != ':' && image.ptr[i - 1] != '/' &&
-               image.ptr[i - 1] != '@')
-            i--;
-        bool tagged = i > 0 && image.ptr[i - 1] == ':';
-        bool digest = pl_slice_chr(image, '@') != NULL;
-        bool latest = is_reference(image) && !digest &&
-                      (!tagged || pl_slice_eqz(pl_slice(image.ptr + i, image.len - i), "latest"));
-        if (pl_tree_is(item->value, PL_OBJECT))
-            pl_tree_default(arena, item->value, "imagePullPolicy",
-                            pl_tree_strz(arena, latest ? "Always" : "IfNotPresent"));
-    }
-}
-
-/* Requests follow limits. */
-static void resource_requests(struct pl_arena *arena, struct pl_tree *containers)
-{
-    if (!pl_tree_is(containers, PL_ARRAY))
-        return;
-    PL_TREE_FOR(item, containers)
-    {
-        struct pl_tree *resources = pl_tree_getz(item->value, "resources");
-        struct pl_tree *limits = pl_tree_getz(resources, "limits");
-        if (limits == NULL || limits->count == 0)
-            continue;
-        struct pl_tree *requests = pl_tree_child(arena, resources, "requests");
-        PL_TREE_FOR(limit, limits)
-        if (pl_tree_get(requests, limit->key) == NULL)
-            pl_tree_set(arena, requests, limit->key, pl_tree_copy(arena, limit->value));
-    }
-}
-
-/* A volume without a source is an emptyDir. */
-static void volume_sources(struct pl_arena *arena, struct pl_tree *volumes)
-{
-    if (!pl_tree_is(volumes, PL_ARRAY))
-        return;
-    PL_TREE_FOR(item, volumes)
-    {
-        bool any = false;
-        PL_TREE_FOR(member, pl_tree_is(item->value, PL_OBJECT) ? item->value : NULL)
-        any = any || !pl_slice_eqz(member->key, "name");
-        if (!any && pl_tree_is(item->value, PL_OBJECT))
-            pl_tree_setz(arena, item->value, "emptyDir", pl_tree_object(arena));
-    }
-}
-
-/* In the host's network a container's port is the host's. */
-static void host_ports(struct pl_arena *arena, struct pl_tree *containers)
-{
-    PL_TREE_FOR(container, containers)
-    PL_TREE_FOR(port, pl_tree_getz(container->value, "ports"))
-    {
-        struct pl_tree *number = pl_tree_getz(port->value, "containerPort");
-        if (number != NULL && pl_tree_is(port->value, PL_OBJECT))
-            pl_tree_default(arena, port->value, "hostPort", pl_tree_copy(arena, number));
-    }
-}
-
 static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
     if (!pl_tree_is(spec, PL_OBJECT))
         return;
-    volume_sources(arena, pl_tree_getz(spec, "volumes"));
+    pl_api_default_volumes(arena, pl_tree_getz(spec, "volumes"));
     fill_all(arena, spec, pod_rules);
-    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
-        struct pl_tree *list = pl_tree_getz(spec, lists[i]);
-        const struct pl_tree *host = pl_tree_getz(spec, "hostNetwork");
-        pull_policies(arena, list);
-        if (is_pod)
-            resource_requests(arena, list);
-        if (is_pod && pl_tree_is(host, PL_BOOL) && host->boolean && i < 2)
-            host_ports(arena, list);
-    }
+    pl_api_default_containers(arena, spec, is_pod);
     struct pl_tree *account = pl_tree_getz(spec, "serviceAccountName");
     if (pl_tree_text(account).len > 0)
         pl_tree_default(arena, spec, "serviceAccount", account);
@@ -484,6 +415,21 @@ static void default_service(struct pl_arena *arena, struct pl_tree *object, stru
         pl_tree_default(arena, spec, "allocateLoadBalancerNodePorts", pl_tree_bool(arena, true));
 }
 
+/* Requests of devices ask for one, unless they ask for all. */
+static void default_devices(struct pl_arena *arena, struct pl_tree *spec)
+{
+    static const struct rule one = {"", "count", "+1"};
+    PL_TREE_FOR(item, pl_tree_dig(spec, "devices.requests"))
+    {
+        struct pl_tree *exact = pl_tree_getz(item->value, "exactly");
+        if (pl_slice_eqz(pl_tree_text_at(exact, "allocationMode"), "ExactCount"))
+            defaults_fill(arena, exact, "", &one);
+        PL_TREE_FOR(choice, pl_tree_getz(item->value, "firstAvailable"))
+        if (pl_slice_eqz(pl_tree_text_at(choice->value, "allocationMode"), "ExactCount"))
+            defaults_fill(arena, choice->value, "", &one);
+    }
+}
+
 static void default_policy_types(struct pl_arena *arena, struct pl_tree *spec)
 {
     struct pl_tree *types = pl_tree_array(arena);
@@ -563,6 +509,10 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         default_subjects(arena, object);
     else if (strcmp(kind, "Secret") == 0)
         fold_string_data(arena, object);
+    else if (strcmp(kind, "ResourceClaim") == 0)
+        default_devices(arena, spec);
+    else if (strcmp(kind, "ResourceClaimTemplate") == 0)
+        default_devices(arena, pl_tree_getz(spec, "spec"));
     else if (strcmp(kind, "Namespace") == 0)
         name_label(arena, object);
     else if (strcmp(kind, "CustomResourceDefinition") == 0)
@@ -581,7 +531,4 @@ void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *ty
     default_kind(arena, kind, object);
     if (rules != NULL && rules->pod_spec != NULL)
         default_pod_spec(arena, pl_tree_dig(object, rules->pod_spec), strcmp(kind, "Pod") == 0);
-    if (strcmp(kind, "CustomResourceDefinition") !=
-        0) /* values in CRD schemas are not quantities */
-        pl_api_canonical_quantities(arena, object);
 }

@@ -44,6 +44,40 @@ static void add_custom_columns(struct pl_buf *out, struct pl_node columns)
     }
 }
 
+/* Columns of kinds that other parts of kube-apiserver print, which are not in the table of built-in
+ * types. */
+static const struct {
+    const char *kind, *name, *type;
+    unsigned priority;
+} other_columns[] = {
+    {"CustomResourceDefinition", "Name", "string", 0},
+    {"CustomResourceDefinition", "Scope", "string", 0},
+    {"CustomResourceDefinition", "Versions", "string", 0},
+    {"CustomResourceDefinition", "Created At", "date", 0},
+    {"CustomResourceDefinition", "Group", "string", 1},
+    {"CustomResourceDefinition", "Kind", "string", 1},
+    {"CustomResourceDefinition", "ShortNames", "string", 1},
+    {"CustomResourceDefinition", "Established", "boolean", 1},
+    {"APIService", "Name", "string", 0},
+    {"APIService", "Service", "string", 0},
+    {"APIService", "Available", "string", 0},
+    {"APIService", "Age", "string", 0},
+};
+
+static bool add_other_columns(struct pl_buf *out, const char *kind)
+{
+    bool any = false;
+    for (size_t i = 0; i < PL_ARRAY_LEN(other_columns); i++) {
+        const char *name = other_columns[i].name;
+        if (strcmp(other_columns[i].kind, kind) != 0)
+            continue;
+        add_column(out, pl_slice_z(name), other_columns[i].type,
+                   strcmp(name, "Name") == 0 ? "name" : "", other_columns[i].priority);
+        any = true;
+    }
+    return any;
+}
+
 /* The columns of a built-in kind. False if it has none. */
 static bool add_builtin_columns(struct pl_buf *out, const struct pl_api_type *type,
                                 const struct pl_api_version *v)
@@ -52,6 +86,8 @@ static bool add_builtin_columns(struct pl_buf *out, const struct pl_api_type *ty
     struct pl_message_column column;
     if (type->is_custom || !pl_api_cells_have(type->kind))
         return false;
+    if (add_other_columns(out, type->kind))
+        return true;
     for (size_t i = 0; i < pl_message_kind_count(); i++) {
         pl_message_kind_at(i, &kind);
         if (strcmp(kind.kind, type->kind) != 0 || strcmp(kind.group, v->group) != 0 ||

@@ -24,6 +24,7 @@ enum {
     PL_API_LABEL_NAME = 256,     /* names are DNS labels, without dots */
     PL_API_NO_COLLECTION = 512,  /* no deletecollection */
     PL_API_REVIEW = 1024,        /* posted, answered, never stored */
+    PL_API_READ_ONLY = 2048,     /* read and listed, and no other verbs */
 };
 
 struct pl_api_rules;

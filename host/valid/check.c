@@ -71,7 +71,8 @@ void pl_bad_value(struct pl_api_faults *f, const struct pl_spot *at, const struc
 
 void pl_bad_forbidden(struct pl_api_faults *f, const struct pl_spot *at, const char *why)
 {
-    pl_api_fault(f, "FieldValueForbidden", pl_spot_text(f, at), "Forbidden: %s", why);
+    pl_api_fault(f, "FieldValueForbidden", pl_spot_text(f, at), "Forbidden%s%s",
+                 *why != '\0' ? ": " : "", why);
 }
 
 void pl_bad_duplicate(struct pl_api_faults *f, const struct pl_spot *at,
@@ -215,9 +216,8 @@ void pl_natural(struct pl_api_faults *f, const struct pl_spot *at, const struct 
                 const char *arg)
 {
     int64_t is;
-    UNUSED_ARG;
     if (pl_tree_integer(value, &is) && is < 0)
-        pl_bad_value(f, at, value, "must be greater than or equal to 0");
+        pl_bad_value(f, at, value, "%s", arg != NULL ? arg : "must be greater than or equal to 0");
 }
 
 void pl_above_zero(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,

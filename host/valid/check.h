@@ -66,7 +66,7 @@ pl_check pl_must_be;   /* the same, but an empty value is refused as unsupported
 pl_check pl_if_set;    /* the same, but "" does not pass */
 pl_check pl_needs_one; /* the same, but an empty value is refused as required */
 pl_check pl_range;     /* arg: "1-65535": must be between 1 and 65535, inclusive */
-pl_check pl_natural;   /* must be greater than or equal to 0 */
+pl_check pl_natural;   /* must be greater than or equal to 0; arg: other words for that */
 pl_check pl_above_zero;
 pl_check pl_exactly_one; /* "must be 1" */
 pl_check pl_label;

@@ -1,7 +1,7 @@
 /* Checks of names: DNS labels and subdomains, qualified names, labels and their selectors, names of
  * ports, keys of ConfigMaps, addresses. Messages are kube-apiserver's: first the length, then the
  * form. */
-#include "valid/check.h"
+#include "valid/kinds.h"
 
 #include "base/text.h"
 #include "format/ip.h"
@@ -285,4 +285,23 @@ void pl_selector(struct pl_api_faults *f, const struct pl_spot *at, const struct
     const struct pl_spot *list = PL_MEMBER(at, "matchExpressions");
     PL_EACH(item, pl_tree_getz(value, "matchExpressions"))
     pl_requirement(f, PL_INDEX(list, i++), item->value, NULL);
+}
+
+struct pl_tree *pl_in_small_letters(struct pl_api_faults *f, const struct pl_tree *name)
+{
+    struct pl_slice text = pl_tree_text(name);
+    char *out = pl_arena_alloc(f->arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] = (char)tolower((unsigned char)text.ptr[i]);
+    return pl_tree_str(f->arena, pl_slice(out, text.len));
+}
+
+void pl_valid_driver_name(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *value, const char *arg)
+{
+    PL_UNUSED(arg);
+    pl_need(f, at, value, "");
+    if (pl_tree_text(value).len > 63)
+        pl_bad_long(f, at, "63");
+    pl_subdomain(f, at, pl_in_small_letters(f, value), NULL);
 }

@@ -274,19 +274,18 @@ static void policy_check_conditions(struct pl_api_faults *f, const struct pl_tre
     pl_webhook_conditions(f, PL_MEMBER(SPEC, "matchConditions"), is, was, vars);
 }
 
-void pl_valid_policy(struct pl_api_faults *f, const struct pl_tree *object,
-                     const struct pl_tree *old)
+static void check_policy(struct scope *s, const struct pl_tree *object, const struct pl_tree *old)
 {
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     const struct pl_tree *kind = pl_tree_getz(spec, "paramKind");
     const struct pl_tree *match = pl_tree_getz(spec, "matchConstraints");
     const struct pl_spot *match_at = PL_MEMBER(SPEC, "matchConstraints");
-    struct scope s = {.f = f,
-                      .has_params = kind != NULL,
-                      .variables = {.kind = PL_CEL_OBJECT,
-                                    .name = "kubernetes.variables",
-                                    .max_size = PL_CEL_UNBOUNDED,
-                                    .min_bytes = 2}};
+    struct pl_api_faults *f = s->f;
+    s->has_params = kind != NULL;
+    s->variables = (struct pl_cel_type){.kind = PL_CEL_OBJECT,
+                                        .name = "kubernetes.variables",
+                                        .max_size = PL_CEL_UNBOUNDED,
+                                        .min_bytes = 2};
     pl_needs_one(f, PL_MEMBER(SPEC, "failurePolicy"), pl_tree_getz(spec, "failurePolicy"),
                  "Fail,Ignore");
     if (kind != NULL)
@@ -297,11 +296,80 @@ void pl_valid_policy(struct pl_api_faults *f, const struct pl_tree *object,
         check_match(f, match_at, match);
     if (match != NULL && pl_is_empty(pl_tree_getz(match, "resourceRules")))
         pl_bad_required(f, PL_MEMBER(match_at, "resourceRules"), "");
-    policy_check_conditions(f, spec, pl_tree_getz(old, "spec"), s.has_params);
-    check_variables(&s, object);
+    policy_check_conditions(f, spec, pl_tree_getz(old, "spec"), s->has_params);
+    check_variables(s, object);
+}
+
+static void scope_deinit(struct scope *s)
+{
+    for (size_t i = 0; i < s->variables.field_count; i++)
+        pl_cel_program_destroy(s->programs[i]);
+}
+
+void pl_valid_policy(struct pl_api_faults *f, const struct pl_tree *object,
+                     const struct pl_tree *old)
+{
+    struct scope s = {.f = f};
+    check_policy(&s, object, old);
     check_expressions(&s, object);
-    for (size_t i = 0; i < s.variables.field_count; i++)
-        pl_cel_program_destroy(s.programs[i]);
+    scope_deinit(&s);
+}
+
+/* ---- policies that change objects ---- */
+
+/* at: a policy's or a binding's rules; only creations and updates can be changed. */
+static void check_operations(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *match)
+{
+    const struct pl_spot *spot = PL_MEMBER(PL_MEMBER(at, "resourceRules"), "operations");
+    PL_EACH(rule, pl_tree_getz(match, "resourceRules"))
+    PL_EACH(item, pl_tree_getz(rule->value, "operations"))
+    pl_must_be(f, spot, item->value, "*,CONNECT,CREATE,UPDATE");
+}
+
+static void check_mutation(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *mutation)
+{
+    static const char *const types[][2] = {{"ApplyConfiguration", "applyConfiguration"},
+                                           {"JSONPatch", "jsonPatch"}};
+    const struct pl_tree *type = pl_tree_getz(mutation, "patchType");
+    pl_needs_one(f, PL_MEMBER(at, "patchType"), type, "ApplyConfiguration,JSONPatch");
+    for (size_t i = 0; i < PL_ARRAY_LEN(types); i++) {
+        const char *member = types[i][1], *other = types[1 - i][1];
+        const struct pl_tree *patch = pl_tree_getz(mutation, member);
+        if (!pl_slice_eqz(pl_tree_text(type), types[i][0]))
+            continue;
+        if (patch == NULL)
+            pl_bad_required(
+                f, PL_MEMBER(at, member),
+                pl_arena_f(f->arena, "must be specified when patchType is %s", types[i][0]).ptr);
+        else if (trimmed(pl_tree_text_at(patch, "expression")).len == 0)
+            pl_bad_required(f, PL_MEMBER(PL_MEMBER(at, member), "expression"), "");
+        if (pl_tree_getz(mutation, other) != NULL)
+            pl_bad_value(f, PL_MEMBER(at, other),
+                         pl_tree_str(f->arena, pl_arena_f(f->arena, "{%s}", other)),
+                         "must not be specified when patchType is %s", types[i][0]);
+    }
+}
+
+void pl_valid_mutating_policy(struct pl_api_faults *f, const struct pl_tree *object,
+                              const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *mutations = pl_tree_getz(spec, "mutations");
+    struct scope s = {.f = f};
+    size_t i = 0;
+    check_policy(&s, object, old);
+    check_operations(f, PL_MEMBER(SPEC, "matchConstraints"),
+                     pl_tree_getz(spec, "matchConstraints"));
+    if (pl_is_empty(mutations))
+        pl_bad_required(f, PL_MEMBER(SPEC, "mutations"),
+                        "mutations must contain at least one item");
+    PL_EACH(item, mutations)
+    check_mutation(f, PL_INDEX(PL_MEMBER(SPEC, "mutations"), i++), item->value);
+    pl_needs_one(f, PL_MEMBER(SPEC, "reinvocationPolicy"), pl_tree_getz(spec, "reinvocationPolicy"),
+                 "IfNeeded,Never");
+    scope_deinit(&s);
 }
 
 /* ---- bindings ---- */
@@ -347,18 +415,32 @@ static void check_actions(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_required(f, at, "");
 }
 
-void pl_valid_policy_binding(struct pl_api_faults *f, const struct pl_tree *object,
-                             const struct pl_tree *old)
+static void check_binding(struct pl_api_faults *f, const struct pl_tree *spec)
 {
-    const struct pl_tree *spec = pl_tree_getz(object, "spec");
     const struct pl_tree *params = pl_tree_getz(spec, "paramRef");
     const struct pl_tree *match = pl_tree_getz(spec, "matchResources");
-    PL_UNUSED(old);
     pl_need(f, PL_MEMBER(SPEC, "policyName"), pl_tree_getz(spec, "policyName"), "");
     pl_subdomain(f, PL_MEMBER(SPEC, "policyName"), pl_tree_getz(spec, "policyName"), NULL);
     if (params != NULL)
         check_params(f, PL_MEMBER(SPEC, "paramRef"), params);
     if (match != NULL)
         check_match(f, PL_MEMBER(SPEC, "matchResources"), match);
+}
+
+void pl_valid_policy_binding(struct pl_api_faults *f, const struct pl_tree *object,
+                             const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    PL_UNUSED(old);
+    check_binding(f, spec);
     check_actions(f, PL_MEMBER(SPEC, "validationActions"), pl_tree_getz(spec, "validationActions"));
+}
+
+void pl_valid_mutating_binding(struct pl_api_faults *f, const struct pl_tree *object,
+                               const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    PL_UNUSED(old);
+    check_binding(f, spec);
+    check_operations(f, PL_MEMBER(SPEC, "matchResources"), pl_tree_getz(spec, "matchResources"));
 }

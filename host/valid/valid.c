@@ -52,6 +52,23 @@ static const struct {
     {"CustomResourceDefinition", pl_valid_definition},
     {"ValidatingAdmissionPolicy", pl_valid_policy},
     {"ValidatingAdmissionPolicyBinding", pl_valid_policy_binding},
+    {"MutatingAdmissionPolicy", pl_valid_mutating_policy},
+    {"MutatingAdmissionPolicyBinding", pl_valid_mutating_binding},
+    {"FlowSchema", pl_valid_flow_schema},
+    {"PriorityLevelConfiguration", pl_valid_priority_level},
+    {"APIService", pl_valid_api_service},
+    {"IPAddress", pl_valid_address},
+    {"ServiceCIDR", pl_valid_range},
+    {"CSINode", pl_valid_csi_node},
+    {"CSIStorageCapacity", pl_valid_capacity},
+    {"VolumeAttributesClass", pl_valid_attributes_class},
+    {"StorageVersionMigration", pl_valid_migration},
+    {"ClusterTrustBundle", pl_valid_trust_bundle},
+    {"DeviceClass", pl_valid_device_class},
+    {"DeviceTaintRule", pl_valid_taint_rule},
+    {"ResourceClaim", pl_valid_device_claim},
+    {"ResourceClaimTemplate", pl_valid_device_template},
+    {"ResourceSlice", pl_valid_device_slice},
 };
 
 /* Some absent members are stored as null, so null counts as absent when states are compared. */

@@ -13,7 +13,8 @@ TEST(groups_versions_and_resources_are_listed)
     CHECK_INT(api_get(&t, "/apis/"), 200);
     CHECK_AT(&t, "kind", "'APIGroupList'");
     CHECK_INT(api_get(&t, "/api/v1"), 200);
-    CHECK_AT(&t, "resources[1]",
+    CHECK_AT(&t, "resources[1].verbs", "['get','list']");
+    CHECK_AT(&t, "resources[2]",
              "{'kind':'ConfigMap','name':'configmaps','namespaced':true,'shortNames':['cm'],"
              "'singularName':'configmap','storageVersionHash':'qFsyl6wFWjQ=','verbs':['create','"
              "delete','deletecollection','get',"
