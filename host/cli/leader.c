@@ -96,17 +96,21 @@ static int choose_namespace(struct pl_leader *leader, struct pl_err *err)
 {
     const struct pl_kubeconfig *config = leader->o.config;
     const char *ns = leader->o.options->ns;
+    bool shards = leader->o.options->shards > 0; /* implies --leader-elect */
+    const char *flag = shards ? "--shards" : "--leader-elect";
     bool in_cluster = strcmp(config->source, "in-cluster") == 0;
     if (ns == NULL && in_cluster)
         ns = config->ns;
     if (ns == NULL || ns[0] == '\0')
         return pl_err_set(err, PL_EINVAL,
-                          "--leader-elect needs --leader-elect-resource-namespace outside a "
-                          "cluster: the namespace of the Lease");
+                          "%s needs --leader-elect-resource-namespace outside a cluster: the "
+                          "namespace of the Lease%s",
+                          flag, shards ? "s" : "");
     if (leader->o.options->name == NULL && leader->o.first_controller == NULL)
         return pl_err_set(err, PL_EINVAL,
-                          "--leader-elect needs --leader-elect-resource-name when the scripts "
-                          "declare no controller: the Lease has the name of the first one");
+                          "%s needs --leader-elect-resource-name when the scripts declare no "
+                          "controller: the Lease has the name of the first one",
+                          flag);
     leader->ns = pl_strdup(ns);
     return 0;
 }

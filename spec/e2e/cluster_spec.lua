@@ -184,14 +184,19 @@ end)
 
   it("is waited for by requests before it is known", function()
     edge:create(maps(), map("a", { x = "1" }))
+    local pipe = e2e.folder() .. "/" .. e2e.unique("late") .. ".kubeconfig"
+    assert(os.execute("mkfifo " .. pipe) == 0) -- who reads it waits until something is written
     start(([[
 local edge = perilune.cluster("edge", { kubeconfig = "%s" })
 perilune.run("early", { leader_election = false }, function(context)
+  context.log:info("asks")
   local map = edge.live:get("v1/ConfigMap", "%s/a")
   context.log:info("found", { x = map.data.x })
   perilune.sleep("1h")
 end)
-]]):format(edge.kubeconfig, namespace))
+]]):format(pipe, namespace))
+    host:logged("^asks$")
+    assert(os.execute(("timeout 20 cp %s %s"):format(edge.kubeconfig, pipe)) == 0)
     assert.equal("1", host:logged("^found$").x)
     assert.equal(0, host:count_logged("has not been read yet"))
     assert.equal(0, host:count_logged("^task failed"))

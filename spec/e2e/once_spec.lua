@@ -98,6 +98,19 @@ end)
     host:stop(1)
     host:logged("^once: stopped before everything has run")
   end)
+
+  local words = { ["--leader-elect"] = "the namespace of the Lease", ["--shards=3"] = "the namespace of the Leases" }
+  for flag, what in pairs(words) do
+    it("says that " .. flag .. " needs to know " .. what, function()
+      local file = e2e.write_file(e2e.folder() .. "/leases-once.lua", script)
+      local code, _, err = e2e.run("run", file, "--once", flag, "--kubeconfig", server.kubeconfig,
+        "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+      assert.equal(1, code, err)
+      local wanted = ("perilune: %s needs --leader-elect-resource-namespace outside a cluster: %s\n")
+        :format(flag:match("^[^=]+"), what)
+      assert.truthy(err:find(wanted, 1, true), err)
+    end)
+  end
 end)
 
 describe("perilune run --once with flags that are mistakes", function()
