@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define FIELDS_MAX 2048
+#define FIELDS_MAX 2060 /* 2048 names, and the other fields */
 
 static int bytes_finish(lua_State *L, int rc, struct pl_buf *out, const struct pl_err *err)
 {

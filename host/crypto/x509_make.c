@@ -82,12 +82,24 @@ static const struct pl_x509_field *x509_make_find(struct pl_x509_fields fields, 
     return NULL;
 }
 
+/* Without control characters: a name that ends or begins anew for some readers is another name. */
+static bool is_line(struct pl_slice value)
+{
+    for (size_t i = 0; i < value.len; i++)
+        if ((unsigned char)value.ptr[i] < ' ' || value.ptr[i] == 0x7f)
+            return false;
+    return true;
+}
+
 static int add_subject(X509_NAME *subject, struct pl_x509_fields fields, struct pl_err *err)
 {
     for (size_t i = 0; i < fields.count; i++) {
         const struct pl_x509_field *field = &fields.list[i];
         if (strncmp(field->name, "subject.", 8) != 0)
             continue;
+        if (!is_line(field->value))
+            return pl_err_set(err, PL_EINVAL, "subject: %s must be a text of one line",
+                              field->name + 8);
         if (X509_NAME_add_entry_by_txt(subject, field->name + 8, MBSTRING_UTF8,
                                        (const unsigned char *)field->value.ptr,
                                        (int)field->value.len, -1, 0) != 1) {
@@ -141,22 +153,50 @@ static bool is_ascii(struct pl_slice value)
  */
 static bool is_dns(struct pl_slice value)
 {
-    for (size_t i = 0; i < value.len; i++)
-        if (!isalnum((unsigned char)value.ptr[i]) && strchr("-._*", value.ptr[i]) == NULL)
+    size_t first = value.len > 2 && memcmp(value.ptr, "*.", 2) == 0 ? 2 : 0;
+    for (size_t i = first; i < value.len; i++) {
+        bool begins = i == first || value.ptr[i - 1] == '.'; /* a label */
+        if (begins && value.ptr[i] == '.')
             return false;
+        if (!isalnum((unsigned char)value.ptr[i]) && strchr("-._", value.ptr[i]) == NULL)
+            return false;
+    }
     return value.len <= 253;
+}
+
+static bool is_uri(struct pl_slice value)
+{
+    const char *colon = pl_slice_chr(value, ':');
+    if (colon == NULL || !isalpha((unsigned char)value.ptr[0]) ||
+        colon + 1 == value.ptr + value.len)
+        return false;
+    for (const char *c = value.ptr; c < colon; c++)
+        if (!isalnum((unsigned char)*c) && strchr("+-.", *c) == NULL)
+            return false;
+    return true;
+}
+
+static bool is_email(struct pl_slice value)
+{
+    const char *at = pl_slice_chr(value, '@');
+    return at != NULL && at > value.ptr && at + 1 < value.ptr + value.len &&
+           memchr(at + 1, '@', value.len - (size_t)(at + 1 - value.ptr)) == NULL;
 }
 
 static GENERAL_NAME *other_name(const struct pl_x509_field *field)
 {
     if (is_named(field, "ip"))
         return address_name(field->value);
-    if (!is_ascii(field->value) || (is_named(field, "dns") && !is_dns(field->value)))
-        return NULL;
-    return text_name(is_named(field, "dns")   ? GEN_DNS
-                     : is_named(field, "uri") ? GEN_URI
-                                              : GEN_EMAIL,
-                     field->value);
+    static const struct {
+        const char *name;
+        bool (*is)(struct pl_slice value);
+        int type;
+    } forms[] = {
+        {"dns", is_dns, GEN_DNS}, {"uri", is_uri, GEN_URI}, {"email", is_email, GEN_EMAIL}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(forms); i++)
+        if (is_named(field, forms[i].name) && is_ascii(field->value) && forms[i].is(field->value))
+            return text_name(forms[i].type, field->value);
+    return NULL;
 }
 
 static bool is_other_name(const struct pl_x509_field *field)

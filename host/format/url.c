@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool is_hex(char c)
 {
@@ -103,6 +104,41 @@ static int check_host_escapes(struct pl_slice host, struct pl_err *err)
     return 0;
 }
 
+/* Whether the last label, decoded, is a number for anybody: in digits, or as "0x7f". */
+static bool ends_in_number(struct pl_slice host)
+{
+    size_t len = 0;
+    bool digits = true, hex = true;
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+        if (c == '%') {
+            char escaped[3] = {host.ptr[i + 1], host.ptr[i + 2], '\0'};
+            c = (char)strtol(escaped, NULL, 16);
+            i += 2;
+        }
+        if (c == '.') {
+            bool ends = i + 1 >= host.len; /* the dot of a whole name */
+            len = ends ? len : 0;
+            digits = hex = !ends || digits;
+            continue;
+        }
+        digits = digits && isdigit((unsigned char)c) != 0;
+        hex = hex && (len == 0 ? c == '0' : len == 1 ? (c | 0x20) == 'x' : is_hex(c));
+        len++;
+    }
+    return len > 0 && (digits || (hex && len > 1));
+}
+
+/* Programs read "127.1" and "0x7f.0.0.1" as an address, or as a name. */
+static int check_host_number(struct pl_slice host, struct pl_err *err)
+{
+    struct pl_ip ip;
+    if (!ends_in_number(host) || (pl_ip_parse(host, &ip, NULL) == 0 && !ip.is_network))
+        return 0;
+    return pl_err_set(err, PL_EINVAL,
+                      "the host ends with a number, but is not an address such as 10.0.0.1");
+}
+
 static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_err *err)
 {
     const char *at = pl_slice_chr(text, '@');
@@ -118,11 +154,21 @@ static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_er
         if (strchr("@[]", text.ptr[i]) != NULL)
             return pl_err_set(err, PL_EINVAL, "the host must not have \"%c\" in it", text.ptr[i]);
     url->host = text;
-    if (check_host_escapes(text, err) != 0)
+    if (check_host_escapes(text, err) != 0 || check_host_number(text, err) != 0)
         return PL_EINVAL;
     if (text.len == 0 && (port.ptr != NULL || at != NULL))
         return pl_err_set(err, PL_EINVAL, "there is no host");
     return read_port(port, url, err);
+}
+
+/* Browsers find a host in URLs of these schemes however many slashes there are. */
+static bool always_has_host(struct pl_slice scheme)
+{
+    static const char *const names[] = {"http", "https", "ws", "wss", "ftp"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (scheme.len == strlen(names[i]) && strncasecmp(scheme.ptr, names[i], scheme.len) == 0)
+            return true;
+    return false;
 }
 
 int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
@@ -141,14 +187,19 @@ int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
     if (!is_scheme(url->scheme))
         return pl_err_set(err, PL_EINVAL, "it must begin with a scheme such as https:");
     struct pl_slice rest = pl_slice(colon + 1, text.len - url->scheme.len - 1);
+    bool needs_host = always_has_host(url->scheme);
     if (rest.len < 2 || memcmp(rest.ptr, "//", 2) != 0) {
         url->path = rest;
-        return 0;
+        return needs_host ? pl_err_set(err, PL_EINVAL, "%.*s: must be followed by //",
+                                       (int)url->scheme.len, url->scheme.ptr)
+                          : 0;
     }
     rest = pl_slice(rest.ptr + 2, rest.len - 2);
     size_t len = 0;
     while (len < rest.len && rest.ptr[len] != '/')
         len++;
     url->path = pl_slice(rest.ptr + len, rest.len - len);
+    if (needs_host && len == 0)
+        return pl_err_set(err, PL_EINVAL, "there is no host");
     return read_authority(pl_slice(rest.ptr, len), url, err);
 }

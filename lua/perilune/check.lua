@@ -92,6 +92,14 @@ function M.string(what, value)
   return value
 end
 
+-- A string that C code reads up to its first NUL byte.
+function M.c_string(what, value)
+  if M.string(what, value):find("\0", 1, true) then
+    fail("%s must not contain a NUL byte", what)
+  end
+  return value
+end
+
 -- A text that may be empty.
 M.text = of_type("string", "a")
 

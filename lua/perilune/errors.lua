@@ -68,7 +68,8 @@ function M.new(fields)
 end
 
 -- Makes an error that means: retrying does not help.
-function M.terminal(why)
+function M.terminal(why, ...)
+  check.no_more("terminal", ...)
   if why == nil then
     check.fail("terminal needs a reason: a text or an error")
   elseif is_error(why) and why.type == "terminal" then

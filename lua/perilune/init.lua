@@ -181,7 +181,7 @@ local parse_quantity = parser("quantity", host.quantity, 'a quantity such as "50
 function perilune.quantity(value, ...)
   check.no_more("quantity", ...)
   local number = type(value) ~= "string" and tonumber(value)
-  if number and number == number then
+  if number and number - number == 0 then -- neither NaN nor infinite
     return number -- quantities such as cpu: 2 are numbers
   end
   return parse_quantity(value)

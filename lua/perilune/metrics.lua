@@ -7,7 +7,7 @@ local check = require("perilune.check")
 local fail, format = check.fail, string.format
 local M = {}
 
-local names_of = check.array_of(check.string)
+local names_of = check.array_of(check.c_string)
 
 -- The value of a label as text.
 local function text(what, value)
@@ -87,8 +87,8 @@ local function declare(kind, update, method, read)
   M[kind] = function(name, help, labels, options, ...)
     local what = "metrics." .. kind
     check.no_more(what, ...)
-    check.string(what .. ": the name", name)
-    check.string(what .. ": the help", help)
+    check.c_string(what .. ": the name", name)
+    check.c_string(what .. ": the help", help)
     local names = labels == nil and {} or names_of(what .. ": the labels", labels)
     local per_object = read_options(what, options, names).per_object
     local metric, message = host.metric(kind, name, help, names)

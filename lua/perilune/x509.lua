@@ -7,6 +7,7 @@ local fail, floor = check.fail, math.floor
 local M = {}
 
 local DAY = 86400
+local MOST_NAMES = 2048
 
 -- ---- parts of a certificate ----
 
@@ -68,7 +69,7 @@ end
 -- The order in a subject, from the country down to the name.
 local subject_order = { "C", "ST", "L", "O", "OU", "CN", "serialNumber" }
 
-local function name_fields(o)
+local function name_fields(what, o)
   local fields = {}
   for _, name in ipairs(subject_order) do
     add_all(fields, "subject." .. name, o.subject and o.subject[name])
@@ -77,11 +78,14 @@ local function name_fields(o)
   add_all(fields, "ip", o.ips)
   add_all(fields, "uri", o.uris)
   add_all(fields, "email", o.emails)
+  if #fields > 2 * MOST_NAMES then
+    fail("%s: there are more than %d names", what, MOST_NAMES)
+  end
   return fields
 end
 
-local function certificate_fields(o)
-  local fields = name_fields(o)
+local function certificate_fields(what, o)
+  local fields = name_fields(what, o)
   local from = floor(o.not_before or host.now() - 300) -- clocks differ between machines
   local long = o.duration or 90 * DAY
   add_all(fields, "not_before", { string.format("%.0f", from) })
@@ -105,7 +109,9 @@ end
 
 function M.key(kind, ...)
   check.no_more("x509.key", ...)
-  kind = kind or "ecdsa-p256"
+  if kind == nil then
+    kind = "ecdsa-p256"
+  end
   check.one_of("ecdsa-p256", "ecdsa-p384", "ed25519", "rsa-2048", "rsa-3072", "rsa-4096")(
     "x509.key: the kind", kind)
   return must("key", host.x509_key(kind))
@@ -119,14 +125,15 @@ end
 function M.request(key, options, ...)
   check.no_more("x509.request", ...)
   local o = check.options("x509.request", options, name_checks)
-  return must("request", host.x509_request(pem("request", "the key", key), name_fields(o)))
+  return must("request", host.x509_request(pem("request", "the key", key),
+    name_fields("x509.request", o)))
 end
 
 function M.self_signed(key, options, ...)
   check.no_more("x509.self_signed", ...)
   local o = check.options("x509.self_signed", options, certificate_checks)
   return must("self_signed", host.x509_sign(pem("self_signed", "the key", key), "", "",
-    certificate_fields(o)))
+    certificate_fields("x509.self_signed", o)))
 end
 
 local sign_checks = with({ ca_cert = check.string, ca_key = check.string })
@@ -153,7 +160,8 @@ function M.sign(text, options, ...)
     fail("x509.sign needs ca_cert and ca_key")
   end
   take_names(o, text)
-  return must("sign", host.x509_sign(text, o.ca_cert, o.ca_key, certificate_fields(o)))
+  return must("sign", host.x509_sign(text, o.ca_cert, o.ca_key,
+    certificate_fields("x509.sign", o)))
 end
 
 -- ---- reading ----

@@ -125,5 +125,6 @@ describe("perilune.terminal", function()
 
   it("needs a reason", function()
     assert.truthy(spec.message_of(perilune.terminal):find("needs a reason", 1, true))
+    assert.truthy(spec.message_of(perilune.terminal, "why", "more"):find("terminal got more arguments", 1, true))
   end)
 end)

@@ -20,6 +20,9 @@ describe("perilune.quantity", function()
     assert.equal('quantity: the string "5 apples" is not a quantity such as "500m" or "2Gi"',
       spec.message_of(perilune.quantity, "5 apples"))
     assert.truthy(spec.message_of(perilune.quantity, nil):find("quantity: nil is not", 1, true))
+    for _, number in ipairs({ 0 / 0, 1 / 0, -1 / 0 }) do
+      assert.truthy(spec.message_of(perilune.quantity, number):find("is not a quantity", 1, true))
+    end
     assert.truthy(spec.message_of(perilune.quantity, perilune.null):find("perilune.null", 1, true))
     spec.assert_positioned("units_spec", function()
       local value = perilune.quantity("x")

@@ -20,6 +20,7 @@ describe("x509.key", function()
 
   it("refuses what is none", function()
     assert.truthy(spec.message_of(x509.key, "rsa-1024"):find('must be one of "ecdsa-p256"', 1, true))
+    assert.truthy(spec.message_of(x509.key, false):find('must be one of "ecdsa-p256"', 1, true))
     assert.truthy(spec.message_of(x509.public_key, "x"):find("neither a PEM key nor a PEM certificate request"))
   end)
 end)
@@ -51,8 +52,9 @@ describe("x509.self_signed", function()
 
   it("refuses what makes no certificate", function()
     local many = {}
-    for i = 1, 1001 do
-      many[i] = "a" .. i
+    local more = {}
+    for i = 1, 3000 do
+      many[i], more[i] = i <= 1001 and "a" .. i or nil, "a" .. i
     end
     local wrong = {
       ["unknown option"] = { dnss = "a" },
@@ -64,7 +66,19 @@ describe("x509.self_signed", function()
       ['dns: "http://a" is not a DNS name'] = { dns = { "http://a" } },
       ['uris: "a b" is not a URI'] = { uris = "a b" },
       ['emails: "a b" is not an address'] = { emails = { "a b" } },
+      ['emails: "a" is not an address'] = { emails = "a" },
+      ['emails: "a@b@c" is not an address'] = { emails = "a@b@c" },
+      ['uris: "a" is not a URI'] = { uris = "a" },
+      ['uris: ":a" is not a URI'] = { uris = ":a" },
+      ['dns: "a..b" is not a DNS name'] = { dns = "a..b" },
+      ['dns: ".a" is not a DNS name'] = { dns = ".a" },
+      ['dns: "a.*.b" is not a DNS name'] = { dns = "a.*.b" },
+      ['dns: "*a.b" is not a DNS name'] = { dns = "*a.b" },
+      ['dns: "*" is not a DNS name'] = { dns = "*" },
+      ["subject: CN must be a text of one line"] = { subject = "good.example\0.bad.example" },
+      ["subject: O must be a text of one line"] = { subject = { O = { "a", "b\nCN=c" } } },
       ["dns: more than 1000 names"] = { dns = many },
+      ["there are more than 2048 names"] = { dns = more },
       ["ips must be a string or an array of strings, not the number 5"] = { ips = 5 },
       ['unknown option "ip"; did you mean "ips"?'] = { ip = "10.0.0.1" },
       ["longer than zero"] = { duration = "-1h" },
@@ -79,6 +93,10 @@ describe("x509.self_signed", function()
     assert.truthy(spec.message_of(x509.self_signed, nil):find("the key must be a string"))
     spec.assert_positioned("x509_spec", function()
       local text = x509.self_signed("x")
+      return text
+    end)
+    spec.assert_positioned("x509_spec", function()
+      local text = x509.self_signed(key, { dns = more })
       return text
     end)
   end)

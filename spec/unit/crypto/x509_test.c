@@ -171,16 +171,17 @@ TEST(names_are_put_in_as_they_are)
     struct pl_buf key = PL_BUF_INIT, out = PL_BUF_INIT, read = PL_BUF_INIT;
     struct pl_err err;
     REQUIRE(pl_x509_make_key("ecdsa-p256", &key, &err) == 0);
-    REQUIRE(pl_x509_make_request(text(&key),
-                                 FIELDS(field("uri", "a,DNS:b"), field("subject.O", "x/CN=y, Z=1")),
-                                 &out, &err) == 0);
+    REQUIRE(pl_x509_make_request(
+                text(&key), FIELDS(field("uri", "x:a,DNS:b"), field("subject.O", "x/CN=y, Z=1")),
+                &out, &err) == 0);
     REQUIRE(pl_x509_read(text(&out), &read, &err) == 0);
-    CHECK(has(&read, "uri", "a,DNS:b") && has(&read, "subject.O", "x/CN=y, Z=1"));
+    CHECK(has(&read, "uri", "x:a,DNS:b") && has(&read, "subject.O", "x/CN=y, Z=1"));
     CHECK(!has(&read, "dns", "b"));
     CHECK_INT(pl_x509_make_request(text(&key), FIELDS(field("ip", "10.0.0")), &out, &err),
               PL_EINVAL);
     static const char *const wrong[][2] = {
-        {"dns", "a b"}, {"dns", "a,DNS:b"}, {"dns", "http://a"}, {"ip", "10.0.0"}, {"uri", "a b"},
+        {"dns", "a b"}, {"dns", "a,DNS:b"}, {"dns", "http://a"}, {"ip", "10.0.0"},
+        {"uri", "a b"}, {"uri", "a"},       {"dns", "a..b"},     {"email", "a"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(wrong); i++)
         CHECK_INT(

@@ -28,6 +28,10 @@ TEST(urls_are_taken_apart)
         {"http://h/a?b?c#d?e", "http", NULL, NULL, "h", -1, "/a", "b?c", "d?e"},
         {"http://a%41%c3%a4%2d", "http", NULL, NULL, "a%41%c3%a4%2d", -1, "", NULL, NULL},
         {"http://h/%2F", "http", NULL, NULL, "h", -1, "/%2F", NULL, NULL},
+        {"http://127.0.0.1/", "http", NULL, NULL, "127.0.0.1", -1, "/", NULL, NULL},
+        {"http://1.2.example./", "http", NULL, NULL, "1.2.example.", -1, "/", NULL, NULL},
+        {"http://10.xff", "http", NULL, NULL, "10.xff", -1, "", NULL, NULL},
+        {"http://0x7g", "http", NULL, NULL, "0x7g", -1, "", NULL, NULL},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
         struct pl_url url;
@@ -74,6 +78,17 @@ TEST(what_others_read_in_another_way_is_refused)
         "http://:80",
         "http://h/\n",
         "http://h\xc3\xa4",
+        "http:h", /* browsers find the host h in it */
+        "HTTPS:/h/x",
+        "http:///h",
+        "http://127.1/", /* 127.0.0.1 for who reads addresses as C does */
+        "http://0x7f.0.0.1/",
+        "http://a.0X7",
+        "http://2130706433/",
+        "http://010.0.0.1/",
+        "http://127.%31/",
+        "http://127.0.0.1./",
+        "http://256.0.0.1/",
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(wrong); i++) {
         struct pl_url url;
