@@ -6,6 +6,7 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/member.h"
+#include "lua/peek.h"
 #include "lane/co.h"
 #include "object/meta.h"
 
@@ -226,15 +227,27 @@ static int64_t grace_period(lua_State *L)
     return pl_clamp(pl_member_number(L, 1, "grace_period", -1), -1, INT32_MAX);
 }
 
+/* False for an object that the script has made of the one that was read: under another name, or for
+ * another cluster. Its metadata has no uid, or another one. */
+static bool is_the_read_one(lua_State *L, struct pl_state *s, int index, const struct pl_doc *read)
+{
+    struct pl_scratch room[2];
+    struct pl_peeked metadata = pl_peek_member(L, s, pl_peek(L, s, index), "metadata");
+    struct pl_slice uid = pl_peek_text(L, pl_peek_member(L, s, metadata, "uid"), &room[0]);
+    return pl_slice_eq(uid, pl_meta_uid(pl_doc_root(read), &room[1]));
+}
+
 static void set_target(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
+    int top = lua_gettop(L);
     pl_member_push(L, 1, "object");
-    struct pl_base base = pl_lazy_base(L, s, lua_gettop(L));
+    struct pl_base base = pl_lazy_base(L, s, top + 1);
     if (base.doc != NULL) {
-        op->in.write.base = pl_doc_ref(base.doc);
         op->in.write.partial = (base.flags & PL_OBJECT_PARTIAL) != 0;
+        if (is_the_read_one(L, s, top + 1, base.doc))
+            op->in.write.base = pl_doc_ref(base.doc);
     }
-    lua_pop(L, 1);
+    lua_settop(L, top);
 }
 
 static void set_options(lua_State *L, struct pl_lop *op)

@@ -39,6 +39,9 @@ local function secret(what, value)
     fail("%s: name must be the name of a Secret", what)
   end
   o.key = o.key or "kubeconfig"
+  if #o.key > 253 or not o.key:match("^[%w._-]+$") then
+    fail("%s: key must be the name of a key in a Secret", what)
+  end
   return o
 end
 

@@ -111,7 +111,15 @@ end
 
 -- ---- selecting ----
 
-M.options_of = { group = check.one_or_more(check.text), verb = check.one_or_more(check.verb),
+local function group_name(what, value)
+  if value ~= "" and not (type(value) == "string" and host.is_name(value, "dns-subdomain")) then
+    check.fail('%s must be a group such as "apps", or "" for the core group, not %s', what,
+      check.describe(value))
+  end
+  return value
+end
+
+M.options_of = { group = check.one_or_more(group_name), verb = check.one_or_more(check.verb),
   namespaced = check.boolean }
 
 local function has(list, wanted)

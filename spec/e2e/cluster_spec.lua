@@ -203,6 +203,26 @@ end)
     host:stop()
   end)
 
+  it("takes copies of objects of the own cluster", function()
+    server:create(maps(), map("a", { x = "1" }))
+    start(([[
+local edge = perilune.cluster("edge", { kubeconfig = "%s" })
+perilune.run("mirror", { leader_election = false }, function(context)
+  local copy = perilune.live:get("v1/ConfigMap", "%s/a")
+  copy.metadata = { name = copy.metadata.name, namespace = copy.metadata.namespace }
+  edge.client:apply(copy)
+  copy.data.x = "2"
+  edge.client:update(copy)
+  context.log:info("mirrored")
+  perilune.sleep("1h")
+end)
+]]):format(edge.kubeconfig, namespace))
+    host:logged("^mirrored$")
+    assert.equal("2", edge:get(maps("a")).data.x)
+    assert.equal("1", server:get(maps("a")).data.x)
+    host:stop()
+  end)
+
   it("has waits that its own events end", function()
     edge:create(maps(), map("a", { x = "1" }))
     start(([[

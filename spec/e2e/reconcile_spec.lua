@@ -418,6 +418,45 @@ perilune.controller("calls"):For(APP):Owns("v1/Pod"):Reads("v1/ConfigMap")
     host:stop()
   end)
 
+  it("writes copies of objects under other names, as objects of their own", function()
+    local map = config_map("source", { a = "1" })
+    server:patch(core("configmaps", "source"), { metadata = { ownerReferences = { { apiVersion = "v1",
+      kind = "ConfigMap", name = "somebody", uid = map.metadata.uid, controller = true } } } })
+    start([[
+perilune.run("copies", { reads = { "v1/ConfigMap" } }, function(context)
+  local namespace = "]] .. namespace .. [["
+  local source = client:get("v1/ConfigMap", namespace .. "/source")
+  for _, how in ipairs({ "apply", "update", "patch", "create" }) do
+    local copy = perilune.deepcopy(source)
+    copy.metadata = { name = how, namespace = namespace }
+    if how == "update" then client:create(copy) end
+    if how == "patch" then
+      client:create(copy)
+      client:patch(copy, { data = { b = "2" } })
+    elseif how == "apply" then
+      client:apply(copy, { owner = client:create({ apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "owner", namespace = namespace } }) })
+    else
+      copy.data.b = "2"
+      client[how](client, copy)
+    end
+  end
+  local last = perilune.deepcopy(source)
+  last.metadata = { name = "create", namespace = namespace }
+  assert(client:delete(last))
+  context.log:info("copied")
+  perilune.sleep("1h")
+end)
+]])
+    host:logged("^copied$")
+    assert.equal("1", server:get(core("configmaps", "apply")).data.a)
+    assert.equal("owner", server:get(core("configmaps", "apply")).metadata.ownerReferences[1].name)
+    assert.equal("2", server:get(core("configmaps", "update")).data.b)
+    assert.equal("2", server:get(core("configmaps", "patch")).data.b)
+    assert.is_nil(server:get(core("configmaps", "create")))
+    host:stop()
+  end)
+
   it("times a reconcile out and says so", function()
     start([[
 perilune.controller("slow", { reconcile_timeout = "100ms", max_retries = 0 })
