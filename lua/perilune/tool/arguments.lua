@@ -42,6 +42,27 @@ function M.eval_all(self, arguments, from)
   end
 end
 
+-- The values of a call's arguments and their lines. first: a value before them.
+function M.values(self, node, first)
+  local values, lines, before = { first }, {}, first and 1 or 0
+  for i, argument in ipairs(node.args) do
+    values[i + before] = self.eval(argument) or nil
+    lines[i + before] = argument.line
+  end
+  return values, lines
+end
+
+-- Judges the names in a literal that is of a type of the definitions.
+function M.names(self, node, type, what)
+  for _, item in ipairs(node and node.tag == "Table" and node.items or {}) do
+    local name = item.key and M.text(self, item.key)
+    local mistake = name and names.judge_field(type, name, what)
+    if mistake and self.guarded == 0 then
+      self.report(item.line, mistake)
+    end
+  end
+end
+
 M.GUARDS = { pcall = true, xpcall = true }
 
 -- The arguments of a function that may change them.

@@ -373,6 +373,12 @@ local function plain_method(self, node, name, from)
     for i = from, #node.args do
       called.args[#called.args + 1] = node.args[i]
     end
+    local first = node.args[from - 1] and self.eval(node.args[from - 1])
+    if first and first.k ~= "member" then
+      self.report(node.line, format("call it with a colon: %s:%s(...)", part, method))
+      eval_all(self, node.args, 1)
+      return true
+    end
     client_options(self, called)
     return true, client[method](self, called)
   end
@@ -398,8 +404,24 @@ local CHANGES = { set_controller_reference = true, set_owner_reference = true, [
   ["finalizer.remove"] = true, ["finalizer.handle"] = true, ["conditions.set"] = true, spawn = true, try = true,
   array = true }
 
+-- Names in tables that are arguments of the module's functions.
+local function argument_names(self, node, name)
+  for i, argument in ipairs(node.args) do
+    for _, item in ipairs(argument.tag == "Table" and argument.items or {}) do
+      local field = item.key and text(self, item.key)
+      local mistake = field and self.guarded == 0 and names.judge_argument(name, i, field)
+      if mistake then
+        self.report(item.line, mistake)
+      end
+    end
+  end
+end
+
 function M.call(self, node, callee)
   local name = callee and callee.k == "member" and callee.name
+  if name then
+    argument_names(self, node, name)
+  end
   local global = node.callee.tag == "Name" and not node.callee.var and node.callee.name
   local is_method, stored = plain_method(self, node, name, 2)
   if not is_method then

@@ -228,6 +228,13 @@ check_value = function(self, view, value, node, o)
     if not (view.any and not view.root) then
       built.check(self, view, value, o, check_built)
     end
+  elseif value.k == "passed" then
+    local file = self.file
+    for _, one in ipairs(value.values) do
+      self.file = one.file
+      check_value(self, view, one.value, { line = one.line or node.line }, o)
+    end
+    self.file = file
   elseif value.k == "choice" then
     for _, one in ipairs(built.choices(self, value)) do
       check_value(self, view, one, node, o)

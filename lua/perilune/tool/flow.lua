@@ -162,6 +162,11 @@ function eval.Binop(self, node)
   elseif node.op == "and" then
     return b and b.k == "view" and b or nil
   elseif node.op == "or" then
+    local left = node.a.tag == "Paren" and node.a.a or node.a
+    local both = left.tag == "Binop" and left.op == "and" and loops.one_of({ self.eval(left.b) or nil, b, n = 2 })
+    if both and both.k == "typed" then
+      return { k = "typed", type = both.type } -- x and "a" or "b"
+    end
     return a and (a.k == "list" or a.k == "table" or a.k == "view" and fit.may_replace(self, a, node.b, b)) and a
       or nil
   end
@@ -218,6 +223,10 @@ end
 function eval.Index(self, node)
   local object = self.eval(node.object)
   local key = constant(self, node.key)
+  if not key and object and (object.k == "view" or object.k == "list") then
+    local index = self.eval(node.key)
+    key = index and index.type == "number" and 1 or key
+  end
   if not object then
     return nil
   elseif (object.k == "module" or object.k == "member") and type(key) == "string" then
@@ -247,24 +256,25 @@ function eval.Call(self, node)
   local callee = self.eval(node.callee)
   local result = calls.call(self, node, callee)
   if callee and callee.k == "fn" then
-    local values = {}
-    for i, argument in ipairs(node.args) do
-      values[i] = self.eval(argument) or nil
-    end
-    functions.note_call(self, callee.node, values)
+    local values, lines = arguments.values(self, node)
+    functions.note_call(self, callee.node, values, lines)
     return result_of(self, callee.node)
+  elseif callee and callee.k == "passed_functions" then
+    local values, lines = arguments.values(self, node)
+    for _, one in ipairs(callee.values) do
+      functions.note_call(self, one.value.node, values, lines)
+    end
   end
   return result
 end
 
 -- A method of a local table: its first argument is the table.
 local function call_method(self, node, object, method)
-  local values = { object }
-  for i, argument in ipairs(node.args) do
-    values[i + 1] = self.eval(argument) or nil
-    tables.escape(self, values[i + 1])
+  local values, lines = arguments.values(self, node, object)
+  for i = 2, #node.args + 1 do
+    tables.escape(self, values[i])
   end
-  functions.note_call(self, method.node, values)
+  functions.note_call(self, method.node, values, lines)
   return result_of(self, method.node)
 end
 
@@ -371,6 +381,9 @@ function run.Return(self, node)
   for i = 2, #node.values do
     self.eval(node.values[i])
   end
+  if self.fn and self.fn.is_reconcile then
+    arguments.names(self, node.values[1], "Result", "a reconcile's result")
+  end
   if not self.fn then
     local known = value and (value.k == "table" or value.k == "fn") and self.file.returns == 0
     self.file.returns = self.file.returns + 1
@@ -443,7 +456,7 @@ end
 function M.follow(trees, known, report, judge, template)
   local self = { known = known, template = template, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
     members = {}, escaped = {}, given = {}, arms = {},
-    call_with = M.call_with, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
+    call_with = M.call_with, info = functions.info, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
   local last = false
   modules.set_up(self, trees)
   self.report = function(line, message)

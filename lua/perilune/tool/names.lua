@@ -37,52 +37,83 @@ function M.judge(part, name)
   end
 end
 
--- The options of a client's method, from the line before it in the definitions: a class, whose
--- fields may be those of another one too, or a table type in place.
-local function read_options()
-  local out, above, class, last = {}, {}, nil, nil
+-- The fields of each class, with those of the class that it extends; and the types of parameters:
+-- "Client:list" -> {"perilune.Kind", "perilune.ListOptions"}.
+local function read_types()
+  local fields, above, parameters, class, last = {}, {}, {}, nil, {}
   for line in require("perilune.tool.api"):gmatch("[^\n]+") do
     local name, up = line:match("^%-%-%-@class ([%w_.]+):? ?([%w_.]*)")
     local field = line:match("^%-%-%-@field ([%w_]+)")
-    local method = line:match("^function Client:([%w_]+)%(")
-    last = line:match("^%-%-%-@param options%?? (.*)") or line:match("^%-%-%-@param who (.*)") or last
+    local parameter, type = line:match("^%-%-%-@param ([%w_]+)%?? (.*)")
+    local owner, list = line:match("^function ([%w_.:]+)%((.*)%)")
     if name then
-      class, out[name] = name, {}
+      class, fields[name] = name, {}
       above[name] = up ~= "" and up or nil
     elseif field then
-      out[class][field] = true
-    elseif method then
-      out["Client:" .. method], last = last, nil
+      fields[class][field] = true
+    elseif parameter then
+      last[parameter] = type
+    elseif owner then
+      local types = { n = 0 }
+      for one in list:gmatch("[%w_]+") do
+        types.n = types.n + 1
+        types[types.n] = last[one]
+      end
+      parameters[owner:gsub("^perilune%.", "")], last = types, {}
     end
   end
   for name, up in pairs(above) do
-    for field in pairs(out[up]) do
-      out[name][field] = true
+    for field in pairs(fields[up]) do
+      fields[name][field] = true
     end
   end
-  return out
+  return fields, parameters
 end
 
-local options -- class -> {name -> true}, "Client:" and a method -> the type of its options
+local fields, parameters
 
+-- The names in a type: a class, or a table type in place. nil: others are allowed.
 local function names_of(type)
-  if type and type:sub(1, 1) ~= "{" then
-    return options[type]
+  if type:sub(1, 1) ~= "{" then
+    return fields[type:match("^[%w_.]+$")]
   end
   local out = {}
-  for name in (type or ""):sub(2):gmatch("([%w_]+)%??: ") do
+  for name in type:sub(2):gmatch("([%w_]+)%??: ") do
     out[name] = true
   end
-  return type and out
+  return next(out) and out
+end
+
+local function mistake_in(type, name, what)
+  local there = type and names_of(type)
+  if there and not there[name] then
+    return ("%s has no option %q%s"):format(what, name, (nearest(name, there)))
+  end
 end
 
 -- The mistake in the name of an option of a client's method, or nil.
 function M.judge_option(method, name)
-  options = options or read_options()
-  local there = names_of(options["Client:" .. method])
-  if there and not there[name] then
-    return ("client:%s has no option %q%s"):format(method, name, (nearest(name, there)))
+  if not fields then
+    fields, parameters = read_types()
   end
+  local types = parameters["Client:" .. method]
+  local type = types and types[types.n]
+  return mistake_in(type, name, "client:" .. method)
+end
+
+-- The same of a name in an argument of a function of the module.
+function M.judge_argument(name, i, field)
+  if not fields then
+    fields, parameters = read_types()
+  end
+  return parameters[name] and mistake_in(parameters[name][i], field, "perilune." .. name)
+end
+
+function M.judge_field(class, name, what)
+  if not fields then
+    fields, parameters = read_types()
+  end
+  return mistake_in("perilune." .. class, name, what)
 end
 
 return M
