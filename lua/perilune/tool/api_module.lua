@@ -237,7 +237,7 @@ function finalizer.has(object, name) end
 ---@generic T: table
 ---@param object T?
 ---@param name string
----@param handlers {apply: (fun(object: T): any), cleanup: (fun(object: T): any)}
+---@param handlers {apply: (fun(object: T): any), cleanup: (fun(object: T): any), cluster?: string}
 ---@return any
 function finalizer.handle(object, name, handlers) end
 
