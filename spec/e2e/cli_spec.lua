@@ -19,6 +19,7 @@ describe("the command line", function()
   it("has help for every command", function()
     for _, name in ipairs(commands) do
       local code, out = e2e.run(name, "--help")
+      assert.equal(out, select(2, e2e.run("help", name)))
       assert.equal(0, code)
       assert(out:find("usage: perilune " .. name, 1, true), out)
     end
