@@ -312,6 +312,20 @@ static void arrange(const struct pl_filter *filter, struct pl_found *found)
     pl_free(entries);
 }
 
+/* Of lists that have an order only because they are sorted here. */
+static void list_otherwise(struct pl_listing *listing, const struct pl_filter *filter,
+                           struct pl_docs *docs)
+{
+    if (filter->limit > 0 || filter->continue_token.ptr != NULL || docs->count < 2)
+        return;
+    listing->had_many = true;
+    for (size_t i = 0; listing->reversed && i < docs->count / 2; i++) {
+        struct pl_doc *doc = docs->items[i];
+        docs->items[i] = docs->items[docs->count - 1 - i];
+        docs->items[docs->count - 1 - i] = doc;
+    }
+}
+
 int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_filter *filter,
                   struct pl_found *found, struct pl_err *err)
 {
@@ -331,6 +345,8 @@ int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_
         if (selector != NULL)
             pl_index_request_consider(lane, cache, selector, seen, found->docs.count);
         arrange(filter, found);
+        if (lane->lanes->options.listing != NULL)
+            list_otherwise(lane->lanes->options.listing, filter, &found->docs);
     }
     deinit_tests(&tests);
     return failed;

@@ -46,6 +46,11 @@ struct pl_found {
     struct pl_buf rv;
 };
 void pl_found_deinit(struct pl_found *found);
+/* What a world changes in the lists of caches, and sees of them. */
+struct pl_listing {
+    bool reversed; /* whole lists come in the reverse order; those with a limit never */
+    bool had_many; /* some list had more than one object */
+};
 /* EINVAL for invalid selectors, EAGAIN for an index that is being built. lane: the one that lists.
  */
 PL_MUST_USE int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache,

@@ -67,7 +67,8 @@ struct pl_lanes_options {
     /* Who sees what the lanes do (lane/tape.h); borrowed for life; NULL: nobody. */
     const struct pl_taping *taping;
     const struct pl_line_watch
-        *lines;               /* sees the scripts' lines; borrowed for life; NULL: nobody */
+        *lines;                 /* sees the scripts' lines; borrowed for life; NULL: nobody */
+    struct pl_listing *listing; /* borrowed for life; NULL: lists are sorted by key */
     struct pl_origin *origin; /* what is known of the scripts' files already; a reference is taken;
                                * NULL: nothing */
 };

@@ -28,6 +28,8 @@
  *   hold_garbage(world, held)          garbage collection waits, or not any more
  *   enqueue(world, controller, key) -> bool    false: no host has it
  *   lateness(world, seconds)           delayed keys run so much later than they are due
+ *   reverse_lists(world, reversed) -> bool     lists of caches are reversed, or not any more; true:
+ *                                      one had several objects since the last call
  *
  * One function each, or nil, that a world asks, on its thread; what it raises ends the call that
  * the world is at, with that message:

@@ -47,16 +47,20 @@ static int lateness(lua_State *L)
     return 0;
 }
 
+static int reverse_lists(lua_State *L)
+{
+    struct bound *bound = pl_binding_check(L);
+    lua_pushboolean(L, pl_world_reverse_lists(bound->world, lua_toboolean(L, 2)));
+    return 1;
+}
+
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},
-        {"hold", disturb_hold},
-        {"expire", disturb_expire},
-        {"hold_garbage", hold_garbage},
-        {"enqueue", disturb_enqueue},
-        {"lateness", lateness},
-        {NULL, NULL},
+        {"limit", disturb_limit},         {"hold", disturb_hold},
+        {"expire", disturb_expire},       {"hold_garbage", hold_garbage},
+        {"enqueue", disturb_enqueue},     {"lateness", lateness},
+        {"reverse_lists", reverse_lists}, {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

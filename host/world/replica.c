@@ -188,6 +188,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .dog = replica->o.dog,
         .http = pl_external_transport(replica->outside),
         .lines = replica->o.lines,
+        .listing = replica->o.listing,
     };
 }
 

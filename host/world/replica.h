@@ -27,6 +27,7 @@ struct pl_replica_options {
     int64_t grace_ns;                   /* 0: 25 s */
     const struct pl_chooser *chooser;   /* borrowed for life; NULL: no disturbances */
     const struct pl_line_watch *lines;  /* borrowed for life; NULL: lines are not recorded */
+    struct pl_listing *listing;         /* lane/cache.h; borrowed for life; NULL: none */
     struct pl_external_options outside; /* the external servers for perilune.http */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);

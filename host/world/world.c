@@ -320,6 +320,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     with.dog = world->o.dog;
     with.seed = world->o.seed + ++world->started;
     with.chooser = world->o.chooser;
+    with.listing = &world->listing;
     with.lines = world->o.lines;
     with.seen = on_world_seen;
     with.outside = world->o.outside;
@@ -336,6 +337,12 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     return 0;
 }
 
+/* A disturbance may kill a host while the world moves on: it is freed then. */
+static bool has_host(const struct pl_world *world, const char *name, const struct host *host)
+{
+    return world_find(world, name) == host;
+}
+
 int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
 {
     struct host *host = need(world, name, err);
@@ -343,12 +350,12 @@ int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
     if (host == NULL)
         return err->code;
     pl_world_forget_runs(world);
-    while (!pl_replica_is_synced(host->replica, NULL) && !pl_replica_is_stopped(host->replica) &&
-           move_on(world, end))
+    while (has_host(world, name, host) && !pl_replica_is_synced(host->replica, NULL) &&
+           !pl_replica_is_stopped(host->replica) && move_on(world, end))
         continue;
     struct pl_buf why = PL_BUF_INIT;
     int rc = 0;
-    if (!pl_replica_is_synced(host->replica, &why))
+    if (has_host(world, name, host) && !pl_replica_is_synced(host->replica, &why))
         rc = pl_err_set(err, PL_ETIMEOUT, "%s", pl_buf_z(&why));
     pl_buf_deinit(&why);
     return rc;
@@ -363,9 +370,11 @@ int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)
     if (find_hooks(world) == NULL)
         pl_registered_set(&world->registered, NULL);
     pl_replica_stop(host->replica);
-    while (!pl_replica_is_stopped(host->replica) && move_on(world, INT64_MAX))
+    while (has_host(world, name, host) && !pl_replica_is_stopped(host->replica) &&
+           move_on(world, INT64_MAX))
         continue;
-    destroy_host(world, host);
+    if (has_host(world, name, host))
+        destroy_host(world, host);
     return 0;
 }
 
@@ -400,11 +409,11 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
         return err->code;
     pl_err_clear(&reloading.err);
     pl_replica_reload(host->replica, paths, count, on_reloaded, &reloading);
-    while (!reloading.done)
+    while (!reloading.done && has_host(world, name, host))
         PL_REQUIRE(move_on(world, INT64_MAX)); /* at least the timer of its sync timeout exists */
     if (reloading.err.code != 0)
         *err = reloading.err;
-    else
+    else if (has_host(world, name, host))
         register_hooks(world, host);
     return reloading.err.code;
 }
@@ -521,4 +530,11 @@ void pl_world_set_lateness(struct pl_world *world, int64_t ns)
         for (size_t i = 0; i < pl_manager_count(manager); i++)
             pl_controller_set_lateness(pl_manager_at(manager, i), ns);
     }
+}
+
+bool pl_world_reverse_lists(struct pl_world *world, bool reversed)
+{
+    bool had_many = world->listing.had_many;
+    world->listing = (struct pl_listing){.reversed = reversed};
+    return had_many;
 }

@@ -67,6 +67,9 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
 bool pl_world_enqueue(struct pl_world *world, const char *controller, const char *key);
 /* Delayed keys of all hosts run so much later than they are due, from now on. */
 void pl_world_set_lateness(struct pl_world *world, int64_t ns);
+/* From now on, whole lists of caches come in the reverse order, or sorted by key again. True if a
+ * list had more than one object since the last call. */
+bool pl_world_reverse_lists(struct pl_world *world, bool reversed);
 /* NULL: there is no such host. Valid until the next call that changes the world. */
 struct pl_replica *pl_world_replica(struct pl_world *world, const char *name);
 

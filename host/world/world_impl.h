@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "lane/cache.h"
 #include "world/registered.h"
 #include "world/reviews.h"
 #include "world/rounds.h"
@@ -27,6 +28,7 @@ struct pl_world {
     unsigned started;
     struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;
+    struct pl_listing listing; /* of all hosts */
     uint64_t renewals;         /* writes that only renewed Leases; they count as no change */
     uint64_t told_version;     /* version of the last `stored` call */
     bool refused;              /* `stored` returned false */

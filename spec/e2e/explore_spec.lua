@@ -25,10 +25,19 @@ local EXPECTED = {
   swallowed = { "state", "v1/Secret", "default/a", "" },
   others_finalizer = { "leak", "external", "buckets", "a.of" },
   garbage_late = { "state", "v1/ConfigMap", "default/a", "" },
+  list_order = { "replaced", "v1/Pod", "default/a-0", "metadata.uid" },
+  copied_once = { "state", "apps/v1/StatefulSet", "default/a", "spec.template.spec.containers[db].image" },
+  never_pruned = { "state", "v1/Service", "default/a", "metadata.labels.a" },
+  mode_left = { "state", "v1/Service", "default/a-arbiter", "" },
+  status_early = { "rewritten", "example.com/v1/Cluster", "default/a", "status.observedGeneration" },
+  decommission = { "unsettled", "cluster", "default/a", "" },
+  finalizer_first = { "state", "v1/PersistentVolumeClaim", "default/data-a-0", "" },
+  cleanup_by_label = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
   unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
 }
 
-local EXECUTIONS = { takeover = "260", namesake = "180" } -- as there are more single disturbances; 130
+local EXECUTIONS = { takeover = "260", namesake = "180", decommission = "190",
+  finalizer_first = "140" } -- as there are more single disturbances; 130
 
 local function explore(path, ...)
   local code, out, err = e2e.run("test", path, "--explore", "-o", "json", ...)
@@ -85,9 +94,10 @@ describe("perilune test --explore", function()
     end)
   end
 
-  for _, name in ipairs({ "allocator", "children", "clock_status", "conditions", "counter", "deadline", "events",
-    "finalized", "last_seen", "leader_task", "outside", "password", "poller", "pool", "replicas", "retrying",
-    "rotation", "sleeper", "suffixed", "task", "ttl", "two" }) do
+  for _, name in ipairs({ "allocator", "backup", "children", "clock_status", "conditions", "counter",
+    "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
+    "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "suffixed", "task",
+    "ttl", "two" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")

@@ -90,6 +90,14 @@ return {
   takeover = changed({ size = 1 }, { size = 2 }, { note = "x" }),
   tls_off = changed({ tls = false }, { tls = true }),
   claim_left = changed({ racks = 1 }, { racks = 0 }),
+  list_order = changed({ size = 3 }, { size = 2 }),
+  copied_once = changed({ image = "db:1" }, { image = "db:2" }),
+  never_pruned = changed({ labels = { a = "1" } }, { labels = { a = require("perilune.host").null, b = "2" } }),
+  mode_left = changed({ arbiter = true }, { arbiter = false }),
+  status_early = changed({ size = 1 }, { size = 2 }),
+  decommission = changed({ size = 2 }, { size = 1 }),
+  finalizer_first = gone({ size = 2 }),
+  cleanup_by_label = made_anew,
   unseen_state = function(world)
     world:apply(cluster({ size = 1 }, { finalizers = { "example.com/others" } }))
     world:settle()

@@ -3,10 +3,11 @@
 -- points. It also decides which settled points are judged: only those after all disturbances have
 -- ended and all caches are current.
 --
--- `o`: open(how, at) -> a world (perilune.test) that calls at(point) at its points; f, the
--- scenario; kind_of(world, resource) -> "apps/v1/Deployment".
+-- `o`: open(how, at, opened) -> a world (perilune.test) that calls opened(world) before its hosts start,
+-- and at(point) at its points; f, the scenario; kind_of(world, resource) -> "apps/v1/Deployment".
 
 local choosers = require("perilune.explore.chooser")
+local claims = require("perilune.explore.claims")
 local report = require("perilune.explore.report")
 local states = require("perilune.explore.state")
 
@@ -18,9 +19,12 @@ local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
 local FLIPS = 200 -- number of steps in which a cycle of states is searched
 local STEPS = 10000 -- limit of steps until the number of effects in a plan has happened
 local ELECTION = 20 -- seconds in which a leader is elected that the Lease does not name yet
+local PATIENCE = 7200 -- seconds for each step
+local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
 local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
 local INCONCLUSIVE = "the caches could not catch up"
+local UNFINISHED = "the scenario needs what the step before it leads to"
 
 local exec = {}
 exec.__index = exec
@@ -36,6 +40,7 @@ end
 
 require("perilune.explore.points")(exec)
 require("perilune.explore.others")(exec)
+require("perilune.explore.user")(exec)
 
 -- ---- caches ----
 
@@ -78,7 +83,7 @@ function exec:catch_up(o)
     if not next(self.relist) then break end
     local ok = pcall(self.world.advance, self.world, 1)
     if not ok then -- runs without end at one instant: the cache cannot become current
-      self.inconclusive = true
+      self.inconclusive = INCONCLUSIVE
       error(INCONCLUSIVE, 0)
     end
   end
@@ -149,9 +154,9 @@ function exec:settle_within(o)
   end
 end
 
--- While a cache is held back, endless work is not a finding: it may end when the cache is current.
+-- While a cache is held back, or lists are reversed, endless work is not a finding: it may end with that.
 function exec:settle_once(o)
-  if #self.held > 0 then
+  if #self.held > 0 or self.reversed then
     return self:settle_within(o)
   end
   local ok, e = pcall(self.world.settle, self.world, o)
@@ -252,8 +257,13 @@ function exec:record(merged)
     self:run_on()
     ok, why = self.world:explore_settled()
   end
-  self.settles[#self.settles + 1] = { step = self.choose.step, state = self:state(), merged = merged,
+  local state = self:state()
+  self.settles[#self.settles + 1] = { step = self.choose.step, state = state, merged = merged,
     before = before, over = over }
+  for _, claim in ipairs(#self.plan == 0 and self.claims:settled(state) or {}) do
+    claim.step = self.choose.step
+    self.false_claims[#self.false_claims + 1] = claim
+  end
   if over and not ok and not self.unsettled then
     local kind, key = why:match("(%S+) (%S+) is tried again")
     self.unsettled = { message = why, controller = kind, key = key, step = self.choose.step }
@@ -281,8 +291,11 @@ function exec:part_of_settle(d, o)
   end
 end
 
+-- `settle` of the scenario. It may return before the world has settled: then the world is unfinished,
+-- until the scenario looks at it or settles again.
 function exec:settle(o)
   local early = self:is_early(o)
+  self.unfinished = early ~= nil
   if early then
     self:part_of_settle(early, o)
     return self:record(true)
@@ -302,8 +315,9 @@ function exec:settle(o)
     end
   end
   self:end_others(o)
-  for _, of in ipairs(self.unseen) do
+  for _, of in ipairs(not (o and o.whole) and self.unseen or {}) do
     if of.step == self.choose.step then
+      self.unfinished = true
       return self:record(false) -- it stays unseen until after the next step
     end
   end
@@ -311,82 +325,27 @@ function exec:settle(o)
     self:catch_up(o)
   end
   self.stale = nil
+  self:wait_if_patient()
   self:restart_here(o)
   self:record(false)
 end
 
--- ---- the scenario's world ----
-
-local changes = { apply = true, create = true, update = true, patch = true, patch_status = true,
-  delete = true }
-
-local function step_text(name, ...)
-  local words = { name }
-  for i = 1, select("#", ...) do
-    local v = select(i, ...)
-    if type(v) == "string" and not v:find("\n") then
-      words[#words + 1] = v
-    elseif i <= 2 and type(v) == "table" and v.kind and v.metadata then
-      words[#words + 1] = format("%s/%s %s", v.apiVersion, v.kind, states.key_of(v))
-    elseif i == 2 and type(v) == "table" and v.name then
-      words[#words + 1] = v.namespace and v.namespace .. "/" .. v.name or v.name
-    end
-  end
-  return table.concat(words, " ")
-end
-
-local function user_world(self)
-  return setmetatable({}, { __index = function(_, name)
-    local method = self.world[name]
-    if name == "settle" then
-      return function(_, o) return self:settle(o) end
-    elseif type(method) ~= "function" then
-      return method
-    end
-    return function(_, ...)
-      if changes[name] then
-        self:before_step(name)
-        local text = step_text(name, ...)
-        self.choose:begin_step(text)
-        self:add({ what = "step", text = text })
-        local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
-        if kind then
-          self.choose:deletes(kind, key)
-        end
-        self:hold_of_step()
-        self:others_of_step()
-      end
-      return self:noticed(name, method(self.world, ...))
-    end
-  end })
-end
-
--- Passes on the results of a user's call.
-function exec:noticed(name, ...)
-  if changes[name] then
-    self.world:explore_wrote(...)
-  end
-  return ...
-end
-
--- A create or apply of an object that is still being deleted would be lost, which is nobody's
--- fault. So events that were to stay unobserved are delivered first.
-function exec:before_step(name)
-  if #self.unseen == 0 or not (name == "create" or name == "apply") then
+-- Lets each step settle until the same time, however long its disturbances took.
+function exec:wait_if_patient()
+  if not self.patient then
     return
   end
-  for _, item in ipairs(self:state()) do
-    if item.deleting then
-      self:catch_up()
-      return
-    end
-  end
+  local now = self.world:now()
+  self.world:explore_limit(PATIENT_RECONCILES)
+  pcall(self.world.advance, self.world, math.max(self.began + PATIENCE * self.choose.step - now, 0))
+  self.world:explore_limit(0)
 end
 
 function exec:finish()
   if #self.held > 0 or #self.unseen > 0 then
     self:catch_up()
     self.settles[#self.settles] = nil
+    self:wait_if_patient()
     self:record(false)
   end
 end
@@ -415,7 +374,7 @@ end
 
 function exec:scenario()
   local ok, e = xpcall(function()
-    self.o.f(user_world(self))
+    self.o.f(self:user_world())
     self:finish()
   end, function(problem)
     return type(problem) == "table" and problem or tostring(problem)
@@ -428,6 +387,8 @@ function exec:scenario()
     local key = text:match("(%S+/%S+)") or ""
     local ok_now, field = pcall(self.flips, self, key)
     self.unsettled = { message = text, key = key, field = ok_now and field or "", step = self.choose.step }
+  elseif self.unfinished and not text:find('^always "') then
+    self.inconclusive = UNFINISHED
   else
     self.invariants[#self.invariants + 1] = { name = "the scenario", message = text,
       step = self.choose.step }
@@ -468,9 +429,11 @@ end }
 function exec:result()
   return setmetatable({ plan = self.plan, trace = self.trace,
     settles = self.settles, errors = self.errors, invariants = self.invariants,
-    unsettled = self.unsettled, inconclusive = self.inconclusive and INCONCLUSIVE, restarts = self.rewrites,
+    unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
     points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
-    requeues = self.requeues, hosts = #self.world.hosts, kinds = self.choose.kinds, steps = self.choose.step,
+    claims = self.false_claims,
+    requeues = self.requeues, lists = self.lists, hosts = #self.world.hosts,
+    kinds = self.choose.kinds, steps = self.choose.step,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
     lines = self.lines, versions = self.versions }, lazy_digest)
 end
@@ -480,12 +443,13 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, relist = {}, runs = {},
-      versions = {}, watched = how.versions }, exec)
+      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, runs = {},
+      versions = {}, watched = how.versions, patient = how.patient, claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
-    self.world = o.open(how, function(point) return self:at(point) end)
+    self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()
+    self.began = self.world:now()
     self:scenario()
     self.lines = self.world:explore_lines()
     local result = self:result()

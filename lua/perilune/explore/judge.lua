@@ -89,7 +89,14 @@ local function replaced_by_restart(want, settle, findings, seen)
   end
 end
 
+-- A Job is work that is done once: for a spec that was never seen, as another one followed at once, there
+-- is none.
+local function is_unseen_work(d, skipped)
+  return skipped and d.missing and d.kind == "batch/v1/Job"
+end
+
 local function compare_states(reference, execution, findings, seen)
+  local skipped = false -- the world was not settled before each next step
   for i, settle in ipairs(execution.settles) do
     local want = reference.settles[i]
     if want and not settle.merged and settle.over then
@@ -99,12 +106,13 @@ local function compare_states(reference, execution, findings, seen)
       end
       for _, d in ipairs(states.differences(want.canon, settle.canon)) do
         local class = class_of(d, settle.canon)
-        if not (d.missing and seen[format("replaced %s metadata.uid", d.place)]) then
+        if not is_unseen_work(d, skipped) and not (d.missing and seen[format("replaced %s metadata.uid", d.place)]) then
           add(findings, seen, { class = class, place = d.place, kind = d.kind, key = d.key,
             field = d.field, is = d.is, want = d.want, step = settle.step, settle = i })
         end
       end
     end
+    skipped = skipped or settle.merged or not settle.over
   end
 end
 
@@ -143,6 +151,16 @@ local function rewritten(reference, execution, taint, findings, seen)
   end
 end
 
+local function false_claims(execution, findings, seen)
+  for _, claim in ipairs(execution.claims or {}) do
+    local e = claim.before
+    add(findings, seen, { class = "rewritten", place = claim.kind .. " " .. claim.key, kind = claim.kind,
+      key = claim.key, field = "status.observedGeneration", want = "", step = claim.step, line = claim.line,
+      is = format("says that it is done, and then the same run does %s%s %s %s", e.line and e.line .. " " or "",
+        e.verb, e.api, e.object or "") })
+  end
+end
+
 local function restarts(execution, findings, seen)
   for _, write in ipairs(execution.restarts or {}) do
     add(findings, seen, { class = "restart", place = write.id, kind = write.kind, key = write.key,
@@ -176,6 +194,7 @@ function M.judge(reference, execution, taint, rules)
   end
   compare_states(reference, execution, findings, seen)
   rewritten(reference, execution, taint, findings, seen)
+  false_claims(execution, findings, seen)
   restarts(execution, findings, seen)
   return findings
 end

@@ -84,12 +84,12 @@ end
 local function of_effects(execution, from, out)
   for i = from, #execution.points do
     local p = execution.points[i]
-    if p.what == "effect" then
+    if p.what == "effect" and p.step > 0 then -- a plan has no name for what is before the first step
       for _, option in ipairs(p.options) do
         out[#out + 1] = { what = option[1], how = option[2], place = p.place, step = p.step, n = p.n,
           line = p.line }
       end
-    elseif p.what == "order" then
+    elseif p.what == "order" and p.step > 0 then
       for j = 2, math.min(#p.names, 4) do
         out[#out + 1] = { what = "order", name = p.names[j], step = p.step, n = p.n }
       end
@@ -196,6 +196,11 @@ local function of_others(execution, from, from_step, add)
   for _, step in ipairs(sorted(execution.deletions or {})) do
     if step >= from_step then
       add({ what = "late", how = "collection", step = step })
+    end
+  end
+  for step = from_step, execution.steps do
+    if execution.lists and execution.lists[step] then
+      add({ what = "lists", how = "reversed", step = step })
     end
   end
   for step = from_step, execution.requeues and execution.steps or 0 do

@@ -38,6 +38,8 @@ function exec:others_of_step()
     self.world:explore_hold_garbage(true)
     self.unseen[#self.unseen + 1] = { garbage = true, step = self.choose.step }
   end
+  self.reversed = self.reversed or self:begins("lists", "reversed") ~= nil
+  self.world:explore_reverse_lists(self.reversed)
   self.late = self.late or self:begins("late", "requeue") ~= nil
   self:set_lateness()
   for _, d in ipairs(self.choose:of_step("outage")) do
@@ -60,7 +62,25 @@ function exec:end_outages()
   self.outages = {}
 end
 
+-- Lists are sorted again, and each key is reconciled once more: what depends on their order without
+-- harm, as a list in a status, is then as before.
+function exec:end_reversal(o)
+  self.reversed = false
+  self.world:explore_reverse_lists(false)
+  for step = 1, self.choose.step do
+    for _, key in ipairs(self.choose.keys[step] or {}) do
+      self.world:explore_enqueue(key.controller, key.key)
+    end
+  end
+  self:run_on(o)
+end
+
 function exec:end_others(o)
+  if self.reversed then
+    self:end_reversal(o)
+  elseif self.world:explore_reverse_lists(false) then
+    self.lists[self.choose.step] = true
+  end
   local kept = self.kept
   self.kept = {}
   for _, d in ipairs(kept) do

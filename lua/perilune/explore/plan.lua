@@ -7,7 +7,7 @@
 --   refuse 500 website default/blog patch Deployment default/other @2.3
 --   stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
 --   outage create Secret @2, finalizer Website default/blog @3, again website default/blog @2
---   late collection @3, late requeue @2, clock ahead @1
+--   late collection @3, late requeue @2, clock ahead @1, lists reversed @2
 
 local format = string.format
 local M = {}
@@ -32,12 +32,14 @@ local of_words = {
   again = { "controller", "key" },
   late = { "how" },
   clock = { "how" },
+  lists = { "how" },
   restart = {},
 }
 
 local words_allowed = {
   late = { collection = true, requeue = true },
   clock = { ahead = true, behind = true },
+  lists = { reversed = true },
 }
 
 local function set_of(list)
@@ -216,7 +218,7 @@ local function read_one(text)
     return read_words(words, d)
   end
   return nil, "it must begin with one of crash, refuse, lose, touch, delay, reload, restart, again, "
-    .. "stale, lag, unobserved, early, order, outage, finalizer, late, clock, and be complete"
+    .. "stale, lag, unobserved, early, order, lists, outage, finalizer, late, clock, and be complete"
 end
 
 -- Parses a plan. Returns nil and a message that names the invalid part.

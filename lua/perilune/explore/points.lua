@@ -151,6 +151,9 @@ function exec:applied(point)
     if self.watched and point.writes and point.body ~= "" and point.status < 300 then
       self:version(point.body)
     end
+    if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
+      self.claims:wrote(point.run_id, entry, point.status == 201, point.body)
+    end
     entry.outcome = point.status >= 200 and point.status < 300 and "done" or "answered " .. point.status
     entry.done = entry.outcome == "done"
   end

@@ -32,7 +32,7 @@ function M.headline(f)
   if f.field and f.field ~= "" then
     words[#words + 1] = f.field
   end
-  if f.class == "error" or f.class == "invariant" or f.class == "unsettled" then
+  if f.class == "error" or f.class == "invariant" or f.class == "unsettled" or f.want == "" then
     return concat(words, " ") .. ": " .. tostring(f.is)
   end
   words[#words + 1] = format("is %s, undisturbed %s", f.is, f.want)
@@ -82,6 +82,8 @@ local function fault_text(d)
     return late[d.how]
   elseif d.what == "clock" then
     return format("the clocks of the other replicas are %s", d.how)
+  elseif d.what == "lists" then
+    return "lists of caches come in the reverse order"
   end
   return "the process is started again"
 end
@@ -139,6 +141,21 @@ local function who(e)
     or format("run %d, %s %s", e.run or 1, e.controller or "", e.key or "")
 end
 
+-- The first effect after the fault, and the last one at the finding's object; nil: there is none.
+local function after_fault(trace, at, finding)
+  local first, touched
+  for i = at + 1, #trace do
+    local e = trace[i]
+    if e.what == "effect" then
+      first = first or e
+      if e.object == finding.key and e.writes and (e.api or ""):gsub("/status$", "") == finding.kind then
+        touched = e
+      end
+    end
+  end
+  return first, touched
+end
+
 -- The lines between the headline and "again": {left, text, right}.
 local function timeline(group, reference)
   local trace, rows = group.execution.trace, {}
@@ -169,11 +186,9 @@ local function timeline(group, reference)
         missing and format("(never: %s)", effect_text(missing)) or "" }
     end
   end
-  for i = at + 1, #trace do
-    if trace[i].what == "effect" then
-      rows[#rows + 1] = { who(trace[i]), effect_text(trace[i]), trace[i].outcome or "" }
-      break
-    end
+  local first, touched = after_fault(trace, at, group.finding)
+  for _, e in ipairs({ first, touched ~= first and touched or nil }) do
+    rows[#rows + 1] = { who(e), effect_text(e), e.outcome or "" }
   end
   return rows
 end

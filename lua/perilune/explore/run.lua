@@ -48,7 +48,7 @@ end
 local function options_of(scenario, input, worlds)
   local flags = input.flags
   local executes = executor.new({ f = scenario.f, kind_of = worlds.kind_of,
-    open = function(how, at) return worlds.open(scenario, how, at) end })
+    open = function(...) return worlds.open(scenario, ...) end })
   return { execute = executes, branch = worlds.branch, seed = flags.seed or 1, budget = flags.budget or BUDGET,
     executions = (flags.executions or 0) > 0 and flags.executions or nil,
     clock = worlds.clock, code = codes.of_files, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }

@@ -27,6 +27,8 @@ local FEW, MANY = 8, 64 -- plans that branch off from one execution: at first, a
 local search = {}
 search.__index = search
 
+require("perilune.explore.lasting")(search)
+
 local class_rank = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
   state = 7, restart = 8 }
 
@@ -102,7 +104,7 @@ function search:shrink(plan, key)
       end
     end
     local still
-    for _, f in ipairs(self:judge(self:run(less))) do
+    for _, f in ipairs(self:lasting(less, self:judge(self:run(less)))) do
       still = still or (key_of(f) == key and f)
     end
     if still then
@@ -172,6 +174,10 @@ function search:take(plan, execution, findings)
   if not execution then
     execution = self.o.execute(plan, self:how())
     findings = self:judge(execution)
+  end
+  findings = self:lasting(plan, findings)
+  if #findings == 0 then
+    return
   end
   local key = key_of(findings[1])
   local smaller = self:shrink(plan, key)
@@ -479,7 +485,7 @@ function M.replay(o, plan)
     local execution = self:run(plan)
     self:same_trace(plan, execution)
     self.unmet = execution.unmet
-    local findings = self:judge(execution)
+    local findings = self:lasting(plan, self:judge(execution))
     if #findings > 0 and not self:known(findings) then
       local first = findings[1]
       self.groups[#self.groups + 1] = { finding = first, plan = plans.print(plan), parts = #plan,

@@ -1,6 +1,5 @@
--- Comparable states of a cluster. Each object is a flat table of paths and scalars, without values
--- that always differ (uids, versions, times, managedFields, generations). An object with a random
--- name gets a name that is the same in all runs.
+-- Comparable states of a cluster. Each object is a flat table of paths and scalars, without values that
+-- always differ (uids, versions, times, generations). A random name becomes one that all runs have.
 --
 -- Random values, and values that follow the clock, are found by `learn`: it compares undisturbed
 -- runs with another seed and another time. A random value becomes a symbol, the first place with
@@ -130,8 +129,8 @@ local function uids_of(objects)
   return uids
 end
 
--- The state of `objects` (decoded documents) and `externals` (name -> table): an array of {kind,
--- key, id, uid, flat, owners, deleting}, sorted by id. It shares nothing with the arguments.
+-- The state of `objects` (documents) and `externals` (name -> table): an array of {kind, key, id,
+-- uid, flat, owners, deleting}, sorted by id.
 function M.flat(objects, externals)
   local state, uids = {}, uids_of(objects)
   for _, object in ipairs(objects) do
@@ -150,6 +149,7 @@ function M.flat(objects, externals)
   for name, value in pairs(externals or {}) do
     local flat = {}
     flatten(value, "", { uids = uids }, flat)
+    flat[""] = nil
     state[#state + 1] = { kind = "external", key = name, id = "external " .. name, flat = flat,
       owners = {}, external = true }
   end
@@ -341,8 +341,9 @@ end
 function M.ignore_rules(texts)
   local rules = {}
   for i, text in ipairs(texts or {}) do
-    local kind, name, path = text:match("^(%S+/%S+)%s+(%S+)%s*(%S*)$")
-    if not kind then
+    local kind, name, path = text:match("^(%S+)%s+(%S+)%s*(%S*)$")
+    if not (kind == "external" or kind and kind:find("/", 1, true)) then
+      kind, name = nil, nil
       path = text:match("^%S+$")
       if not path then
         error(format('ignore: "%s" is neither a path nor "KIND NAME [PATH]"', text), 0)

@@ -146,6 +146,12 @@ function Extended:explore_lateness(seconds)
   native.lateness(self.handle, seconds)
 end
 
+-- From now on, lists of caches come in the reverse order, or sorted again. True if one had several
+-- objects since the last call.
+function Extended:explore_reverse_lists(reversed)
+  return native.reverse_lists(self.handle, reversed)
+end
+
 -- Returns false when there is no such controller, or when it is a task.
 function Extended:explore_enqueue(controller, key)
   return native.enqueue(self.handle, controller, key)
@@ -298,8 +304,8 @@ local function hosts_of(scenario, options)
   return hosts
 end
 
--- A world of `scenario`. Calls at(point) from its beginning on.
-function M.open(scenario, how, at)
+-- A world of `scenario`. Calls opened(world) before a host starts, and at(point) from then on.
+function M.open(scenario, how, at, opened)
   local state = package.loaded["perilune.test_state"]
   local options = declare.world_options(scenario.options)
   local world, ready
@@ -320,6 +326,9 @@ function M.open(scenario, how, at)
   world.resources, world.before, world.touches, world.hosts = {}, {}, 0, hosts
   world.skew = how.skew
   extend(world)
+  if opened then
+    opened(world)
+  end
   ready = true
   if scenario.options.start ~= false and scenario.options.scripts then
     world:explore_start()

@@ -22,7 +22,7 @@ end
 
 for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "task", "two", "conditions", "password",
   "last_seen", "children", "finalized", "outside", "counter", "retrying", "leader_task", "suffixed", "events",
-  "deadline", "sleeper" }) do
+  "deadline", "sleeper", "janitor", "handshake" }) do
   test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" },
     name == "outside" and with_records or scenario)
 end
@@ -35,6 +35,15 @@ test.explore("allocator", { scripts = "allocator.lua", manifests = "../manifests
   end
   world:settle()
 end)
+
+for _, of in ipairs({ { "progressing", "deployments" }, { "backup", "jobs" } }) do
+  test.explore(of[1], { scripts = of[1] .. ".lua", manifests = "../manifests" }, function(world)
+    world:simulate(of[2], { delay = "5s" })
+    scenario(world)
+  end)
+end
+
+test.explore("elected", { scripts = "elected.lua", manifests = "../manifests", replicas = 2 }, scenario)
 
 test.explore("replicas", { scripts = "replicas.lua", manifests = "../manifests", replicas = 2 }, function(world)
   scenario(world)

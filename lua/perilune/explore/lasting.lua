@@ -1,0 +1,40 @@
+-- Whether a finding lasts. What is made and removed by the clock is there or gone at a settled point by
+-- chance, as disturbances take time. So a plan that leads to a finding is run once more, and each step has
+-- hours to settle, in that run as in the undisturbed one. Adds its method to a search's class.
+
+local judges = require("perilune.explore.judge")
+
+local ends = { state = true, replaced = true, leak = true, restart = true }
+
+return function(search)
+
+-- Those findings that are still so if the next step comes hours later, at the same time in both runs.
+function search:lasting(plan, findings)
+  local kinds, judged = {}, false
+  for _, f in ipairs(findings) do
+    judged = judged or ends[f.class]
+  end
+  if #plan == 0 or not judged then
+    return findings
+  end
+  self.patient = self.patient or self.o.execute({}, { seed = self.o.seed, patient = true })
+  local execution = self.o.execute(plan, { seed = self.o.seed, patient = true })
+  self.count = self.count + 1
+  if execution.inconclusive then
+    return findings
+  end
+  local found = #execution.unmet == 0
+    and judges.judge(self.patient, execution, self.taint, self.rules) or {}
+  for _, f in ipairs(found) do
+    kinds[f.kind] = kinds[f.kind] or ends[f.class]
+  end
+  local out = {}
+  for _, f in ipairs(findings) do
+    out[#out + 1] = (kinds[f.kind] or not ends[f.class]) and f or nil
+  end
+  if #out == 0 then
+    self:leave_out("hours later nothing differs")
+  end
+  return out
+end
+end

@@ -1,0 +1,90 @@
+-- The world as the scenario sees it. Each call that changes something is a step: disturbances of that step
+-- begin with it. Nothing here decides what is disturbed: the plan does. Adds its methods to an executor's
+-- class.
+
+local states = require("perilune.explore.state")
+
+local format = string.format
+
+local looks = { get = true, list = true, writes = true, requests = true, events = true, logs = true,
+  metrics = true, why = true, runs = true }
+
+local changes = { apply = true, create = true, update = true, patch = true, patch_status = true,
+  delete = true }
+
+local function step_text(name, ...)
+  local words = { name }
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if type(v) == "string" and not v:find("\n") then
+      words[#words + 1] = v
+    elseif i <= 2 and type(v) == "table" and v.kind and v.metadata then
+      words[#words + 1] = format("%s/%s %s", v.apiVersion, v.kind, states.key_of(v))
+    elseif i == 2 and type(v) == "table" and v.name then
+      words[#words + 1] = v.namespace and v.namespace .. "/" .. v.name or v.name
+    end
+  end
+  return table.concat(words, " ")
+end
+
+return function(exec)
+
+function exec:user_world()
+  return setmetatable({}, { __index = function(_, name)
+    local method = self.world[name]
+    if name == "settle" then
+      return function(_, o) return self:settle(o) end
+    elseif type(method) ~= "function" then
+      return method
+    end
+    return function(_, ...)
+      if changes[name] then
+        self:before_step(name)
+        local text = step_text(name, ...)
+        self.choose:begin_step(text)
+        self:add({ what = "step", text = text })
+        local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
+        if kind then
+          self.choose:deletes(kind, key)
+        end
+        self:hold_of_step()
+        self:others_of_step()
+      elseif looks[name] and self.unfinished then
+        self:settle_for_look()
+      end
+      return self:noticed(name, method(self.world, ...))
+    end
+  end })
+end
+
+-- The scenario expects a settled world now, so what was to last until after the next step ends here.
+function exec:settle_for_look()
+  self.unfinished = false
+  self:run_on()
+  if #self.held > 0 or #self.unseen > 0 then
+    self:catch_up()
+  end
+end
+
+-- Passes on the results of a user's call.
+function exec:noticed(name, ...)
+  if changes[name] then
+    self.world:explore_wrote(...)
+  end
+  return ...
+end
+
+-- A create or apply of an object that is still being deleted would be lost, which is nobody's
+-- fault. So events that were to stay unobserved are delivered first.
+function exec:before_step(name)
+  if #self.unseen == 0 or not (name == "create" or name == "apply") then
+    return
+  end
+  for _, item in ipairs(self:state()) do
+    if item.deleting then
+      self:catch_up()
+      return
+    end
+  end
+end
+end

@@ -1,0 +1,8 @@
+-- Labels that are added, and never removed. buggy.lua must
+-- fail; mended.lua must pass.
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").never_pruned
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end

@@ -1,0 +1,233 @@
+-- What the explorer does with a scenario in a real world: what it reports, and what it leaves out.
+
+local executor = require("perilune.explore.executor")
+local plans = require("perilune.explore.plan")
+local search = require("perilune.explore.search")
+local worlds = require("perilune.explore.worlds")
+
+local HEAD = [[
+local perilune = require("perilune")
+local client = perilune.client
+local function map_of(map, name, data)
+  return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, namespace = map.metadata.namespace },
+    data = data }
+end
+]]
+
+local function controller(body)
+  return HEAD .. [[
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" }):Owns("v1/Secret"):Reads("v1/Pod")
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if not map then return end
+]] .. body .. "\n  end)\n"
+end
+
+local function apply(world, text)
+  world:apply{ apiVersion = "v1", kind = "ConfigMap", data = { text = text },
+    metadata = { name = "a", namespace = "default", labels = { app = "yes" } } }
+end
+
+describe("an exploration", function()
+  local folder
+
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+  end)
+  after_each(function()
+    os.execute("rm -r " .. folder)
+  end)
+
+  local function options(script, f, more)
+    local file = assert(io.open(folder .. "/main.lua", "w"))
+    file:write(script)
+    file:close()
+    local scenario = { name = "maps", folder = folder, f = f, options = { scripts = folder .. "/main.lua",
+      replicas = more and more.replicas } }
+    return { seed = 3, executions = more and more.executions or 60, clock = worlds.clock,
+      execute = executor.new({ f = f, kind_of = worlds.kind_of, open = function(...)
+        return worlds.open(scenario, ...)
+      end }) }
+  end
+
+  local function found(result)
+    local out = {}
+    for i, group in ipairs(result.groups) do
+      local f = group.finding
+      out[i] = ("%s %s %s %s: %s"):format(f.class, f.kind, f.key, f.field, group.plan)
+    end
+    return out
+  end
+
+  local COPY = controller([[client:apply(map_of(map, "copy", map.data), { owner = map })]])
+
+  local SECRET = controller([[
+    client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "copy" },
+      stringData = map.data }, { owner = map })]])
+
+  it("lets a scenario look at a settled world between its steps", function()
+    local result = search.explore(options(COPY, function(world)
+      apply(world, "1")
+      world:settle()
+      assert.equal("1", world:get("v1/ConfigMap", "default/copy").data.text)
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+      world:settle()
+      assert.equal("2", world:get("v1/ConfigMap", "default/copy").data.text)
+    end))
+    assert.same({}, found(result))
+    assert.equal(result.singles.total, result.singles.done)
+  end)
+
+  it("leaves out what fails because a step came too early", function()
+    local result = search.explore(options(SECRET, function(world)
+      apply(world, "1")
+      world:settle()
+      world:delete("v1/Secret", "default/copy") -- of the controller, which makes it anew
+      world:settle()
+    end))
+    assert.same({}, found(result))
+    assert.is_true(result.left_out["the scenario needs what the step before it leads to"] > 0)
+  end)
+
+  it("lets no step come before a whole one has settled", function()
+    local o = options(COPY, function(world)
+      apply(world, "1")
+      world:settle{ whole = true }
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+      world:settle()
+    end)
+    for _, text in ipairs({ "unobserved ConfigMap @1", "early @2 after 0" }) do
+      local execution = o.execute(assert(plans.parse(text)), { seed = 3 })
+      assert.is_true(execution.settles[1].over)
+      assert.is_falsy(execution.settles[1].merged)
+    end
+  end)
+
+  local ORDINALS = controller([[
+    local names = { "a", "b" }
+    local secrets = client:list("v1/Secret", { namespace = request.namespace, owner = map })
+    for i = #secrets + 1, tonumber(map.data.text) do
+      client:create({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = names[i] } },
+        { owner = map })
+    end
+    local now = perilune.live:get("v1/ConfigMap", request)
+    if now and now.data.text == map.data.text and #secrets > tonumber(map.data.text) then
+      client:delete(secrets[#secrets])
+    end]])
+
+  local function fewer(world)
+    apply(world, "2")
+    world:settle()
+    world:patch("v1/ConfigMap", "default/a", { data = { text = "1" } })
+    world:settle()
+  end
+
+  it("finds what relies on the order of a list", function()
+    local o = options(ORDINALS, fewer)
+    local result = search.replay(o, assert(plans.parse("lists reversed @2")))
+    assert.same({ "replaced v1/Secret default/a metadata.uid: lists reversed @2" }, found(result))
+    assert.same({}, result.unmet)
+  end)
+
+  it("does not report an order that the next run corrects", function()
+    local result = search.explore(options(controller([[
+      for _, name in ipairs({ "one", "two" }) do
+        client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = name } },
+          { owner = map })
+      end
+      local names = {}
+      for i, one in ipairs(client:list("v1/Secret", { namespace = "default" })) do
+        names[i] = one.metadata.name
+      end
+      client:patch("v1/ConfigMap", request, { metadata = { annotations = { names = table.concat(names, " ") } } })
+    ]]), function(world)
+      apply(world, "1")
+      world:settle()
+    end))
+    assert.same({}, found(result))
+    local all = require("perilune.explore.options").of_execution(result.reference, {})
+    assert.is_true(require("perilune.explore.plan").print(all):find("lists reversed @1", 1, true) ~= nil)
+  end)
+
+  local function status_first(first, second)
+    return HEAD .. [[
+perilune.controller("sets"):For("apps/v1/StatefulSet"):Owns("v1/ConfigMap"):Reconcile(function(request)
+  local set = client:get("apps/v1/StatefulSet", request)
+  if not set then return end
+  local copy = map_of(set, "copy", { size = tostring(set.spec.replicas) })
+  local status = { observedGeneration = set.metadata.generation, replicas = 0 }
+]] .. first .. "\n" .. second .. "\nend)"
+  end
+
+  local function with_set(world)
+    local labels = { app = "a" }
+    world:apply{ apiVersion = "apps/v1", kind = "StatefulSet", metadata = { namespace = "default", name = "a" },
+      spec = { replicas = 1, serviceName = "a", selector = { matchLabels = labels }, template = {
+        metadata = { labels = labels }, spec = { containers = { { name = "c", image = "c" } } } } } }
+    world:settle()
+  end
+
+  local WRITE = "client:apply(copy, { owner = set })"
+  local SAY = "client:patch_status(set, { status = status })"
+
+  it("finds a status that says done before it is", function()
+    local result = search.explore(options(status_first(SAY, WRITE), with_set))
+    assert.same({ "rewritten apps/v1/StatefulSet default/a status.observedGeneration: " }, found(result))
+    assert.is_truthy(result.groups[1].finding.is:find("main.lua:%d+ patch v1/ConfigMap default/copy"))
+  end)
+
+  it("finds none in a status that is last, or that says first that work goes on", function()
+    assert.same({}, found(search.explore(options(status_first(WRITE, SAY), with_set))))
+    local on = [[
+  if perilune.dig(set, "status", "observedGeneration") ~= set.metadata.generation then
+    client:patch_status(set, { status = { observedGeneration = set.metadata.generation, replicas = 1 } })
+  end]]
+    assert.same({}, found(search.explore(options(status_first(on, WRITE .. "\n" .. SAY), with_set))))
+  end)
+
+  it("does not report what only the clock has removed at that point", function()
+    local result = search.explore(options(HEAD .. [[
+perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { ["v1/Secret"] = { "delete" } } },
+  function()
+    for _, one in ipairs(client:list("v1/Secret", { namespace = "default" })) do
+      if perilune.time.now() - perilune.time.parse(one.metadata.creationTimestamp) > 900 then client:delete(one) end
+    end
+  end)
+]] .. controller([[
+    local name = "made-for-" .. map.data.text
+    if (map.metadata.annotations or {}).made == name then return end
+    perilune.try(client.create, client, { apiVersion = "v1", kind = "Secret",
+      metadata = { namespace = "default", name = name } })
+    client:patch("v1/ConfigMap", request, { metadata = { annotations = { made = name } } })]]):sub(#HEAD + 1),
+      function(world)
+        apply(world, "1")
+        world:settle()
+      end, { executions = 100 }))
+    assert.is_true((result.left_out["hours later nothing differs"] or 0) > 0)
+    assert.same({}, found(result))
+  end)
+
+  local TASK = HEAD .. [[
+perilune.run("leader", { writes = { ["v1/ConfigMap"] = { "create", "patch" } } }, function(context)
+  while not context:stopping() do
+    client:apply(map_of({ metadata = { namespace = "default" } }, "leader", {}))
+    perilune.sleep("45s")
+  end
+end)
+]]
+
+  it("knows requests before the first step, and survives a crash at one of them", function()
+    local o = options(TASK, function(world)
+      apply(world, "1")
+      world:settle()
+    end, { replicas = 2, executions = 30 })
+    assert.same({}, found(search.explore(o)))
+    local place = { controller = "leader", key = "leader", verb = "patch", kind = "ConfigMap",
+      object = "default/leader" }
+    local execution = o.execute({ { what = "crash", how = "after", place = place, step = 0, n = 1 } }, { seed = 3 })
+    assert.same({}, execution.unmet)
+    assert.is_nil(execution.unsettled)
+  end)
+end)
