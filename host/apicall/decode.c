@@ -136,6 +136,21 @@ static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_
         PL_FMT(shown_body(ctx)));
 }
 
+/* A version is "v1" or "group/v1". */
+static int check_version_form(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
+{
+    struct pl_scratch scratch;
+    struct pl_slice version = pl_node_str(pl_node_getz(root, "apiVersion"), &scratch);
+    size_t slashes = 0;
+    for (size_t i = 0; i < version.len; i++)
+        slashes += version.ptr[i] == '/';
+    return slashes < 2 ? 0
+                       : pl_api_bad_request(&ctx->status,
+                                            "the object provided is unrecognized (must be of type "
+                                            "%s): unexpected GroupVersion string: %.*s (%.*s)",
+                                            kind, PL_FMT(version), PL_FMT(shown_body(ctx)));
+}
+
 /* Version and kind are read before anything else. */
 static int check_texts(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
 {
@@ -151,7 +166,7 @@ static int check_texts(struct pl_api_ctx *ctx, const char *kind, struct pl_node 
                                   kind, type == PL_BOOL ? "bool" : pl_type_name(type), fields[i],
                                   PL_FMT(shown_body(ctx)));
     }
-    return 0;
+    return check_version_form(ctx, kind, root);
 }
 
 static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)

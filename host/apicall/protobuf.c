@@ -181,7 +181,9 @@ static bool was_there(struct pl_slice api_version, struct pl_slice kind)
 const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
                            struct pl_slice kind)
 {
-    if (!pl_message_is_none(pl_api_proto_type(api_version, kind)) || was_there(api_version, kind))
+    bool is_list = kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+    struct pl_slice one = is_list ? pl_slice(kind.ptr, kind.len - 4) : kind;
+    if (!pl_message_is_none(pl_api_proto_type(api_version, one)) || was_there(api_version, kind))
         return NULL;
     return pl_arena_f(&ctx->arena,
                       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "

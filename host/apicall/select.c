@@ -74,6 +74,8 @@ static int fail_form(struct pl_api_ctx *ctx)
         if (i < whole.len && whole.ptr[i] != ',')
             continue;
         struct pl_slice term = pl_slice(whole.ptr + start, i - start);
+        if (term.len > 0 && term.ptr[0] == '=')
+            return refuse_field(ctx, pl_slice("", 0));
         if (term.len > 0 && pl_slice_chr(term, '=') == NULL)
             return pl_api_bad_request(&ctx->status,
                                       "invalid selector: '%.*s'; can't understand '%.*s'",

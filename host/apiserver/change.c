@@ -117,7 +117,8 @@ static void keep_metadata(struct change *c)
     change_keep(c, "creationTimestamp");
     change_keep(c, "generation");
     change_keep(c, "namespace");
-    keep_if_absent(c, "uid");
+    if (pl_tree_text_at(c->object, "metadata.uid").len == 0)
+        change_keep(c, "uid");
     keep_if_absent(c, "generateName");
     if (pl_tree_text_at(c->old, "metadata.deletionTimestamp").len > 0)
         change_keep(c, "deletionTimestamp");

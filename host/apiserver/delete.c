@@ -502,7 +502,8 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     struct pl_api_delete_options options;
     struct pl_api_select select;
     struct many many = {.count = 0};
-    if (delete_read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
+    if (delete_read_options(ctx, &options) != 0 || pl_api_list_check(ctx) != 0 ||
+        pl_api_select_init(&select, ctx) != 0)
         return -1;
     warn_of_orphans(ctx, &options);
     delete_choose(&many, ctx, &select);

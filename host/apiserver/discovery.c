@@ -309,6 +309,16 @@ static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
 
 /* ---- health: a server that answers is healthy ---- */
 
+/* The storage is also known by the name that it has in a cluster. */
+static bool is_check(struct pl_slice path)
+{
+    static const char *const checks[] = {"/ping", "/log", "/etcd", "/storage"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(checks); i++)
+        if (pl_slice_eqz(path, checks[i]))
+            return true;
+    return false;
+}
+
 /* /healthz, /livez, /readyz, each also followed by the name of a check. */
 static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
 {
@@ -321,7 +331,7 @@ static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
         if (path.len < len || memcmp(path.ptr, pages[i], len) != 0)
             continue;
         struct pl_slice check = pl_slice(path.ptr + len, path.len - len);
-        if (check.len > 0 && !pl_slice_eqz(check, "/ping") && !pl_slice_eqz(check, "/storage"))
+        if (check.len > 0 && !is_check(check))
             return false;
         if (check.len == 0 && wants_all)
             answer_text(ctx, pl_arena_f(&ctx->arena, "[+]ping ok\n[+]storage ok\n%s check passed\n",
@@ -383,11 +393,15 @@ static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
 int pl_api_discover(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path, parts[3];
+    if (memmem(path.ptr, path.len, "//", 2) != NULL)
+        return path.ptr[1] == '/' ? pl_api_no_page(&ctx->status) : pl_api_no_resource(&ctx->status);
+    if (answer_health(ctx, path))
+        return 0;
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
     if (strcmp(ctx->request.call.method, "GET") != 0)
         return pl_api_no_method(&ctx->status);
-    if (answer_fixed(ctx, path) || answer_health(ctx, path))
+    if (answer_fixed(ctx, path))
         return 0;
     if (pl_slice_eqz(path, "/metrics")) {
         answer_metrics(ctx);

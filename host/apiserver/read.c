@@ -238,6 +238,12 @@ static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
     return 0;
 }
 
+int pl_api_list_check(struct pl_api_ctx *ctx)
+{
+    struct plan plan;
+    return make_plan(ctx, &plan);
+}
+
 /* ---- list ---- */
 
 /* The page's objects; borrowed until the next write. */
@@ -334,6 +340,10 @@ static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const st
         pl_buf_add_z(out, ",\"shardInfo\":{\"selector\":");
         pl_write_str(out, pl_slice_z(select->shards.text));
         pl_buf_add_char(out, '}');
+    }
+    if (partial && page->count == 0) {
+        pl_buf_add_z(out, "},\"items\":null}\n");
+        return;
     }
     pl_buf_add_z(out, "},\"items\":[");
     for (size_t i = 0; i < page->count; i++) {

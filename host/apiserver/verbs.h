@@ -7,6 +7,8 @@
 /* Each returns 0 if it has answered (or will, like a watch), or -1 with the status filled in. */
 int pl_api_get(struct pl_api_ctx *ctx);
 int pl_api_list(struct pl_api_ctx *ctx);
+/* Checks the parameters that say which version is listed. 0, or -1 with the status. */
+int pl_api_list_check(struct pl_api_ctx *ctx);
 int pl_api_watch(struct pl_api_ctx *ctx);
 int pl_api_create_object(struct pl_api_ctx *ctx);
 int pl_api_update(struct pl_api_ctx *ctx);

@@ -75,7 +75,10 @@ static int watch_check_options(struct pl_api_ctx *ctx)
         pl_api_fault(&faults, "FieldValueNotSupported", field,
                      "Unsupported value: \"%.*s\": supported values: \"NotOlderThan\"",
                      PL_FMT(match));
-    if (match.len > 0 && request->next.len > 0)
+    /* kube-apiserver makes a watch without a version one that begins with a list. */
+    bool begins = !request->has_send_initial && (request->resource_version.len == 0 ||
+                                                 pl_slice_eqz(request->resource_version, "0"));
+    if ((match.len > 0 || begins) && request->next.len > 0)
         pl_api_fault(&faults, "FieldValueForbidden", field,
                      "Forbidden: resourceVersionMatch is forbidden when continue is provided");
     return forbid(ctx, &faults);

@@ -58,7 +58,7 @@ static void check_validation(struct pl_api_faults *faults, struct pl_slice mode)
 
 void pl_api_check_dry(struct pl_api_faults *faults, struct pl_slice dry)
 {
-    if (dry.len > 0 && !pl_slice_eqz(dry, "All"))
+    if (dry.ptr != NULL && !pl_slice_eqz(dry, "All")) /* also without a value */
         pl_api_fault(faults, "FieldValueNotSupported", pl_slice_z("dryRun"),
                      "Unsupported value: [\"%.*s\"]: supported values: \"All\"", PL_FMT(dry));
 }
