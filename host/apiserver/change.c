@@ -80,18 +80,9 @@ static int check_uid(struct change *c)
 static int check_place(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
-    struct pl_slice name = pl_api_name_of(c->object);
-    struct pl_slice ns = pl_tree_text_at(c->object, "metadata.namespace");
-    if (pl_api_check_name(ctx, name) != 0)
+    if (pl_api_check_name(ctx, pl_api_name_of(c->object)) != 0)
         return -1;
-    if (c->options->is_patch && pl_api_check_place(ctx, c->object) != 0)
-        return -1;
-    if ((ctx->type->flags & PL_API_NAMESPACED) && ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
-        return pl_api_bad_request(
-            &ctx->status,
-            "the namespace of the object (%.*s) does not match the namespace on the request (%.*s)",
-            PL_FMT(ns), PL_FMT(ctx->request.ns));
-    return 0;
+    return pl_api_check_place(ctx, c->object);
 }
 
 /* ---- metadata and subresources ---- */

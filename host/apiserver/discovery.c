@@ -393,8 +393,11 @@ static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
 int pl_api_discover(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path, parts[3];
-    if (memmem(path.ptr, path.len, "//", 2) != NULL)
-        return path.ptr[1] == '/' ? pl_api_no_page(&ctx->status) : pl_api_no_resource(&ctx->status);
+    const char *empty_part = memmem(path.ptr, path.len, "//", 2);
+    if (empty_part != NULL) /* resources begin behind "/api/" or "/apis/GROUP/" */
+        return empty_part - path.ptr < 4 || (empty_part - path.ptr == 5 && path.ptr[4] == 's')
+                   ? pl_api_no_page(&ctx->status)
+                   : pl_api_no_resource(&ctx->status);
     if (answer_health(ctx, path))
         return 0;
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
