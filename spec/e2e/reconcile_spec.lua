@@ -419,9 +419,10 @@ perilune.controller("calls"):For(APP):Owns("v1/Pod"):Reads("v1/ConfigMap")
   end)
 
   it("writes copies of objects under other names, as objects of their own", function()
-    local map = config_map("source", { a = "1" })
+    config_map("source", { a = "1" })
     server:patch(core("configmaps", "source"), { metadata = { ownerReferences = { { apiVersion = "v1",
-      kind = "ConfigMap", name = "somebody", uid = map.metadata.uid, controller = true } } } })
+      kind = "ConfigMap", name = "somebody", uid = config_map("somebody", {}).metadata.uid,
+      controller = true } } } })
     start([[
 perilune.run("copies", { reads = { "v1/ConfigMap" } }, function(context)
   local namespace = "]] .. namespace .. [["
