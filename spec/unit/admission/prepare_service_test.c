@@ -37,10 +37,10 @@ TEST(what_clients_chose_is_avoided)
     struct api t;
     api_open(&t);
     api_post(&t, SERVICES,
-             "{'metadata':{'name':'a'},'spec':{'clusterIP':'10.0.0.10','ports':[{'port':80}]}}");
+             "{'metadata':{'name':'a'},'spec':{'clusterIP':'10.0.1.0','ports':[{'port':80}]}}");
     CHECK_INT(api_post(&t, SERVICES, "{'metadata':{'name':'b'},'spec':{'ports':[{'port':80}]}}"),
               201);
-    CHECK_AT(&t, "spec.clusterIP", "'10.0.0.11'");
+    CHECK_AT(&t, "spec.clusterIP", "'10.0.1.1'");
     api_close(&t);
 }
 

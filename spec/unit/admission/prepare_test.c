@@ -13,14 +13,14 @@ TEST(services_are_given_addresses)
     CHECK_INT(api_post(&t, SERVICES, "{'metadata':{'name':'s'},'spec':{'ports':[{'port':80}]}}"),
               201);
     CHECK_AT(&t, "spec",
-             "{'clusterIP':'10.0.0.10','clusterIPs':['10.0.0.10'],'internalTrafficPolicy':"
+             "{'clusterIP':'10.0.1.0','clusterIPs':['10.0.1.0'],'internalTrafficPolicy':"
              "'Cluster','ipFamilies':['IPv4'],'ipFamilyPolicy':'SingleStack','ports':[{'port':80,"
              "'protocol':'TCP','targetPort':80}],'sessionAffinity':'None','type':'ClusterIP'}");
     CHECK_AT(&t, "status", "{'loadBalancer':{}}");
     CHECK_INT(
         api_put(&t, SERVICES "/s", "{'metadata':{'name':'s'},'spec':{'ports':[{'port':81}]}}"),
         200);
-    CHECK_AT(&t, "spec.clusterIP", "'10.0.0.10'");
+    CHECK_AT(&t, "spec.clusterIP", "'10.0.1.0'");
     CHECK_INT(api_post(&t, SERVICES, "{'metadata':{'name':'h'},'spec':{'clusterIP':'None'}}"), 201);
     CHECK_AT(&t, "spec.clusterIPs", "['None']");
     CHECK_INT(api_post(&t, SERVICES,
