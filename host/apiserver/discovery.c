@@ -307,6 +307,12 @@ static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
     ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1, text);
 }
 
+static bool begins_with(struct pl_slice path, const char *start)
+{
+    size_t len = strlen(start);
+    return path.len >= len && memcmp(path.ptr, start, len) == 0;
+}
+
 /* ---- health: a server that answers is healthy ---- */
 
 /* The storage is also known by the name that it has in a cluster. */
@@ -328,7 +334,7 @@ static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
     pl_buf_deinit(&verbose);
     for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++) {
         size_t len = strlen(pages[i]);
-        if (path.len < len || memcmp(path.ptr, pages[i], len) != 0)
+        if (!begins_with(path, pages[i]))
             continue;
         struct pl_slice check = pl_slice(path.ptr + len, path.len - len);
         if (check.len > 0 && !is_check(check))
@@ -393,15 +399,16 @@ static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
 int pl_api_discover(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path, parts[3];
-    const char *empty_part = memmem(path.ptr, path.len, "//", 2);
-    if (empty_part != NULL) /* resources begin behind "/api/" or "/apis/GROUP/" */
-        return empty_part - path.ptr < 4 || (empty_part - path.ptr == 5 && path.ptr[4] == 's')
-                   ? pl_api_no_page(&ctx->status)
-                   : pl_api_no_resource(&ctx->status);
+    if (begins_with(path, "/apis//"))
+        return pl_api_no_page(&ctx->status);
     if (answer_health(ctx, path))
         return 0;
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
+    if (memmem(path.ptr, path.len, "//", 2) != NULL)
+        return begins_with(path, "/api/") || begins_with(path, "/apis/")
+                   ? pl_api_no_resource(&ctx->status)
+                   : pl_api_no_page(&ctx->status);
     if (strcmp(ctx->request.call.method, "GET") != 0)
         return pl_api_no_method(&ctx->status);
     if (answer_fixed(ctx, path))
