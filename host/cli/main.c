@@ -84,11 +84,13 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return PL_EXIT_USAGE;
     }
-    bool helps = strcmp(name, "help") == 0 && argc > 2; /* help COMMAND */
-    char help[] = "--help", *help_args[] = {help, NULL};
-    if (helps)
-        name = argv[2];
-    else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    char help[] = "--help";
+    if (argc > 2 && strcmp(name, "help") == 0) { /* help COMMAND: COMMAND --help */
+        name = argv[1] = argv[2];
+        argv[2] = help;
+        argc = 3;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
         return main_finish(PL_EXIT_OK);
     }
@@ -101,8 +103,7 @@ int main(int argc, char **argv)
             continue;
         struct pl_command asked = commands[i];
         asked.all = pl_commands_describe;
-        return main_finish(helps ? asked.run(&asked, 1, help_args)
-                                 : asked.run(&asked, argc - 2, argv + 2));
+        return main_finish(asked.run(&asked, argc - 2, argv + 2));
     }
     return unknown_command(name);
 }
