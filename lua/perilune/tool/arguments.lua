@@ -52,12 +52,12 @@ function M.values(self, node, first)
   return values, lines
 end
 
--- Judges the names in a literal that is of a type of the definitions.
-function M.names(self, node, type, what)
+-- Judges the names in a literal table. judge(name) -> the mistake or nil.
+function M.judge_names(self, node, judge)
   for _, item in ipairs(node and node.tag == "Table" and node.items or {}) do
     local name = item.key and M.text(self, item.key)
-    local mistake = name and names.judge_field(type, name, what)
-    if mistake and self.guarded == 0 then
+    local mistake = name and judge(name)
+    if mistake then
       self.report(item.line, mistake)
     end
   end

@@ -218,14 +218,7 @@ local function client_options(self, node)
     local by_kind = value and (value.k == "const" or value.type == "string")
     at = (by_kind or value and value.k == "view") and BY_KIND[node.name] + (by_kind and 1 or 0)
   end
-  local options = at and node.args[at]
-  for _, item in ipairs(options and options.tag == "Table" and options.items or {}) do
-    local name = item.key and text(self, item.key)
-    local mistake = name and names.judge_option(node.name, name)
-    if mistake then
-      self.report(item.line, mistake)
-    end
-  end
+  arguments.judge_names(self, at and node.args[at], function(name) return names.judge_option(node.name, name) end)
 end
 
 local TEXT_METHODS = { rep = true, format = true, upper = true, lower = true, sub = true, reverse = true }
@@ -406,14 +399,8 @@ local CHANGES = { set_controller_reference = true, set_owner_reference = true, [
 
 -- Names in tables that are arguments of the module's functions.
 local function argument_names(self, node, name)
-  for i, argument in ipairs(node.args) do
-    for _, item in ipairs(argument.tag == "Table" and argument.items or {}) do
-      local field = item.key and text(self, item.key)
-      local mistake = field and self.guarded == 0 and names.judge_argument(name, i, field)
-      if mistake then
-        self.report(item.line, mistake)
-      end
-    end
+  for i, argument in ipairs(self.guarded == 0 and node.args or {}) do
+    arguments.judge_names(self, argument, function(field) return names.judge_argument(name, i, field) end)
   end
 end
 

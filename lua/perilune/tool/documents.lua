@@ -60,20 +60,24 @@ local function split_lines(text)
   return out
 end
 
-local function check_document(known, report, document, from, lines, to)
-  local node = tree_of(document, from, lines, to)
-  local judge = function(kind, line)
-    local message = known:judge(kind)
-    if message then
-      report(line, message)
-    end
-  end
+-- nil: it has none, or a placeholder is in it.
+local function kind_of(document)
   if type(document) ~= "table" or type(document.apiVersion) ~= "string" or type(document.kind) ~= "string"
     or (document.apiVersion .. document.kind):find("${", 1, true) then
+    return nil
+  end
+  return document.apiVersion .. "/" .. document.kind
+end
+
+local function check_document(known, report, document, from, lines, to)
+  local kind = kind_of(document)
+  if not kind then
     return
   end
-  local kind = document.apiVersion .. "/" .. document.kind
-  judge(kind, line_of_key(lines, from, to, "kind"))
+  local message = known:judge(kind)
+  if message then
+    report(line_of_key(lines, from, to, "kind"), message)
+  end
   local self = { known = known, report = report }
   self.eval = function(one)
     if one.tag == "String" or one.tag == "Number" then
@@ -84,7 +88,7 @@ local function check_document(known, report, document, from, lines, to)
       return { k = "typed", type = "string" }
     end
   end
-  fit.check(self, known:root(kind), node)
+  fit.check(self, known:root(kind), tree_of(document, from, lines, to))
 end
 
 -- Checks the documents of a text. first: the line of its first line.
@@ -101,11 +105,11 @@ end
 function M.views(known, text)
   local out = {}
   for i, document in ipairs((host.yaml_decode(text)) or {}) do
-    if type(document) ~= "table" or type(document.apiVersion) ~= "string" or type(document.kind) ~= "string"
-      or (document.apiVersion .. document.kind):find("${", 1, true) then
+    local kind = kind_of(document)
+    if not kind then
       return {}
     end
-    out[i] = known:root(document.apiVersion .. "/" .. document.kind)
+    out[i] = known:root(kind)
   end
   return out
 end

@@ -287,11 +287,16 @@ function M.pointer(self, view, text, line)
   return M.walk(self, view, names, line)
 end
 
+-- Reports that a place has a type with which something cannot be done.
+function M.refuse(self, view, line, why)
+  self.report(line, format("%s is %s, %s", place_of(view), article(views.type(view)), why))
+end
+
 -- Values of documents have no methods, except texts.
 function M.method(self, view, node)
   local kind = views.type(view)
   if kind and kind ~= "string" and kind ~= "short" then
-    self.report(node.line, format("%s is %s, which has no method %s", place_of(view), article(kind), node.name))
+    M.refuse(self, view, node.line, "which has no method " .. node.name)
   end
 end
 
@@ -299,7 +304,7 @@ end
 function M.join(self, value, line)
   local kind = value and value.k == "view" and views.type(value.view)
   if kind == "object" or kind == "array" or kind == "boolean" then
-    self.report(line, format("%s is %s, which cannot be joined to text", place_of(value.view), article(kind)))
+    M.refuse(self, value.view, line, "which cannot be joined to text")
   end
 end
 

@@ -15,6 +15,7 @@ local fit = require("perilune.tool.fit")
 local functions = require("perilune.tool.functions")
 local loops = require("perilune.tool.loops")
 local modules = require("perilune.tool.modules")
+local names = require("perilune.tool.names")
 local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
 
@@ -381,8 +382,10 @@ function run.Return(self, node)
   for i = 2, #node.values do
     self.eval(node.values[i])
   end
-  if self.fn and self.fn.is_reconcile then
-    arguments.names(self, node.values[1], "Result", "a reconcile's result")
+  if self.fn and self.fn.is_reconcile and self.guarded == 0 then
+    arguments.judge_names(self, node.values[1], function(name)
+      return names.judge_field("Result", name, "a reconcile's result")
+    end)
   end
   if not self.fn then
     local known = value and (value.k == "table" or value.k == "fn") and self.file.returns == 0

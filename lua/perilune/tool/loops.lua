@@ -1,5 +1,6 @@
 -- The values of a loop's variables, and what is common to several values, for flow.lua.
 
+local fit = require("perilune.tool.fit")
 local functions = require("perilune.tool.functions")
 local parser = require("perilune.tool.parser")
 local tables = require("perilune.tool.tables")
@@ -97,8 +98,7 @@ end
 local function over_view(self, view, name, line)
   local kind = views.type(view)
   if kind and kind ~= "object" and kind ~= "array" and kind ~= "short" or kind == "object" and name == "ipairs" then
-    self.report(line, ("%s %s is %s %s, and %s needs %s"):format(view.name or "the object", view.path or "",
-      kind:match("^[aeiou]") and "an" or "a", kind, name, name == "ipairs" and "an array" or "a table"))
+    fit.refuse(self, view, line, ("and %s needs %s"):format(name, name == "ipairs" and "an array" or "a table"))
     return {}
   end
   return { name == "ipairs" and NUMBER or kind == "object" and STRING or nil,

@@ -67,15 +67,20 @@ local function read_types()
       fields[name][field] = true
     end
   end
-  return fields, parameters
+  return { fields = fields, parameters = parameters }
 end
 
-local fields, parameters
+local types -- read when the first name is judged
+
+local function known_types()
+  types = types or read_types()
+  return types
+end
 
 -- The names in a type: a class, or a table type in place. nil: others are allowed.
 local function names_of(type)
   if type:sub(1, 1) ~= "{" then
-    return fields[type:match("^[%w_.]+$")]
+    return known_types().fields[type:match("^[%w_.]+$")]
   end
   local out = {}
   for name in type:sub(2):gmatch("([%w_]+)%??: ") do
@@ -93,26 +98,17 @@ end
 
 -- The mistake in the name of an option of a client's method, or nil.
 function M.judge_option(method, name)
-  if not fields then
-    fields, parameters = read_types()
-  end
-  local types = parameters["Client:" .. method]
-  local type = types and types[types.n]
-  return mistake_in(type, name, "client:" .. method)
+  local parameters = known_types().parameters["Client:" .. method]
+  return mistake_in(parameters and parameters[parameters.n], name, "client:" .. method)
 end
 
 -- The same of a name in an argument of a function of the module.
 function M.judge_argument(name, i, field)
-  if not fields then
-    fields, parameters = read_types()
-  end
-  return parameters[name] and mistake_in(parameters[name][i], field, "perilune." .. name)
+  local parameters = known_types().parameters[name]
+  return mistake_in(parameters and parameters[i], field, "perilune." .. name)
 end
 
 function M.judge_field(class, name, what)
-  if not fields then
-    fields, parameters = read_types()
-  end
   return mistake_in("perilune." .. class, name, what)
 end
 

@@ -98,16 +98,16 @@ end
 -- Filters get the events of every source, so they are checked if there is one kind only.
 function sources.Reconcile(self, node, controller)
   predicates_in(self, controller.filters, #controller.watched == 1 and controller.watched[1] or views.ANY)
-  local value = node.args[1] and self.eval({ tag = "Paren", a = node.args[1].tag == "Function" and { tag = "Nil" }
-    or node.args[1] })
-  local reconcile = node.args[1] and node.args[1].tag == "Function" and node.args[1]
-    or value and value.k == "fn" and value.node
+  local handler = node.args[1]
+  if not handler then
+    return
+  end
+  local value = handler.tag ~= "Function" and self.eval(handler)
+  local reconcile = handler.tag == "Function" and handler or value and value.k == "fn" and value.node
   if reconcile then
     self.info(self, reconcile).is_reconcile = true
   end
-  if node.args[1] then
-    self.call_with(self, node.args[1], {})
-  end
+  self.call_with(self, handler, {})
 end
 
 -- A method of a controller.
