@@ -11,8 +11,6 @@
 #include "object/selector.h"
 #include "value/write.h"
 
-#include <ctype.h>
-
 #define RBAC "rbac.authorization.k8s.io"
 
 bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group)
@@ -24,14 +22,6 @@ bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group)
 }
 
 /* ---- the attributes of a request ---- */
-
-static struct pl_slice verb_of_path(struct pl_api_ctx *ctx)
-{
-    struct pl_slice verb = pl_arena_copy(&ctx->arena, pl_slice_z(ctx->request.call.method));
-    for (size_t i = 0; i < verb.len; i++)
-        ((char *)verb.ptr)[i] = (char)tolower((unsigned char)verb.ptr[i]);
-    return verb;
-}
 
 /* The single name that a field selector selects, so that a rule for this name allows the list. */
 static struct pl_slice selected_name(struct pl_api_ctx *ctx)
@@ -53,12 +43,12 @@ struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx)
     struct pl_api_attributes asked = {.is_resource = request->is_resource,
                                       .path = request->call.path};
     if (!request->is_resource) {
-        asked.verb = verb_of_path(ctx);
+        asked.verb = pl_arena_lower(&ctx->arena, pl_slice_z(ctx->request.call.method));
         return asked;
     }
     asked.verb = pl_slice_z(pl_api_verb(request));
     if (asked.verb.len == 0)
-        asked.verb = verb_of_path(ctx);
+        asked.verb = pl_arena_lower(&ctx->arena, pl_slice_z(ctx->request.call.method));
     asked.group = request->group;
     asked.resource = request->resource;
     asked.subresource = request->subresource;

@@ -9,7 +9,6 @@
 #include "apicall/rbac.h"
 #include "apicall/token.h"
 
-#include <ctype.h>
 #include <strings.h>
 
 #define ACCOUNT       "system:serviceaccount:"
@@ -135,9 +134,7 @@ static bool has_prefix(const char *name, const char *prefix)
 static void add_extra(struct pl_arena *arena, struct pl_api_user *user, const char *key,
                       struct pl_slice value)
 {
-    struct pl_slice name = pl_arena_copy(arena, pl_slice_z(key));
-    for (size_t i = 0; i < name.len; i++)
-        ((char *)name.ptr)[i] = (char)tolower((unsigned char)name.ptr[i]);
+    struct pl_slice name = pl_arena_lower(arena, pl_slice_z(key));
     if (user->extra == NULL)
         user->extra = pl_tree_object(arena);
     struct pl_tree *values = pl_tree_get(user->extra, name);

@@ -209,9 +209,7 @@ static void make_api_services(struct pl_api *api)
             "{\"apiVersion\":\"apiregistration.k8s.io/v1\",\"kind\":\"APIService\",\"metadata\":{"
             "\"name\":\"%s.%s\",\"labels\":{\"kube-aggregator.kubernetes.io/automanaged\":"
             "\"onstart\"}},\"spec\":{%.*s\"version\":\"%s\",\"groupPriorityMinimum\":%d,"
-            "\"versionPriority\":%d},\"status\":{\"conditions\":[{\"type\":\"Available\","
-            "\"status\":\"True\",\"reason\":\"Local\",\"message\":\"Local APIServices are always "
-            "available\"}]}}",
+            "\"versionPriority\":%d}}",
             services[i].version, services[i].group, PL_FMT(group), services[i].version,
             services[i].group_priority, services[i].priority);
         pl_api_store_own(api, "apiregistration.k8s.io", "apiservices",

@@ -8,7 +8,6 @@
 #include "schema/cells_impl.h"
 #include "value/write.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -112,77 +111,11 @@ static void add_selector(struct pl_buf *out, struct pl_node selector)
 #define CELL(name)                                                                                 \
     static void cell_##name(struct pl_buf *out, struct pl_node object, int64_t now_ns)
 
-CELL(containers)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".spec.template.spec.containers"), ".name");
-}
-
-CELL(images)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".spec.template.spec.containers"), ".image");
-}
-
-CELL(job_containers)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".spec.jobTemplate.spec.template.spec.containers"), ".name");
-}
-
-CELL(job_images)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".spec.jobTemplate.spec.template.spec.containers"), ".image");
-}
-
-CELL(job_selector)
-{
-    (void)now_ns;
-    add_selector(out, pl_cell_at(object, ".spec.jobTemplate.spec.selector"));
-}
-
-CELL(selector)
-{
-    (void)now_ns;
-    add_selector(out, pl_cell_at(object, ".spec.selector"));
-}
-
-CELL(pod_selector)
-{
-    (void)now_ns;
-    add_selector(out, pl_cell_at(object, ".spec.podSelector"));
-}
-
 static void labels_or_none(struct pl_buf *out, struct pl_node labels)
 {
     add_labels(out, labels);
     if (out->len == 0)
         pl_buf_add_z(out, "<none>");
-}
-
-CELL(own_containers)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".template.spec.containers"), ".name");
-}
-
-CELL(own_images)
-{
-    (void)now_ns;
-    add_each(out, pl_cell_at(object, ".template.spec.containers"), ".image");
-}
-
-CELL(own_labels)
-{
-    (void)now_ns;
-    labels_or_none(out, pl_cell_at(object, ".template.metadata.labels"));
-}
-
-CELL(label_selector)
-{
-    (void)now_ns;
-    labels_or_none(out, pl_cell_at(object, ".spec.selector"));
 }
 
 CELL(node_selector)
@@ -385,13 +318,14 @@ CELL(reference)
 
 /* ---- the kinds ---- */
 
-/* ONE: an integer of at least 1; SOME: an integer or "<none>"; HOLDS: a condition is true. */
-enum how { NO_CELL, TEXT, WHOLE, ONE, SOME, TRUTH, COUNT, AGE, HOLDS, MADE };
+/* ONE: an integer of at least 1; SOME: an integer or "<none>"; HOLDS: a condition is true; EACH: a
+ * member of each element; LABELS: a map or "<none>"; CHOICE: a selector of labels. */
+enum how { NO_CELL, TEXT, WHOLE, ONE, SOME, TRUTH, COUNT, AGE, HOLDS, EACH, LABELS, CHOICE, MADE };
 
 struct cell {
     enum how how;
     const char *path,
-        *other; /* other: the text for an absent value; for a count: a second path to count */
+        *other; /* the text for an absent value; COUNT: a second path to count; EACH: the member */
     void (*make)(struct pl_buf *out, struct pl_node object, int64_t now_ns);
 };
 
@@ -428,6 +362,18 @@ struct cells {
     {                                                                                              \
         AGE, ".metadata.creationTimestamp", NULL, NULL                                             \
     }
+#define E(path, member)                                                                            \
+    {                                                                                              \
+        EACH, path, member, NULL                                                                   \
+    }
+#define L(path)                                                                                    \
+    {                                                                                              \
+        LABELS, path, NULL, NULL                                                                   \
+    }
+#define S(path)                                                                                    \
+    {                                                                                              \
+        CHOICE, path, NULL, NULL                                                                   \
+    }
 #define M(name)                                                                                    \
     {                                                                                              \
         MADE, NULL, NULL, cell_##name                                                              \
@@ -444,17 +390,17 @@ static const struct cells kinds[] = {
     {"Namespace", {T(".status.phase"), A}},
     {"ServiceAccount", {A}},
     {"Pod", {P(pod_ready), P(pod_status), P(pod_restarts), A, O(".status.podIPs[0].ip", "<none>"), O(".spec.nodeName", "<none>"), O(".status.nominatedNodeName", "<none>"), P(pod_gates)}},
-    {"Deployment", {M(replicas_ready), W(".status.updatedReplicas"), W(".status.availableReplicas"), A, M(containers), M(images), M(selector)}},
-    {"ReplicaSet", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, M(containers), M(images), M(selector)}},
-    {"ReplicationController", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, M(containers), M(images), M(label_selector)}},
-    {"StatefulSet", {M(replicas_ready), A, M(containers), M(images)}},
-    {"DaemonSet", {W(".status.desiredNumberScheduled"), W(".status.currentNumberScheduled"), W(".status.numberReady"), W(".status.updatedNumberScheduled"), W(".status.numberAvailable"), M(node_selector), A, M(containers), M(images), M(selector)}},
-    {"Job", {M(job_status), M(completions), M(duration), A, M(containers), M(images), M(selector)}},
-    {"CronJob", {T(".spec.schedule"), O(".spec.timeZone", "<none>"), M(suspend), N(".status.active"), M(last_schedule), A, M(job_containers), M(job_images), M(job_selector)}},
-    {"Service", {T(".spec.type"), O(".spec.clusterIPs[0]", "<none>"), P(external), P(ports), A, M(label_selector)}},
+    {"Deployment", {M(replicas_ready), W(".status.updatedReplicas"), W(".status.availableReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector")}},
+    {"ReplicaSet", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector")}},
+    {"ReplicationController", {W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), L(".spec.selector")}},
+    {"StatefulSet", {M(replicas_ready), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image")}},
+    {"DaemonSet", {W(".status.desiredNumberScheduled"), W(".status.currentNumberScheduled"), W(".status.numberReady"), W(".status.updatedNumberScheduled"), W(".status.numberAvailable"), M(node_selector), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector")}},
+    {"Job", {M(job_status), M(completions), M(duration), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector")}},
+    {"CronJob", {T(".spec.schedule"), O(".spec.timeZone", "<none>"), M(suspend), N(".status.active"), M(last_schedule), A, E(".spec.jobTemplate.spec.template.spec.containers", ".name"), E(".spec.jobTemplate.spec.template.spec.containers", ".image"), S(".spec.jobTemplate.spec.selector")}},
+    {"Service", {T(".spec.type"), O(".spec.clusterIPs[0]", "<none>"), P(external), P(ports), A, L(".spec.selector")}},
     {"Ingress", {O(".spec.ingressClassName", "<none>"), P(hosts), P(address), P(ingress_ports), A}},
     {"EndpointSlice", {T(".addressType"), P(slice_ports), P(slice_endpoints), A}},
-    {"NetworkPolicy", {M(pod_selector), A}},
+    {"NetworkPolicy", {S(".spec.podSelector"), A}},
     {"Node", {P(node_status), P(node_roles), A, T(".status.nodeInfo.kubeletVersion"), P(node_internal), P(node_external), O(".status.nodeInfo.osImage", "<unknown>"), P(node_kernel), O(".status.nodeInfo.containerRuntimeVersion", "<unknown>")}},
     {"PersistentVolume", {O(".spec.capacity.storage", "0"), M(pv_modes), T(".spec.persistentVolumeReclaimPolicy"), M(phase), M(pv_claim), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), T(".status.reason"), A, O(".spec.volumeMode", "<unset>")}},
     {"PersistentVolumeClaim", {M(phase), T(".spec.volumeName"), M(pvc_capacity), M(pvc_modes), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), A, O(".spec.volumeMode", "<unset>")}},
@@ -468,7 +414,7 @@ static const struct cells kinds[] = {
     {"RuntimeClass", {T(".handler"), A}},
     {"MutatingWebhookConfiguration", {N(".webhooks"), A}},
     {"ValidatingWebhookConfiguration", {N(".webhooks"), A}},
-    {"PodTemplate", {M(own_containers), M(own_images), M(own_labels)}},
+    {"PodTemplate", {E(".template.spec.containers", ".name"), E(".template.spec.containers", ".image"), L(".template.metadata.labels")}},
     {"ControllerRevision", {P(revision_of), W(".revision"), A}},
     {"Endpoints", {P(endpoints), A}},
     {"ResourceQuota", {P(quota_requests), P(quota_limits), A}},
@@ -523,6 +469,12 @@ static void add_text_cell(struct pl_buf *out, const struct cell *cell, struct pl
     struct pl_buf text = PL_BUF_INIT;
     if (cell->how == AGE)
         pl_cell_age(&text, pl_cell_at(object, cell->path), now_ns);
+    else if (cell->how == EACH)
+        add_each(&text, pl_cell_at(object, cell->path), cell->other);
+    else if (cell->how == LABELS)
+        labels_or_none(&text, pl_cell_at(object, cell->path));
+    else if (cell->how == CHOICE)
+        add_selector(&text, pl_cell_at(object, cell->path));
     else if (cell->how == MADE)
         cell->make(&text, object, now_ns);
     else

@@ -4,7 +4,6 @@
 
 #include "schema/cells.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,6 +30,26 @@ static void add_texts(struct pl_buf *out, struct pl_node list, const char *path)
     }
 }
 
+/* "first/second", or the other text if the first is absent. */
+static void add_slashed(struct pl_buf *out, struct pl_node object, const char *first,
+                        const char *second, const char *none)
+{
+    if (!pl_cell_add(out, object, first)) {
+        pl_buf_add_z(out, none);
+        return;
+    }
+    pl_buf_add_char(out, '/');
+    pl_cell_add(out, object, second);
+}
+
+/* ".group", or nothing. */
+static void add_dotted(struct pl_buf *out, struct pl_node object, const char *path)
+{
+    if (pl_cell_has(object, path))
+        pl_buf_add_char(out, '.');
+    pl_cell_add(out, object, path);
+}
+
 /* "kind.group/", in small letters. */
 static void add_group_kind(struct pl_buf *out, struct pl_node object, const char *kind,
                            struct pl_slice group)
@@ -40,8 +59,7 @@ static void add_group_kind(struct pl_buf *out, struct pl_node object, const char
     if (group.len > 0)
         pl_buf_add_char(out, '.');
     pl_buf_add_slice(out, group);
-    for (size_t i = from; i < out->len; i++)
-        out->ptr[i] = (char)tolower((unsigned char)out->ptr[i]);
+    pl_cell_lower(out, from);
     pl_buf_add_char(out, '/');
 }
 
@@ -143,9 +161,7 @@ CELL(class_parameters)
     if (!pl_cell_add(out, object, ".spec.parameters.kind"))
         pl_buf_add_z(out, "<none>");
     else {
-        if (pl_cell_has(object, ".spec.parameters.apiGroup"))
-            pl_buf_add_char(out, '.');
-        pl_cell_add(out, object, ".spec.parameters.apiGroup");
+        add_dotted(out, object, ".spec.parameters.apiGroup");
         pl_buf_add_char(out, '/');
         pl_cell_add(out, object, ".spec.parameters.name");
     }
@@ -170,9 +186,7 @@ CELL(migrated)
 {
     (void)now_ns;
     pl_cell_add(out, object, ".spec.resource.resource");
-    if (pl_cell_has(object, ".spec.resource.group"))
-        pl_buf_add_char(out, '.');
-    pl_cell_add(out, object, ".spec.resource.group");
+    add_dotted(out, object, ".spec.resource.group");
 }
 
 CELL(migration)
@@ -180,7 +194,7 @@ CELL(migration)
     static const char *const states[] = {"Running", "Failed", "Succeeded"};
     const char *is = "Unknown";
     (void)now_ns;
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+    for (size_t i = 0; i < PL_ARRAY_LEN(states); i++)
         if (pl_cell_condition(object, states[i], "True"))
             is = states[i];
     pl_buf_add_z(out, is);
@@ -190,11 +204,7 @@ CELL(migration)
 
 static bool has_condition(struct pl_node object, const char *type)
 {
-    struct pl_iter it = pl_iter(pl_cell_at(object, ".status.conditions"));
-    while (pl_iter_next(&it))
-        if (pl_cell_is(it.value, ".type", type))
-            return true;
-    return false;
+    return !pl_node_is_missing(pl_cell_condition_of(object, type));
 }
 
 CELL(signing_duration)
@@ -249,35 +259,21 @@ CELL(ranges)
     add_texts(out, pl_cell_at(object, ".spec.cidrs"), NULL);
 }
 
-static struct pl_node condition_of(struct pl_node object, const char *type)
-{
-    struct pl_iter it = pl_iter(pl_cell_at(object, ".status.conditions"));
-    while (pl_iter_next(&it))
-        if (pl_cell_is(it.value, ".type", type))
-            return it.value;
-    return PL_NODE_MISSING;
-}
-
 CELL(dangling)
 {
     (void)now_ns;
-    pl_cell_add_or(out, condition_of(object, "Dangling"), ".status", "?");
+    pl_cell_add_or(out, pl_cell_condition_of(object, "Dangling"), ".status", "?");
 }
 
 CELL(api_service)
 {
     (void)now_ns;
-    if (!pl_cell_add(out, object, ".spec.service.namespace")) {
-        pl_buf_add_z(out, "Local");
-        return;
-    }
-    pl_buf_add_char(out, '/');
-    pl_cell_add(out, object, ".spec.service.name");
+    add_slashed(out, object, ".spec.service.namespace", ".spec.service.name", "Local");
 }
 
 CELL(available)
 {
-    struct pl_node is = condition_of(object, "Available");
+    struct pl_node is = pl_cell_condition_of(object, "Available");
     (void)now_ns;
     pl_cell_add_or(out, is, ".status", "Unknown");
     if (!pl_node_is_missing(is) && !pl_cell_is(is, ".status", "True") &&
@@ -311,12 +307,7 @@ CELL(short_names)
 CELL(param_kind)
 {
     (void)now_ns;
-    if (!pl_cell_add(out, object, ".spec.paramKind.apiVersion")) {
-        pl_buf_add_z(out, "<unset>");
-        return;
-    }
-    pl_buf_add_char(out, '/');
-    pl_cell_add(out, object, ".spec.paramKind.kind");
+    add_slashed(out, object, ".spec.paramKind.apiVersion", ".spec.paramKind.kind", "<unset>");
 }
 
 /* A selector is not shown: kube-apiserver shows its Go structure. */

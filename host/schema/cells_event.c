@@ -26,8 +26,7 @@ void pl_cell_event_object(struct pl_buf *out, struct pl_node object, int64_t now
 {
     (void)now_ns;
     pl_cell_add(out, object, ".involvedObject.kind");
-    for (size_t i = 0; i < out->len; i++)
-        out->ptr[i] = (char)tolower((unsigned char)out->ptr[i]);
+    pl_cell_lower(out, 0);
     if (!pl_cell_has(object, ".involvedObject.name"))
         return;
     pl_buf_add_char(out, '/');

@@ -18,9 +18,13 @@ void pl_cell_add_or(struct pl_buf *out, struct pl_node object, const char *path,
 bool pl_cell_has(struct pl_node object, const char *path);
 /* Appends the separator unless the buffer is still empty. */
 void pl_cell_separate(struct pl_buf *out, const char *separator);
+/* Puts what was appended since then into small letters. */
+void pl_cell_lower(struct pl_buf *out, size_t from);
 void pl_cell_age(struct pl_buf *out, struct pl_node time, int64_t now_ns);
 /* True if the value is that text. */
 bool pl_cell_is(struct pl_node object, const char *path, const char *text);
+/* The condition of that type in status.conditions; PL_MISSING: there is none. */
+struct pl_node pl_cell_condition_of(struct pl_node object, const char *type);
 /* True if status.conditions has that type with that status. */
 bool pl_cell_condition(struct pl_node object, const char *type, const char *status);
 

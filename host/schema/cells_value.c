@@ -5,6 +5,7 @@
 #include "schema/cells_impl.h"
 #include "schema/jsonpath.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -51,6 +52,12 @@ void pl_cell_separate(struct pl_buf *out, const char *separator)
         pl_buf_add_z(out, separator);
 }
 
+void pl_cell_lower(struct pl_buf *out, size_t from)
+{
+    for (size_t i = from; i < out->len; i++)
+        out->ptr[i] = (char)tolower((unsigned char)out->ptr[i]);
+}
+
 void pl_cell_age(struct pl_buf *out, struct pl_node time, int64_t now_ns)
 {
     struct pl_scratch scratch;
@@ -67,13 +74,18 @@ bool pl_cell_is(struct pl_node object, const char *path, const char *text)
     return pl_slice_eqz(pl_node_str(pl_cell_at(object, path), &scratch), text);
 }
 
-bool pl_cell_condition(struct pl_node object, const char *type, const char *status)
+struct pl_node pl_cell_condition_of(struct pl_node object, const char *type)
 {
     struct pl_iter it = pl_iter(pl_cell_at(object, ".status.conditions"));
     while (pl_iter_next(&it))
         if (pl_cell_is(it.value, ".type", type))
-            return pl_cell_is(it.value, ".status", status);
-    return false;
+            return it.value;
+    return PL_NODE_MISSING;
+}
+
+bool pl_cell_condition(struct pl_node object, const char *type, const char *status)
+{
+    return pl_cell_is(pl_cell_condition_of(object, type), ".status", status);
 }
 
 void pl_api_age_text(int64_t age_ns, char out[32])

@@ -164,21 +164,13 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
     }
 }
 
-static struct pl_slice in_small_letters(struct pl_arena *arena, struct pl_slice text)
-{
-    struct pl_slice copy = pl_arena_copy(arena, text);
-    for (size_t i = 0; i < copy.len; i++)
-        ((char *)copy.ptr)[i] = (char)tolower((unsigned char)text.ptr[i]);
-    return copy;
-}
-
 static void check_annotations(struct pl_api_faults *faults, const struct pl_tree *annotations)
 {
     size_t size = 0;
     PL_TREE_FOR(item, annotations)
     {
         pl_api_validate_qualified(faults, "metadata.annotations",
-                                  in_small_letters(faults->arena, item->key));
+                                  pl_arena_lower(faults->arena, item->key));
         if (!pl_tree_is(item->value, PL_STRING))
             validate_invalid(faults, "metadata.annotations", item->key,
                              "the value must be a string");

@@ -12,14 +12,14 @@ static void check_field(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *how = pl_tree_getz(one, "operator");
     const struct pl_tree *values = pl_tree_getz(one, "values");
     if (!pl_is_among(pl_tree_text(how), "In,NotIn"))
-        pl_bad_value(f, PL_MEMBER(at, "operator"), how != NULL ? how : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                      "not a valid selector operator");
     else if (values == NULL || values->count != 1)
         pl_bad_required(f, PL_MEMBER(at, "values"),
                         "must be only one value when `operator` is 'In' or 'NotIn' for node field "
                         "selector");
     if (!pl_slice_eqz(pl_tree_text(key), "metadata.name"))
-        pl_bad_value(f, PL_MEMBER(at, "key"), key != NULL ? key : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "key"), pl_or_empty(f, key),
                      "not a valid field selector key");
     else
         PL_EACH(value, values)
@@ -119,13 +119,12 @@ static void check_toleration(struct pl_api_faults *f, const struct pl_spot *at,
     if (!pl_is_empty(key))
         pl_qualified(f, PL_MEMBER(at, "key"), key, NULL);
     else if (!pl_slice_eqz(is, "Exists"))
-        pl_bad_value(f, PL_MEMBER(at, "operator"), how != NULL ? how : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                      "operator must be Exists when `key` is empty, which means \"match all values "
                      "and all keys\"");
     if (pl_tree_getz(one, "tolerationSeconds") != NULL &&
         !pl_slice_eqz(pl_tree_text(effect), "NoExecute"))
-        pl_bad_value(f, PL_MEMBER(at, "effect"),
-                     effect != NULL ? effect : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "effect"), pl_or_empty(f, effect),
                      "effect must be 'NoExecute' when `tolerationSeconds` is set");
     if (is.len == 0 || pl_slice_eqz(is, "Equal"))
         pl_label_value(f, PL_MEMBER(at, "operator"), value, NULL);

@@ -298,6 +298,21 @@ void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     }
 }
 
+const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value)
+{
+    return value != NULL ? value : pl_tree_strz(f->arena, "");
+}
+
+bool pl_at_most(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *list,
+                size_t most)
+{
+    if (!pl_tree_is(list, PL_ARRAY) || list->count <= most)
+        return true;
+    pl_api_fault(f, "FieldValueTooMany", pl_spot_text(f, at),
+                 "Too many: %zu: must have at most %zu items", list->count, most);
+    return false;
+}
+
 static bool has_changed(const struct pl_tree *value, const struct pl_tree *old)
 {
     return pl_is_empty(value) ? !pl_is_empty(old) : !pl_tree_equal(value, old);

@@ -88,6 +88,11 @@ pl_check pl_unique;        /* a list; arg: the member that must be unique, "" fo
 pl_check pl_natural_all;   /* a map of quantities */
 pl_check pl_percent;       /* a number of at least 0 or a percentage */
 pl_check pl_not_above_100; /* no percentage above 100% */
+/* False after a fault: the list has more than `most` elements. */
+bool pl_at_most(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *list,
+                size_t most);
+/* The value, or for a message "" where it is absent. */
+const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value);
 
 /* ---- tables ---- */
 

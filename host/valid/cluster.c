@@ -165,8 +165,7 @@ void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
     PL_UNUSED(old);
     if (!fits)
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "involvedObject"), "namespace"),
-                     involved != NULL ? involved : pl_tree_strz(f->arena, ""),
-                     "does not match event.namespace");
+                     pl_or_empty(f, involved), "does not match event.namespace");
     if (old == NULL && modern) {
         pl_need(f, PL_MEMBER(NULL, "eventTime"), pl_tree_getz(object, "eventTime"), NULL);
         check_new_event(f, object);

@@ -13,14 +13,6 @@
 #define MOST_REQUESTS   32
 #define MOST_CHOICES    8
 
-static void check_most(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *list, size_t most)
-{
-    if (pl_tree_is(list, PL_ARRAY) && list->count > most)
-        pl_api_fault(f, "FieldValueTooMany", pl_spot_text(f, at),
-                     "Too many: %zu: must have at most %zu items", list->count, most);
-}
-
 static void needed_label(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *value, const char *arg)
 {
@@ -84,7 +76,7 @@ static void check_selectors(struct pl_api_faults *f, const struct pl_spot *owner
 {
     const struct pl_spot *at = PL_MEMBER(owner, "selectors");
     size_t i = 0;
-    check_most(f, at, list, MOST_REQUESTS);
+    pl_at_most(f, at, list, MOST_REQUESTS);
     if (old != NULL && pl_tree_equal(list, old))
         return;
     PL_EACH(item, list)
@@ -162,7 +154,7 @@ static void check_choices(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *choices)
 {
     size_t i = 0;
-    check_most(f, at, choices, MOST_CHOICES);
+    pl_at_most(f, at, choices, MOST_CHOICES);
     pl_unique(f, at, choices, "name");
     PL_EACH(item, choices)
     {
@@ -215,7 +207,7 @@ static void check_references(struct pl_api_faults *f, const struct pl_spot *owne
     const struct pl_spot *at = PL_MEMBER(owner, "requests");
     const struct pl_tree *names = pl_tree_getz(one, "requests");
     size_t i = 0;
-    check_most(f, at, names, MOST_REQUESTS);
+    pl_at_most(f, at, names, MOST_REQUESTS);
     pl_unique(f, at, names, NULL);
     PL_EACH(item, names)
     {
@@ -259,11 +251,11 @@ static void check_claim(struct pl_api_faults *f, const struct pl_spot *spec_at,
     const struct pl_tree *requests = pl_tree_getz(devices, "requests");
     const struct pl_spot *at = PL_MEMBER(spec_at, "devices");
     size_t i = 0;
-    check_most(f, PL_MEMBER(at, "requests"), requests, MOST_REQUESTS);
+    pl_at_most(f, PL_MEMBER(at, "requests"), requests, MOST_REQUESTS);
     pl_unique(f, PL_MEMBER(at, "requests"), requests, "name");
     PL_EACH(item, requests)
     check_request(f, PL_INDEX(PL_MEMBER(at, "requests"), i++), item->value);
-    check_most(f, PL_MEMBER(at, "constraints"), pl_tree_getz(devices, "constraints"),
+    pl_at_most(f, PL_MEMBER(at, "constraints"), pl_tree_getz(devices, "constraints"),
                MOST_REQUESTS);
     i = 0;
     PL_EACH(item, pl_tree_getz(devices, "constraints"))
@@ -308,7 +300,7 @@ void pl_valid_device_class(struct pl_api_faults *f, const struct pl_tree *object
     const struct pl_tree *config = pl_tree_getz(spec, "config");
     size_t i = 0;
     check_selectors(f, SPEC, pl_tree_getz(spec, "selectors"), pl_tree_dig(old, "spec.selectors"));
-    check_most(f, PL_MEMBER(SPEC, "config"), config, MOST_REQUESTS);
+    pl_at_most(f, PL_MEMBER(SPEC, "config"), config, MOST_REQUESTS);
     PL_EACH(item, config)
     check_configuration(f, PL_INDEX(PL_MEMBER(SPEC, "config"), i++), item->value);
 }
@@ -413,7 +405,7 @@ void pl_valid_device_slice(struct pl_api_faults *f, const struct pl_tree *object
                       pl_tree_getz(was, frozen[k]));
     }
     check_nodes(f, spec);
-    check_most(f, at, devices, 128);
+    pl_at_most(f, at, devices, 128);
     pl_unique(f, at, devices, "name");
     PL_EACH(item, devices)
     pl_hold(f, PL_INDEX(at, i++), item->value, rules);

@@ -314,7 +314,7 @@ void pl_valid_priority_level(struct pl_api_faults *f, const struct pl_tree *obje
     bool is_named = pl_slice_eqz(pl_tree_text_at(object, "metadata.name"), "exempt");
     PL_UNUSED(old);
     if (is_named != pl_slice_eqz(text, "Exempt"))
-        pl_bad_value(f, PL_MEMBER(SPEC, "type"), type != NULL ? type : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(SPEC, "type"), pl_or_empty(f, type),
                      "must be 'Exempt' if and only if `name` is 'exempt'");
     pl_needs_one(f, PL_MEMBER(SPEC, "type"), type, "Exempt,Limited");
     bool is_limited = pl_slice_eqz(text, "Limited"), is_exempt = pl_slice_eqz(text, "Exempt");

@@ -89,8 +89,7 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
         const struct pl_tree *values = pl_tree_getz(item->value, "values");
         struct pl_slice scope = pl_tree_text(name);
         if (!pl_is_among(scope, SCOPES))
-            pl_bad_value(f, PL_MEMBER(at, "scopeName"),
-                         name != NULL ? name : pl_tree_strz(f->arena, ""), "unsupported scope");
+            pl_bad_value(f, PL_MEMBER(at, "scopeName"), pl_or_empty(f, name), "unsupported scope");
         else
             limits_check_scope(f, at, go_selector(f, selector), scope, pl_tree_getz(spec, "hard"));
         if (pl_is_among(pl_tree_text(how), "In,NotIn")) {
@@ -104,8 +103,7 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
                              "must be no value when `operator` is 'Exists' or 'DoesNotExist' for "
                              "scope selector");
         } else {
-            pl_bad_value(f, PL_MEMBER(at, "operator"),
-                         how != NULL ? how : pl_tree_strz(f->arena, ""),
+            pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                          "not a valid selector operator");
         }
     }
@@ -130,7 +128,7 @@ static void check_limit_type(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *type)
 {
     struct pl_slice text = pl_tree_text(type);
-    const struct pl_tree *shown = type != NULL ? type : pl_tree_strz(f->arena, "");
+    const struct pl_tree *shown = pl_or_empty(f, type);
     pl_qualified(f, at, shown, NULL);
     if (text.len > 0 && pl_slice_chr(text, '/') == NULL &&
         !pl_is_among(text, "Pod,Container,PersistentVolumeClaim"))

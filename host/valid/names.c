@@ -48,7 +48,7 @@ void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struc
     if (text.len > 253)
         pl_bad_value(f, at, value, "must be no more than 253 characters");
     if (!pl_api_is_subdomain(text))
-        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""), SUBDOMAIN);
+        pl_bad_value(f, at, pl_or_empty(f, value), SUBDOMAIN);
 }
 
 void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -177,7 +177,7 @@ void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tr
     struct pl_slice text = pl_tree_text(value);
     PL_UNUSED(arg);
     if (!is_ip(text))
-        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""), "%s",
+        pl_bad_value(f, at, pl_or_empty(f, value), "%s",
                      has_zeros(text)
                          ? "must not have leading 0s"
                          : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
@@ -270,7 +270,7 @@ void pl_requirement(struct pl_api_faults *f, const struct pl_spot *at, const str
             pl_bad_required(f, PL_MEMBER(at, "values"),
                             "must be specified single value when `operator` is 'Lt' or 'Gt'");
     } else {
-        pl_bad_value(f, PL_MEMBER(at, "operator"), how != NULL ? how : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                      "not a valid selector operator");
     }
     pl_hold(f, at, one, rules);
@@ -289,11 +289,7 @@ void pl_selector(struct pl_api_faults *f, const struct pl_spot *at, const struct
 
 struct pl_tree *pl_in_small_letters(struct pl_api_faults *f, const struct pl_tree *name)
 {
-    struct pl_slice text = pl_tree_text(name);
-    char *out = pl_arena_alloc(f->arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++)
-        out[i] = (char)tolower((unsigned char)text.ptr[i]);
-    return pl_tree_str(f->arena, pl_slice(out, text.len));
+    return pl_tree_str(f->arena, pl_arena_lower(f->arena, pl_tree_text(name)));
 }
 
 void pl_valid_driver_name(struct pl_api_faults *f, const struct pl_spot *at,

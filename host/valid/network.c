@@ -297,7 +297,7 @@ static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at
         pl_bad_required(f, PL_MEMBER(at, "pathType"), "pathType must be specified");
     else if (pl_is_among(pl_tree_text(type), "Exact,Prefix")) {
         if (is.len == 0 || is.ptr[0] != '/')
-            pl_bad_value(f, PL_MEMBER(at, "path"), text != NULL ? text : pl_tree_strz(f->arena, ""),
+            pl_bad_value(f, PL_MEMBER(at, "path"), pl_or_empty(f, text),
                          "must be an absolute path");
     } else if (pl_slice_eqz(pl_tree_text(type), "ImplementationSpecific")) {
         if (is.len > 0 && is.ptr[0] != '/')
@@ -400,8 +400,7 @@ void pl_valid_ingress_class(struct pl_api_faults *f, const struct pl_tree *objec
                 pl_tree_dig(spec, "parameters.namespace"),
                 "`parameters.scope` is set to 'Namespace'");
     if (old != NULL)
-        pl_frozen(f, at, controller != NULL ? controller : pl_tree_strz(f->arena, ""),
-                  pl_tree_dig(old, "spec.controller"));
+        pl_frozen(f, at, pl_or_empty(f, controller), pl_tree_dig(old, "spec.controller"));
 }
 
 /* ---- NetworkPolicies ---- */
@@ -496,8 +495,7 @@ static void address(struct pl_api_faults *f, const struct pl_spot *at, const str
     pl_ip(&none, at, value, arg);
     pl_ip(f, at, value, arg);
     if (none.causes != NULL) {
-        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""),
-                     "must be a valid IP address");
+        pl_bad_value(f, at, pl_or_empty(f, value), "must be a valid IP address");
         return;
     }
     if (text.len > 4 && memcmp(text.ptr, "127.", 4) == 0)

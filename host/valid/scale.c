@@ -21,7 +21,7 @@ static void check_target(struct pl_api_faults *f, const struct pl_spot *at,
     if (pl_is_empty(type))
         pl_bad_required(f, PL_MEMBER(at, "type"), "must specify a metric target type");
     if (!pl_is_among(pl_tree_text(type), "Utilization,Value,AverageValue"))
-        pl_bad_value(f, PL_MEMBER(at, "type"), type != NULL ? type : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "type"), pl_or_empty(f, type),
                      "must be either Utilization, Value, or AverageValue");
     if (value != NULL && pl_quantity_sign(value) <= 0)
         pl_bad_value(f, PL_MEMBER(at, "value"), value, "must be positive");
@@ -94,8 +94,7 @@ static void check_reference(struct pl_api_faults *f, const struct pl_spot *at,
     pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(ref, "name"), NULL);
     bool core = pl_slice_chr(version, '/') == NULL;
     if (group && core && !pl_slice_eqz(pl_tree_text_at(ref, "kind"), "ReplicationController"))
-        pl_bad_value(f, PL_MEMBER(at, "apiVersion"),
-                     shown != NULL ? shown : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "apiVersion"), pl_or_empty(f, shown),
                      "apiVersion must specify API group");
 }
 

@@ -22,7 +22,7 @@ static bool flag(const struct pl_tree *schema, const char *name)
 static const struct pl_tree *shown_type(struct pl_api_faults *f, const struct pl_tree *schema)
 {
     const struct pl_tree *type = pl_tree_getz(schema, "type");
-    return type != NULL ? type : pl_tree_strz(f->arena, "");
+    return pl_or_empty(f, type);
 }
 
 /* ---- lists ---- */

@@ -8,12 +8,6 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-/* A missing text is shown as "". */
-static const struct pl_tree *or_empty(struct pl_api_faults *f, const struct pl_tree *value)
-{
-    return value != NULL ? value : pl_tree_strz(f->arena, "");
-}
-
 static void bad_name(struct pl_api_faults *f, const struct pl_tree *object, const char *why)
 {
     pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
@@ -105,7 +99,8 @@ void pl_valid_api_service(struct pl_api_faults *f, const struct pl_tree *object,
         pl_bad_required(f, PL_MEMBER(SPEC, "group"),
                         "only v1 may have an empty group and it better be legacy kube");
     pl_subdomain(f, PL_MEMBER(SPEC, "group"), pl_tree_getz(spec, "group"), NULL);
-    pl_dns1035(f, PL_MEMBER(SPEC, "version"), or_empty(f, pl_tree_getz(spec, "version")), "always");
+    pl_dns1035(f, PL_MEMBER(SPEC, "version"), pl_or_empty(f, pl_tree_getz(spec, "version")),
+               "always");
     check_priority(f, spec, "groupPriorityMinimum", 20000);
     check_priority(f, spec, "versionPriority", 1000);
     if (service == NULL)
@@ -333,12 +328,12 @@ void pl_valid_migration(struct pl_api_faults *f, const struct pl_tree *object,
         pl_frozen(f, SPEC, pl_tree_getz(object, "spec"), pl_tree_getz(old, "spec"));
 }
 
-/* Certificates in a bundle, and the first fault. */
+/* The number of blocks in a bundle; those that are no certificates are faults. */
 static size_t certificates_in(struct pl_api_faults *f, struct pl_slice text,
                               const struct pl_spot *at)
 {
     static const char begin[] = "-----BEGIN ";
-    size_t count = 0, bad = 0;
+    size_t count = 0;
     const char *end = text.ptr + text.len, *is = text.ptr;
     while ((is = memmem(is, (size_t)(end - is), begin, sizeof(begin) - 1)) != NULL) {
         is += sizeof(begin) - 1;
@@ -346,7 +341,7 @@ static size_t certificates_in(struct pl_api_faults *f, struct pl_slice text,
         if (stop == NULL)
             break;
         struct pl_slice type = pl_slice(is, (size_t)(stop - is));
-        if (!pl_slice_eqz(type, "CERTIFICATE") && ++bad > 0)
+        if (!pl_slice_eqz(type, "CERTIFICATE"))
             pl_bad_value(f, at, pl_tree_strz(f->arena, "<value omitted>"),
                          "entry %zu has bad block type: %.*s", count, PL_FMT(type));
         count++;

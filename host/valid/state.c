@@ -285,8 +285,7 @@ static void namespace_state(struct pl_api_faults *f, const struct pl_tree *objec
     bool goes = pl_tree_text_at(object, "metadata.deletionTimestamp").len > 0;
     PL_UNUSED(old);
     if (!pl_slice_eqz(pl_tree_text(phase), goes ? "Terminating" : "Active"))
-        pl_bad_value(f, PL_MEMBER(STATUS, "Phase"),
-                     phase != NULL ? phase : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(STATUS, "Phase"), pl_or_empty(f, phase),
                      goes ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
                           : "may only be 'Active' if `deletionTimestamp` is empty");
 }

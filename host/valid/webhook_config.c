@@ -262,11 +262,8 @@ void pl_webhook_conditions(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_cel_var *vars)
 {
     size_t i = 0;
-    if (list != NULL && list->count > MOST_CONDITIONS) {
-        pl_api_fault(f, "FieldValueTooMany", pl_spot_text(f, at),
-                     "Too many: %zu: must have at most %d items", list->count, MOST_CONDITIONS);
+    if (!pl_at_most(f, at, list, MOST_CONDITIONS))
         return;
-    }
     PL_TREE_FOR(item, list)
     check_condition(f, PL_INDEX(at, i++), item->value, before, vars);
     check_twice(f, at, list);

@@ -116,6 +116,13 @@ static PL_COLD const uint8_t *scan_fail(struct pl_scan *scan, const uint8_t *p, 
     return scan_fail_at(scan, PL_ESYNTAX, offset_of(scan, p), what);
 }
 
+/* The error of the value's parser. */
+static PL_COLD const uint8_t *scan_fail_value(struct pl_scan *scan)
+{
+    const struct parse *parse = &scan->parse;
+    return scan_fail_at(scan, parse->code, parse->fault_at, parse->fault);
+}
+
 static bool check_limit(struct pl_scan *scan, uint64_t until)
 {
     bool in_doc = scan->in_value && scan->value_is_doc;
@@ -275,7 +282,7 @@ static const uint8_t *envelope_key(struct pl_scan *scan, const uint8_t *p, const
         return scan_fail(scan, p, "expected a name in quotes");
     enum parse_result result = pl_parse_string(&scan->parse, &next, end, &key);
     if (result == PARSE_ERROR)
-        return scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+        return scan_fail_value(scan);
     if (result == PARSE_MORE)
         return NULL;
     scan->member = member_of(scan, key);
@@ -297,7 +304,7 @@ static const uint8_t *event_type(struct pl_scan *scan, const uint8_t *p, const u
         return scan_fail(scan, p, "\"type\" is not a string");
     enum parse_result result = pl_parse_string(&scan->parse, &next, end, &type);
     if (result == PARSE_ERROR)
-        return scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+        return scan_fail_value(scan);
     if (result == PARSE_MORE)
         return NULL;
     pl_buf_add_slice(&scan->type, type);
@@ -388,7 +395,7 @@ static const uint8_t *scan_run(struct pl_scan *scan, bool final)
         if (scan->in_value) {
             enum parse_result result = pl_parse_run(&scan->parse, &p, end, final);
             if (result == PARSE_ERROR)
-                scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+                scan_fail_value(scan);
             if (result != PARSE_DONE || !end_value(scan, p))
                 return p;
             continue;
