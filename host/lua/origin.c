@@ -27,6 +27,7 @@ struct part {
     bool late;                  /* it was read at run time */
     bool settled;               /* an equal stamp means an equal text */
     struct pl_file_stamp stamp; /* of the file when it had this text; inode 0: unknown */
+    bool has_digest;            /* of a text that is kept: it was asked for */
     uint8_t digest[PL_SHA256_BYTES];
     char *text; /* owned; of a folder its scripts, each ended by NUL; NULL: too large to keep. Lasts
                    as long as the origin */
@@ -110,6 +111,12 @@ static void note_use_locked(struct pl_origin *origin, const char *reader, const 
         add_use(part, path); /* beyond the limit it is neither a part nor a use */
 }
 
+static void set_digest(struct part *part, struct pl_slice text)
+{
+    pl_sha256(text, part->digest);
+    part->has_digest = true;
+}
+
 /* The first call for a part decides its kind; NULL when there are too many. */
 static struct part *add_part_locked(struct pl_origin *origin, const char *path, enum part_kind kind,
                                     struct pl_slice text)
@@ -121,12 +128,12 @@ static struct part *add_part_locked(struct pl_origin *origin, const char *path, 
     part->kind = kind;
     part->late = origin->loaded;
     bool has_text = kind == PART_FILE || kind == PART_FOLDER;
-    if (has_text)
-        pl_sha256(text, part->digest);
     if (has_text && origin->text_bytes + text.len <= TEXT_LIMIT) {
         part->text = pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
         part->len = text.len;
         origin->text_bytes += text.len;
+    } else if (has_text) {
+        set_digest(part, text);
     }
     pl_map_put(&origin->parts, pl_slice_z(path), part);
     return part;
@@ -502,9 +509,11 @@ static void digest_locked(const struct pl_origin *origin, const struct pl_map *p
     struct pl_buf all = PL_BUF_INIT;
     char **names = sorted_names(paths);
     for (char **name = names; *name != NULL; name++) {
-        const struct part *part = part_of_locked(origin, *name);
+        struct part *part = part_of_locked(origin, *name);
         if (part == NULL)
             continue;
+        if (part->text != NULL && !part->has_digest)
+            set_digest(part, pl_slice(part->text, part->len));
         pl_buf_add(&all, *name, strlen(*name) + 1);
         pl_buf_add_char(&all, (char)('0' + part->kind));
         pl_buf_add(&all, part->digest, sizeof part->digest);

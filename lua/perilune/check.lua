@@ -6,7 +6,8 @@
 
 local host = require("perilune.host")
 
-local format, type, tostring, pairs, ipairs = string.format, type, tostring, pairs, ipairs
+local format, match = string.format, string.match
+local type, tostring, pairs, ipairs = type, tostring, pairs, ipairs
 local M = {}
 
 local INT_MAX = 2147483647
@@ -350,9 +351,14 @@ local function all_names(content, later)
   return out
 end
 
--- Loads a module. A table is frozen, with its name as scripts see it.
+-- Loads a module, or takes its field ("perilune.cron.cron"). A table is frozen, with its name as
+-- scripts see it.
 local function load_later(name, content, key, later)
-  local value = require(later[key])
+  local module, field = match(later[key], "^(%w+%.%w+)%.?(.*)$")
+  local value = require(module)
+  if field ~= "" then
+    value = value[field]
+  end
   if type(value) == "table" then
     value = M.frozen(name .. "." .. key, value)
   end
@@ -360,8 +366,8 @@ local function load_later(name, content, key, later)
   return value
 end
 
--- A table that scripts cannot change and in which unknown names are errors. later: modules that are
--- loaded at their first use, so unused ones cost nothing.
+-- A table that scripts cannot change and in which unknown names are errors. later: modules, or
+-- fields of modules, that are loaded at their first use, so unused ones cost nothing.
 function M.frozen(name, content, later)
   return setmetatable({}, {
     __index = function(_, key)

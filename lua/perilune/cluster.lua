@@ -4,13 +4,13 @@
 
 local host = require("perilune.host")
 local check = require("perilune.check")
+local controller = require("perilune.controller")
 
 local fail = check.fail
 local M = {}
 
 local MOST = 64
-local declared = {} -- in the order of the calls: {name =, secret =}
-local by_name = {}
+local by_name, count = {}, 0
 
 local short = check.short(4096) -- the limit of paths
 
@@ -66,11 +66,6 @@ function M.client(name)
   return by_name[name]
 end
 
--- All declared clusters, for commands such as `perilune rbac`.
-function M.declared()
-  return declared
-end
-
 function M.new(name, options, ...)
   check.no_more("perilune.cluster", ...)
   if host.phase() ~= "load" then
@@ -81,7 +76,7 @@ function M.new(name, options, ...)
     fail("perilune.cluster: the name %q must be a DNS-1123 label", name)
   elseif by_name[name] then
     fail("perilune.cluster: the name %q is used twice", name)
-  elseif #declared == MOST then
+  elseif count == MOST then
     fail("perilune.cluster: at most %d clusters can be named", MOST)
   end
   local what = "perilune.cluster(\"" .. name .. "\")"
@@ -95,11 +90,11 @@ function M.new(name, options, ...)
   host.cluster({ name = name, kubeconfig = o.kubeconfig, context = o.context,
     secret_namespace = s.namespace, secret_name = s.name, secret_key = s.key })
   local file, line = host.where()
-  declared[#declared + 1] = { name = name, secret = o.secret and { namespace = s.namespace,
-    name = s.name } or nil, at = { file = file or "?", line = line or 0 } }
+  controller.note_cluster({ name = name, secret = o.secret and { namespace = s.namespace,
+    name = s.name } or nil, at = { file = file or "?", line = line or 0 } })
   local clients = require("perilune.client")
   local client = clients.new(what .. ".client", false, nil, name)
-  by_name[name] = client
+  by_name[name], count = client, count + 1
   return check.frozen("perilune.cluster", {
     name = name,
     client = client,

@@ -18,6 +18,7 @@ local M = {}
 local begun, by_name = {}, {}
 local tasks = {}
 local endings = {} -- functions that are called when all main chunks have run
+local clusters = {} -- declared by this load: {name =, secret =, at = {file =, line =}}
 local indexes = {} -- declared by this load: {kind=, name=, file=, line=}
 
 local rate_limiter = {
@@ -439,13 +440,17 @@ function M.describe()
   for _, self in ipairs(tasks) do
     out.controllers[#out.controllers + 1] = described(self, true)
   end
-  out.clusters = host.array(require("perilune.cluster").declared())
+  out.clusters = host.array(clusters)
   return host.json_encode(out)
 end
 
 -- Adds a webhook, which has name, file, line, sources and writes: it needs caches and rights, too.
 function M.note_hook(self)
   tasks[#tasks + 1] = self
+end
+
+function M.note_cluster(cluster)
+  clusters[#clusters + 1] = cluster
 end
 
 function M.at_end(f)

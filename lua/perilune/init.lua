@@ -1,21 +1,15 @@
 -- The module that scripts see: local perilune = require("perilune").
 
 local host = require("perilune.host")
-local bytes = require("perilune.bytes")
 local check = require("perilune.check")
 local clients = require("perilune.client")
-local conditions = require("perilune.conditions")
 local controller = require("perilune.controller")
 local errors = require("perilune.errors")
-local finalizer = require("perilune.finalizer")
-local manifest = require("perilune.manifest")
 local metrics = require("perilune.metrics")
-local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
 local query = require("perilune.query")
 local ref = require("perilune.ref")
 local tasks = require("perilune.task")
-local webhook = require("perilune.webhook")
 
 local fail, frozen = check.fail, check.frozen
 
@@ -53,9 +47,6 @@ local perilune = {
     return check.must("number", host.number(text))
   end,
   version = host.version,
-  hash = bytes.hash,
-  hmac = bytes.hmac,
-  constant_time_equal = bytes.constant_time_equal,
 
   config = host.config,
   generation = host.generation,
@@ -65,19 +56,9 @@ local perilune = {
   waiting = require("perilune.result").waiting,
   errors = frozen("perilune.errors", errors.tests),
 
-  finalizer = frozen("perilune.finalizer", finalizer),
-  conditions = frozen("perilune.conditions", conditions),
-  rolled_out = require("perilune.rollout"),
-  set_controller_reference = owner.set_controller_reference,
-  set_owner_reference = owner.set_owner_reference,
-  is_controlled_by = owner.is_controlled_by,
-  controller_of = owner.controller_of,
-
   deepcopy = bounded("deepcopy", 1, host.deepcopy),
   equal = bounded("equal", 2, host.equal),
   merge = bounded("merge", 2, host.merge),
-  manifest = manifest.manifest,
-  manifests = manifest.manifests,
 
   sleep = function(duration, ...)
     check.no_more("sleep", ...)
@@ -94,27 +75,14 @@ local perilune = {
     return host.join(task)
   end,
 
-  regex = require("perilune.regex"),
-  schedule = require("perilune.schedule").schedule,
-  event = require("perilune.event"),
   every = tasks.every,
-  cron = require("perilune.cron").cron,
   run = tasks.run,
   channel = require("perilune.channel").channel,
-  shard = require("perilune.shard"),
   memo = function(request, ...)
     check.no_more("memo", ...)
     local ns, name = ref.parse("memo: the request", request)
     return host.memo(ns, name)
   end,
-  kinds = function(...)
-    return require("perilune.kinds").kinds(...)
-  end,
-  cluster = function(...)
-    return require("perilune.cluster").new(...)
-  end,
-  webhook = frozen("perilune.webhook", { validate = webhook.validate, mutate = webhook.mutate,
-    convert = webhook.convert, invalid = webhook.invalid }),
 }
 
 -- ---- documents ----
@@ -382,9 +350,29 @@ end
 perilune.http = frozen("perilune.http", { request = http_request })
 
 return frozen("perilune", perilune, {
+  cluster = "perilune.cluster.new",
+  conditions = "perilune.conditions",
+  constant_time_equal = "perilune.bytes.constant_time_equal",
+  controller_of = "perilune.owner.controller_of",
+  cron = "perilune.cron.cron",
+  event = "perilune.event",
+  finalizer = "perilune.finalizer",
+  hash = "perilune.bytes.hash",
+  hmac = "perilune.bytes.hmac",
   ip = "perilune.ip",
+  is_controlled_by = "perilune.owner.is_controlled_by",
   jsonpath = "perilune.jsonpath",
+  kinds = "perilune.kinds.kinds",
+  manifest = "perilune.manifest.manifest",
+  manifests = "perilune.manifest.manifests",
   pointer = "perilune.pointer",
+  regex = "perilune.regex",
+  rolled_out = "perilune.rollout",
+  schedule = "perilune.schedule.schedule",
+  set_controller_reference = "perilune.owner.set_controller_reference",
+  set_owner_reference = "perilune.owner.set_owner_reference",
+  shard = "perilune.shard",
   url = "perilune.url",
+  webhook = "perilune.webhook.api",
   x509 = "perilune.x509",
 })

@@ -403,4 +403,7 @@ end
 
 controller.at_end(M.finish)
 
+-- What scripts see.
+M.api = { validate = M.validate, mutate = M.mutate, convert = M.convert, invalid = M.invalid }
+
 return M

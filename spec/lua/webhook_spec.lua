@@ -5,17 +5,9 @@ local spec = require("spec.support.host")
 local host = spec.host
 local perilune, declared, answered, objects
 
-local function fresh()
-  for name in pairs(package.loaded) do
-    if name == "perilune" or (name:find("^perilune%.") and name ~= "perilune.host") then
-      package.loaded[name] = nil
-    end
-  end
-end
-
 local function begin()
   spec.reset()
-  fresh()
+  spec.forget()
   perilune = require("perilune")
   declared = {}
   host.set_phase("load")

@@ -31,6 +31,15 @@ function M.reset()
 end
 M.reset()
 
+-- The next require() loads Perilune's modules again.
+function M.forget()
+  for name in pairs(package.loaded) do
+    if name == "perilune" or (name:find("^perilune%.") and name ~= "perilune.host") then
+      package.loaded[name] = nil
+    end
+  end
+end
+
 -- Modules with state of their own (the controllers that a load began), fresh.
 function M.fresh(name)
   package.loaded[name] = nil
