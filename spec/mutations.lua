@@ -253,7 +253,8 @@ return {
     red = { "a_watch_that_lags_behind_does_not_take_the_lease_from_its_holder" } },
   { id = "L9", faults = "F36", unit = "control/leadership", file = "host/control/manager.c",
     what = "a controller that is gone is waited for for ever",
-    from = "        pl_leadership_check(manager->o.leadership); /* it may have waited for its last run */\n",
+    from = "        /* a new campaign may have waited for the controller's last run */\n"
+      .. "        pl_leadership_check(manager->o.leadership);\n",
     to = "        (void)manager;\n",
     red = { "with_standby_the_last_run_of_a_controller_that_is_gone_is_waited_for_too" } },
   { id = "U37", faults = "F37", unit = "sync/reconnect", file = "host/sync/reconnect.c",

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define KEYS_MAX 10000 /* a controller's, in one answer */
+#define KEYS_MAX 10000 /* limit of one controller's keys in an answer */
 
 /* ---- queue list ---- */
 

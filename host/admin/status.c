@@ -19,7 +19,7 @@ static void build_controller_source(void *arg, const struct pl_source_spec *sour
                                     struct pl_informer *informer)
 {
     struct pl_build *b = arg;
-    bool synced = pl_source_is_family(source) || /* it has none of its own */
+    bool synced = pl_source_is_family(source) || /* it has no cache of its own */
                   (informer != NULL && pl_informer_has_synced(informer));
     char kind[PL_KIND_TEXT];
     pl_build_object(b);

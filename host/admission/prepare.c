@@ -32,7 +32,7 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
     struct pl_slice uid = pl_tree_text_at(object, "metadata.uid");
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
     if (old != NULL || (manual != NULL && manual->boolean))
-        return; /* after the first assignment the client must send it */
+        return; /* a change must contain them; with manualSelector the client sets them */
     struct pl_tree *template = pl_tree_child(arena, spec, "template");
     struct pl_tree *meta = pl_tree_child(arena, template, "metadata");
     set_job_labels(arena, meta, uid, name);

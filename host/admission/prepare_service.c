@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define FIRST_IP   256 /* those below are for clients that choose, as in a cluster */
+#define FIRST_IP   256 /* lower addresses are for clients that choose theirs, as in a cluster */
 #define LAST_IP    65000
 #define FIRST_PORT 30000
 #define LAST_PORT  32767

@@ -124,7 +124,7 @@ static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
         return pl_slice("", 0);
     if (pl_typed_read(&t, object, type) != 0)
         return t.error;
-    ctx->strict = NULL; /* they are told here */
+    ctx->strict = NULL; /* they are reported here, and only once */
     if (t.strict == NULL || pl_slice_eqz(mode, "Ignore"))
         return pl_slice("", 0);
     if (pl_slice_eqz(mode, "Strict"))

@@ -101,7 +101,8 @@ struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_sl
     struct pl_cel result;
     struct pl_cel_program *program = pl_api_evaluate_kept(evaluation, expression, &result);
     bool has_run = program != NULL;
-    if (result.kind == PL_CEL_STRING || pl_cel_is_error(result)) /* it may be in the program */
+    /* the text may belong to the program */
+    if (result.kind == PL_CEL_STRING || pl_cel_is_error(result))
         result.s = pl_arena_copy(arena, result.s);
     pl_cel_program_destroy(program);
     if (!pl_cel_is_error(result) || !has_run || evaluation->is_over)

@@ -22,7 +22,7 @@ struct bound {
     const struct pl_api_admission *admission; /* in the version that the policy matches */
     struct pl_node policy, binding; /* their specs; binding: missing while none is chosen */
     struct pl_slice policy_name, binding_name;
-    size_t version; /* that the policy matches */
+    size_t version; /* index of the version that the policy matches */
     bool *denied;   /* the answer is known */
 };
 

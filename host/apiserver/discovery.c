@@ -437,7 +437,7 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         return answer_resources(ctx, parts[1], parts[2]);
     if (count == 2 && pl_slice_eqz(parts[0], "api"))
         return answer_resources(ctx, pl_slice_z(""), parts[1]);
-    if (count > 2 && pl_slice_eqz(parts[0], "api")) /* deeper than every resource */
+    if (count > 2 && pl_slice_eqz(parts[0], "api")) /* no resource has such a long path */
         return pl_api_no_resource(&ctx->status);
     return pl_api_no_page(&ctx->status);
 }

@@ -342,7 +342,7 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
         validate_builtin(ctx, &faults, object, old);
     if (faults.causes == NULL)
         warn_of_values(ctx, object, old);
-    bool event = pl_api_type_is_builtin(ctx->type, "Event"); /* in both groups the same kind */
+    bool event = pl_api_type_is_builtin(ctx->type, "Event"); /* both groups serve the same kind */
     return pl_api_fail_faults(&ctx->status, &faults,
                               pl_slice_z(event ? "" : pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));

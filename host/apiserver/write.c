@@ -105,7 +105,7 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
     bool is_own = ctx->outside.ops == NULL; /* the server's own object, with its status */
     if (pl_api_ctx_version(ctx)->has_status && !pl_api_type_is_builtin(ctx->type, "Node") &&
         !is_own)
-        pl_tree_removez(object, "status"); /* a Node comes with what its kubelet says */
+        pl_tree_removez(object, "status"); /* a Node keeps the status that its kubelet sends */
 }
 
 static int fail_exists(struct pl_api_ctx *ctx, struct pl_slice name, bool going)

@@ -56,7 +56,8 @@ int pl_rand_bytes(void *out, size_t len)
 int pl_rand_hex(char *out, size_t digits)
 {
     static const char hex[] = "0123456789abcdef";
-    unsigned char *bytes = (unsigned char *)out + digits / 2; /* each is read before it is hit */
+    /* each byte is read before a digit overwrites it */
+    unsigned char *bytes = (unsigned char *)out + digits / 2;
     if (pl_rand_bytes(bytes, digits / 2) != 0)
         return PL_EIO;
     for (size_t i = 0; i < digits / 2; i++) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW  64 /* up to this number, comparing is as fast */
+#define FEW  64 /* up to this number of texts, comparing them is as fast */
 #define WORD sizeof(uint64_t)
 
 static int text_sort_compare(const void *a, const void *b)

@@ -56,7 +56,7 @@ static struct pl_cluster *find_cluster(const struct pl_generation *generation, c
     for (size_t i = 0; i < generation->declarations.cluster_count; i++)
         if (strcmp(generation->declarations.clusters[i].name, name) == 0)
             return pl_remotes_take(remotes, &generation->declarations.clusters[i]);
-    PL_UNREACHABLE(); /* the Lua half has checked it */
+    PL_UNREACHABLE(); /* Lua code has checked that the name was declared */
 }
 
 static void find_clusters(struct pl_generation *generation, struct pl_controller_spec *spec)

@@ -20,7 +20,7 @@
 
 #define INDEX_POLL_NS   (5 * PL_MS) /* interval of checks on an index that is being built */
 #define SYNC_TIMEOUT_NS (120 * PL_SECOND)
-#define PAGE            500 /* objects of a live each */
+#define PAGE            500 /* objects of one page, when a live `each` asks the server */
 #define LISTED_MAX      256 /* objects of a list that a shadow is told of */
 
 /* ---- arguments ---- */
@@ -343,7 +343,7 @@ static int get(lua_State *L)
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
-    if (pl_cache_is_selective(cache)) /* it may exist nevertheless */
+    if (pl_cache_is_selective(cache)) /* the server may have an object that the cache leaves out */
         return get_as(L, s, &wanted, name,
                       is_own(s, cache, &wanted, name) ? push_own : read_push_object);
     lua_pushnil(L);

@@ -33,7 +33,7 @@ static int sleep_for(lua_State *L)
     pl_co_check_wait(L, s);
     struct pl_exec *exec = s->task->exec;
     if (exec->stopping && exec->woken && !exec->canceled) {
-        /* It was asked to stop, and continues. */
+        /* The task was asked to stop and woken for that, but it sleeps again. */
         exec->canceled = true;
         pl_err_set(pl_exec_why(exec), PL_ECANCELED, "the task was asked to stop and slept again");
     }

@@ -20,7 +20,8 @@ static int array(lua_State *L)
         lua_newtable(L);
     luaL_checktype(L, -1, LUA_TTABLE);
     pl_lazy_fill(L, s, lua_gettop(L));
-    /* It would lose that metatable: the module itself is such a table. */
+    /* The mark replaces the metatable. A table that needs its own must not lose it: the module
+     * itself is such a table. */
     if (!pl_array_is_marked(L, s, lua_gettop(L)) && lua_getmetatable(L, -1))
         return pl_lerr_raise(L, s, "array: a table with its own metatable is not an array");
     pl_array_mark(L, s);

@@ -192,7 +192,7 @@ static struct estimate loop(const struct pl_cel_expr *e)
         around = 31;
         size = range.size;
         break;
-    default: /* those that make lists or maps */
+    default: /* loops that make a list or a map */
         pass = cost_add(cost_add(pass, filter), e->loop.what == PL_CEL_FILTER ? 13 : 12);
         around = 11;
         size = range.size;

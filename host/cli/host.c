@@ -273,7 +273,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
     };
     host->manager = pl_manager_create(&options);
     host->key_count = pl_shard_key_count_create(host->manager);
-    pl_manager_hold(host->manager); /* for the webhooks */
+    pl_manager_hold(host->manager); /* until the webhooks have stopped */
     if (host->options->once)
         prepare_once(host);
     struct pl_reload_options reload = {
@@ -516,7 +516,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
         pl_free(host.taping);
     }
     pl_memos_unref(host.memos);
-    PL_IGNORE(pl_watchdog_try_destroy(host.dog)); /* what was abandoned is watched still */
+    PL_IGNORE(pl_watchdog_try_destroy(host.dog)); /* it stays while it watches abandoned lanes */
     pl_barred_unref(host.barred);
     if (loaded)
         pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));

@@ -18,7 +18,7 @@ struct pl_leader {
     char *ns, *name, *lease_name; /* owned; lease_name is "ns/name" */
     char identity[PL_LEASE_HOLDER];
     struct pl_lease *lease;         /* owned, as is what follows; NULL with shards */
-    struct pl_shard_leases *leases; /* NULL without */
+    struct pl_shard_leases *leases; /* NULL without shards */
     struct pl_leadership *leadership;
 };
 

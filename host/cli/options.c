@@ -22,13 +22,13 @@
 /* The commands of a flag. `check` needs only a Lua state, since checked scripts run on no cluster.
  */
 #define RUN     "run"
-#define DEV     "dev" /* has its own server */
+#define DEV     "dev" /* the command that has its own API server */
 #define HOST    "run|dev"
 #define CLUSTER "run|rbac|manifests|check|uninstall"
 #define RBAC    "rbac"
 #define ROLES   "rbac|manifests"
 #define SHIP    "manifests"
-#define LEAD    "run|dev|rbac" /* whose work depends on leader election */
+#define LEAD    "run|dev|rbac" /* commands whose work depends on leader election */
 
 #define LANES_MAX 1024 /* each is a thread with a Lua state */
 

@@ -103,7 +103,7 @@ static int choose_secret(const struct pl_webhook_options *flags,
         return split_name("webhook-secret", flags->secret, &names->secret_ns, &names->secret_name,
                           err);
     if (place->ns == NULL || *place->ns == '\0')
-        return 0; /* outside of a cluster: in memory */
+        return 0; /* outside of a cluster, certificates are kept in memory only */
     names->secret_ns = pl_strdup(place->ns);
     names->secret_name = pl_strdup("perilune-webhook");
     return 0;

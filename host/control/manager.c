@@ -127,7 +127,8 @@ static void on_manager_gone(void *arg, struct pl_controller *controller)
         manager->o.gone(manager->o.arg, controller);
     pl_controller_destroy(controller);
     if (manager->o.leadership != NULL)
-        pl_leadership_check(manager->o.leadership); /* it may have waited for its last run */
+        /* a new campaign may have waited for the controller's last run */
+        pl_leadership_check(manager->o.leadership);
 }
 
 static bool is_among(const struct pl_controller *controller, const struct pl_takeover *all,
@@ -152,7 +153,7 @@ void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all
         struct pl_controller *known = pl_manager_find(manager, pl_slice_z(name));
         if (known != NULL) {
             pl_controller_adopt(known, all[i].edition, all[i].changed);
-            follow_lead(manager, known); /* it may need the lead now, or not any more */
+            follow_lead(manager, known); /* the new edition may need the lead, or need it no more */
         } else {
             pl_manager_add(manager, pl_controller_create_with(all[i].edition));
         }
@@ -270,7 +271,7 @@ static bool may_campaign(void *arg)
     for (size_t i = 0; i < manager->count; i++) {
         const struct pl_controller *controller = manager->controllers[i];
         if (pl_controller_running_as_leader(controller) > 0)
-            return false; /* of the lost lead: it might still write for that lead */
+            return false; /* runs of the lost lead have not ended, and may still write */
         ready = ready || (pl_controller_spec(controller)->leader_election &&
                           pl_controller_is_standing_by(controller));
     }

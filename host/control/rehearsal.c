@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #define RUN_LIMIT_NS                                                                               \
-    (30 * PL_SECOND)   /* of a candidate's run without a timeout, or with a longer one */
+    (30 * PL_SECOND)   /* the longest time of a candidate's run, whatever its own timeout */
 #define AT_ONCE    4   /* concurrent runs */
 #define AHEAD      256 /* limit of queued keys; beyond it the walk pauses */
 #define SLICE_DOCS 64
@@ -24,7 +24,7 @@
 
 /* A run of the running controller that the candidate has not followed yet. */
 struct ran {
-    struct pl_link link;        /* in a key's */
+    struct pl_link link;        /* in a key's rans */
     struct pl_capture *capture; /* counted */
     bool failed;
 };

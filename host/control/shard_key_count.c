@@ -14,7 +14,7 @@
 #define AGAIN       (15 * PL_SECOND) /* time from one count to the next */
 #define SOON        (1 * PL_SECOND)  /* time after shards have come or gone */
 #define PIECE       500
-#define FEW_KEYS    10 /* keys of a shard: no advice below */
+#define FEW_KEYS    10 /* no advice is given if the largest shard has fewer keys */
 #define TOO_MANY(n) (2 * (n))
 
 struct pl_shard_key_count {
@@ -54,7 +54,7 @@ void pl_shard_key_count_advise(const struct pl_shard_key_count *t, struct pl_buf
     for (unsigned i = 0; t != NULL && i < pl_shards_count(t->shards); i++) {
         int64_t keys = pl_shard_key_count_keys(t, i);
         if (keys < 0 || pl_shards_state(t->shards, i) == PL_SHARD_COMING)
-            continue; /* not all objects of one that comes are listed */
+            continue; /* the objects of a shard that is coming are not all listed yet */
         ours++;
         all += keys;
         if (keys > most) {

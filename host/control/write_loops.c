@@ -116,7 +116,7 @@ void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uin
     if (slot == NULL) {
         struct slot **place = loops_place_of(loops, key);
         if (*place != NULL && now_ns - (*place)->active_ns < IDLE_NS)
-            return; /* of a key that is still busy */
+            return; /* the slot belongs to a key that is still busy */
         free_slot(*place);
         slot = *place = PL_NEW(struct slot);
         slot->key = pl_memdup0(key.ptr, key.len);

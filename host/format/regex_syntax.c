@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define DEPTH      250  /* groups in groups */
-#define REPEAT_MAX 1000 /* Go's and RE2's */
+#define REPEAT_MAX 1000 /* as in Go and RE2 */
 #define CALLOUT    "(?C)"
 
 struct reader {

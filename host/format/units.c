@@ -102,7 +102,7 @@ static int parse_duration(struct pl_slice text, size_t known, int64_t *ns)
         return 0;
     }
     int64_t sum = 0;
-    int over = 0; /* a later term may still be none */
+    int over = 0; /* reported at the end: a later term may be invalid, which counts more */
     if (text.len == 0)
         return PL_EINVAL;
     while (text.len != 0) {

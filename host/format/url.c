@@ -117,7 +117,7 @@ static bool ends_in_number(struct pl_slice host)
             i += 2;
         }
         if (c == '.') {
-            bool ends = i + 1 >= host.len; /* the dot of a whole name */
+            bool ends = i + 1 >= host.len; /* the dot at the end of an absolute name */
             len = ends ? len : 0;
             digits = hex = !ends || digits;
             continue;

@@ -135,6 +135,6 @@ int64_t pl_client_limit(struct pl_client *client)
         bucket->tokens = bucket->burst;
     bucket->filled_ns = now;
     bucket->tokens -= 1;
-    /* A rest of summed fractions is no reason to wait. */
+    /* Rounding errors of summed fractions must not cause a wait. */
     return bucket->tokens > -1e-6 ? 0 : (int64_t)(-bucket->tokens / bucket->qps * PL_SECOND);
 }

@@ -73,7 +73,7 @@ struct pl_op {
         struct pl_buf input; /* owned */
         bool has_input;
         struct pl_exec *run; /* owned; NULL: the server has not switched to WebSocket */
-        char *path;          /* owned: without the command, which nobody need see */
+        char *path;          /* owned: shown in place of the URL, without the command */
     } exec;
     struct pl_err err;
 };
@@ -373,7 +373,8 @@ static void on_op_done(void *owner, const struct pl_err *err, bool renewed)
         op->err = *err;
     if (op->exec.run != NULL) {
         if (pl_exec_has_result(op->exec.run))
-            pl_err_clear(&op->err); /* that it was not closed in order changes nothing */
+            /* the result counts, even if the connection was not closed in order */
+            pl_err_clear(&op->err);
         end_exec(op);
         return;
     }

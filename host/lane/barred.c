@@ -7,7 +7,7 @@
 
 struct pl_barred {
     int refs;
-    struct pl_map digests; /* what -> digest, owned */
+    struct pl_map digests; /* what is barred -> digest of the code, owned */
 };
 
 struct pl_barred *pl_barred_create(void)

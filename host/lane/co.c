@@ -261,7 +261,7 @@ void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
     s->phase = PL_PHASE_RUN;
     atomic_store(&lane->running, task->exec);
     if (task->exec->hook != NULL && lane->lanes->options.stepped == NULL)
-        /* after that no one waits any more, and other runs do */
+        /* After the deadline nobody waits for the answer, but other runs wait for the lane. */
         pl_limits_until(&s->limits, task->exec->deadline_ns);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
@@ -293,7 +293,8 @@ void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
     if (excess != PL_EXCESS_NONE && failed)
         pl_exec_overrun(lane, task->exec);
     lane->collect =
-        lane->collect || excess != PL_EXCESS_NONE; /* in both cases it may leave much garbage */
+        /* a slice over either limit may leave much garbage */
+        lane->collect || excess != PL_EXCESS_NONE;
     task_ended(lane, task, failed ? &fault : NULL);
 }
 

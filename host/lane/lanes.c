@@ -143,7 +143,7 @@ bool pl_lanes_close(struct pl_lanes *lanes)
 {
     pl_lane_metrics_remove(lanes->shown); /* it reads states, which end now */
     lanes->shown = NULL;
-    bool all = pl_list_empty(&lanes->abandoned); /* lanes that end after all are reaped */
+    bool all = pl_list_empty(&lanes->abandoned); /* a lane that ends after all leaves this list */
     for (int i = 0; i < lanes->options.count; i++) {
         struct pl_lane *lane = lanes->lanes[i];
         if (lane == NULL)

@@ -400,7 +400,7 @@ void pl_lop_start_io(struct pl_lop *op)
 {
     struct pl_lane *lane = op->lane;
     if (atomic_load(&lane->abandoned))
-        return; /* with its lane: no one could be told */
+        return; /* the operation is abandoned with its lane: nobody could get the answer */
     pl_list_push(&lane->io.ops, &op->io.link);
     if (op->exec != NULL && op->exec->run != NULL)
         pl_run_waits(op->exec->run);

@@ -382,7 +382,8 @@ static void tried_renewing(struct pl_election *e, const struct pl_candidate_resu
     } else if (result->err != NULL) {
         note_failure(e, result->err);
         try_after(e, e->tried_ns + e->o.retry_period_ns - election_mono(e));
-        return; /* the round continues: a lock that is empty meanwhile may be ours at its end */
+        /* the round continues: a later attempt of it may find the Lease free, and take it */
+        return;
     } else {
         char text[PL_LEASE_HOLDER + 32];
         snprintf(text, sizeof text, "%s holds it", pl_candidate_holder(&e->candidate));

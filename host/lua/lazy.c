@@ -207,7 +207,8 @@ static struct pl_shelf *check_shelf(lua_State *L, struct pl_state *s)
     lua_pop(L, 1);
     if (!is_shelf)
         return NULL;
-    if (((struct pl_shelf *)shelf)->doc_count > 0) /* the collector has not had it yet */
+    /* the garbage collector has not finalized it yet */
+    if (((struct pl_shelf *)shelf)->doc_count > 0)
         s->shelf_read = shelf;
     return shelf;
 }

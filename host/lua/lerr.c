@@ -416,7 +416,7 @@ void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
     lua_pushvalue(L, -1);
     push_noted(L, s); /* -- value, value, inner */
     if (lua_objlen(L, -1) >
-        TRACEBACK_LIMIT) { /* no one reads more: a coroutine in a coroutine... */
+        TRACEBACK_LIMIT) { /* deeply nested coroutines: nobody reads a longer traceback */
         lua_pop(L, 2);
         return;
     }

@@ -182,7 +182,7 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
     if (pl_limits_used(limits) <= limits->soft)
         return false;
     pl_limits_collect(limits, L);
-    /* Without some free memory a script at the limit would only collect. */
+    /* A quarter must be free. With less, the script would soon need the next full collection. */
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
 

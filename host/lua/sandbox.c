@@ -212,7 +212,7 @@ static void purge(struct pl_state *s)
 static void seed_random(lua_State *L, struct pl_state *s, uint64_t seed)
 {
     if (seed != 0)
-        seed <<= 12; /* all of its lower bits count */
+        seed <<= 12; /* of a chosen seed the lower 52 bits count, of others the upper ones */
     else if (s->seeded)
         seed = pl_rand_u64(&s->rand);
     else if (pl_rand_bytes(&seed, sizeof seed) != 0)
@@ -380,7 +380,7 @@ static int open_protected(lua_State *L)
     pl_state_open(s);
     lua_pushvalue(L, -1);
     if (s->hooks->prepare != NULL)
-        s->hooks->prepare(L, s); /* wraps cjson, strings and coroutines: takes it */
+        s->hooks->prepare(L, s); /* wraps cjson, strings and coroutines, and pops cjson */
     else
         lua_pop(L, 1);
     install_require(s);

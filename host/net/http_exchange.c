@@ -248,7 +248,7 @@ void pl_exchange_upgrade(struct pl_exchange *exchange, const struct pl_http_head
     if (conn->eof)
         pl_conn_kill(conn);
     else
-        pl_conn_schedule(conn); /* the client may have gone on already */
+        pl_conn_schedule(conn); /* the client may have sent more already */
 }
 
 void pl_exchange_write(struct pl_exchange *exchange, struct pl_slice piece)

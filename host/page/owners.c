@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define PIECE        2000 /* objects in one turn */
-#define CHILDREN_MAX 50   /* of one object */
+#define CHILDREN_MAX 50   /* limit of one object's children */
 #define DEPTH_MAX    5
 #define OBJECTS_MAX  2000 /* of a page */
 

@@ -299,10 +299,11 @@ static void play_entries(struct pl_player *player)
     while (!pl_player_is_done(player) && player->at < player->stream->count)
         play_entry(player);
     pl_record_take_messages(player->lanes);
-    while (pl_list_pop(&lane->ready) != NULL) /* what is not on the record does not go on */
+    /* coroutines whose next step is not on the record do not continue */
+    while (pl_list_pop(&lane->ready) != NULL)
         continue;
     drop_ended(player);
-    lane->io.ended = true; /* runs that have not ended go with it */
+    lane->io.ended = true; /* runs that have not ended are freed with the lane */
 }
 
 static int play_stream(const struct pl_reader *reader, const struct pl_reader_stream *stream,

@@ -50,7 +50,7 @@ static void begin_guard(struct pl_reload *reload, struct pl_generation *before)
     if (reload->good == NULL) {
         reload->good = before;
     } else {
-        /* it was under guard itself, and is replaced by the newest */
+        /* it was under guard itself: if the newest scripts fail, the ones before it return */
         pl_endings_add(&reload->endings, before);
     }
     pl_guard_begin(&reload->guard, pl_loop_now(reload->o.loop));

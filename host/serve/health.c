@@ -31,7 +31,7 @@ struct pl_health {
 struct verdict {
     char *name; /* owned, as is the next */
     char *why;  /* NULL: all is well */
-    char *note; /* where all is well: what people should see all the same; NULL: nothing */
+    char *note; /* shown although the check passes; NULL: none */
     bool excluded;
 };
 

@@ -105,7 +105,7 @@ static void look(struct pl_timer *timer)
     struct pl_memory_limit *limit = PL_CONTAINER_OF(timer, struct pl_memory_limit, timer);
     uint64_t used = 0;
     if (!memory_limit_read_number(limit->current, &used))
-        return; /* the group is gone from sight: there is nothing to look at any more */
+        return; /* the group's file cannot be read any more: checking ends */
     uint64_t spare = read_line(limit->stat, limit->is_v1 ? "total_inactive_file" : "inactive_file");
     used -= spare < used ? spare : used;
     if (used < limit->limit / 10 * 8) {

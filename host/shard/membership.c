@@ -223,10 +223,11 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
             m->state = PL_MEMBER_IN;
         pl_main_lease_renew(m);
     } else if (was_told_missing) {
-        m->written = false; /* another client has deleted it: we live nevertheless */
+        m->written = false; /* another client has deleted our Lease: it is created again */
         m->renew_now = true;
     } else if (err != NULL && err->status == 409) {
-        m->renew_now = true; /* what is there now was asked for with it */
+        /* only after the membership was lost, else on_first_try reads the Lease again */
+        m->renew_now = true;
     }
     pl_membership_poke(m);
 }
@@ -304,7 +305,7 @@ static enum verdict judge_others(struct pl_membership *m)
 {
     enum verdict verdict = NOBODY_ELSE;
     if (m->state == PL_MEMBER_LEAVING || (m->state == PL_MEMBER_IN && m->me->held > 0))
-        return verdict; /* they are the newcomers */
+        return verdict; /* a member that holds shards was here first: the others have to go */
     for (size_t i = 0; i < m->member_count; i++) {
         const struct pl_member *other = m->members[i];
         if (other == m->me || !other->there || other->dead || other->count == 0 ||

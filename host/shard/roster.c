@@ -118,7 +118,7 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     member->count = lease->count;
     member->duration_ns =
         lease->duration_s > 0 ? lease->duration_s * PL_SECOND : m->o.lease_duration_ns;
-    /* It is waited for whether a member with another number of shards lives. */
+    /* The membership waits to learn whether a member with another number of shards lives. */
     if (!same || member->count != m->count)
         pl_membership_poke(m);
 }

@@ -263,7 +263,7 @@ static void add_merged(struct pl_workqueue *q, struct pl_queue_entry *entry, int
                        int64_t now_ns)
 {
     if (entry->ready && !entry->claimed)
-        return; /* and it stays ready, whatever the delay (rule 103) */
+        return; /* it stays ready, whatever the delay (rule 103) */
     if (due_ns > now_ns) {
         delay_until(q, entry, due_ns);
         return;

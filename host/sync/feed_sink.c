@@ -212,7 +212,8 @@ static int on_page(void *arg, const struct pl_docs *items, bool first, bool anew
     int code = take_listed(feed, items, first, anew, err);
     pl_feed_drain(feed);
     pl_informer_update_rv(
-        feed->informer); /* not the last object's version, before the list is complete */
+        /* before the list is complete, an object's version is not the version of the cache */
+        feed->informer);
     return code;
 }
 
@@ -239,7 +240,7 @@ static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
 /* Adds objects that we wrote before there was a feed to store them. */
 static void add_own(struct pl_feed *feed, struct pl_slice list_rv)
 {
-    pl_feed_drain(feed); /* the listed state counts */
+    pl_feed_drain(feed); /* the list's objects are stored before ours are compared with them */
     PL_LIST_FOR (link, &feed->informer->own.by_age) {
         const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
         struct pl_slice key = pl_slice_z(write->key);

@@ -259,7 +259,7 @@ void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
         if (informer->feeds[i] != feed)
             informer->feeds[kept++] = informer->feeds[i];
     informer->feed_count = kept;
-    informer->ending -= kept == count; /* one of the replaced feeds */
+    informer->ending -= kept == count; /* not found: it was one of the replaced feeds */
     pl_informer_check(informer);
 }
 

@@ -261,7 +261,8 @@ static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at
     for (size_t k = 0; k < PL_ARRAY_LEN(lists); k++) {
         const struct pl_spot *spot = PL_MEMBER(at, lists[k]);
         size_t i = 0;
-        if (either) /* with it, and only then, they may contain types */
+        /* only then may they contain types, which check_nested refuses */
+        if (either)
             continue;
         PL_EACH(item, pl_tree_getz(schema, lists[k]))
         check_nested(f, PL_INDEX(spot, i++), item->value);

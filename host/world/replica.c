@@ -242,7 +242,7 @@ static void open_hooks(struct pl_replica *replica)
     const struct pl_hooks_options options = {
         .loop = replica->loop, .cluster = replica->cluster, .metrics = replica->metrics};
     replica->hooks = pl_hooks_create(&options);
-    pl_manager_hold(replica->manager); /* until they have stopped */
+    pl_manager_hold(replica->manager); /* until the webhooks have stopped */
 }
 
 /* The webhooks of the generation answer from now on. */

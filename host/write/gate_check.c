@@ -228,7 +228,8 @@ void pl_gate_check_rights(struct pl_gate_op *op)
     if (!pl_map_has(&gate->said, pl_slice_z(who)) && gate->said.count < SAID_MAX) {
         pl_map_put(&gate->said, pl_slice_z(who), gate);
         bool task = spec->task.form != PL_NO_TASK;
-        const char *also = pl_gate_op_is_apply(op) ? "create\", \"" : ""; /* of what is not there */
+        /* an apply creates the object if it is missing */
+        const char *also = pl_gate_op_is_apply(op) ? "create\", \"" : "";
         char *add =
             pl_format(task ? "writes = {[\"%s\"] = {\"%s%s\"}}" : ":Writes(\"%s\", {\"%s%s\"})",
                       kind, also, verb);

@@ -42,7 +42,7 @@ end
 
 local fail = M.fail
 
--- Its beginning, where the text is long.
+-- A text for messages. Of a long text only the beginning is shown.
 function M.quote(text)
   return format("%q", #text > 60 and text:sub(1, 57) .. "..." or text)
 end

@@ -1,4 +1,4 @@
--- Status conditions.
+-- perilune.conditions: reads and sets conditions in an object's status.
 
 local check = require("perilune.check")
 local host = require("perilune.host")
@@ -9,7 +9,7 @@ local M = {}
 local statuses = { [true] = "True", [false] = "False", True = "True", False = "False",
   Unknown = "Unknown" }
 
-local TEXT_MAX = 1024 -- bytes, as the API server takes for a reason
+local TEXT_MAX = 1024 -- bytes; the API server accepts a reason of this length
 
 local fields = {
   type = check.short(TEXT_MAX),

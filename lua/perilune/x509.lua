@@ -220,7 +220,7 @@ function M.parse_all(text, ...)
   return out
 end
 
--- The first of them.
+-- The first certificate or request of the text, or nil and a message.
 function M.parse(text, ...)
   check.no_more("x509.parse", ...)
   local all, message = M.parse_all(check.text("x509.parse: the text", text))

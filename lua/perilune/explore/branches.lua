@@ -1,6 +1,6 @@
 -- Plans that begin alike, as branches of one execution: where a plan's next part is asked for, this
--- process is copied, and the copy goes on with the plan. What was before that point is run once for all
--- of them. A branch tells what it found as text; its worlds end with it.
+-- process is copied, and the copy continues with the plan. So everything before that point runs once
+-- for all of them. A branch reports its findings as text; its worlds end with it.
 --
 -- `o`: execute(plan, how) -> execution, branch = {fork(), finish(text)} as perilune.world has them.
 
@@ -30,15 +30,15 @@ function M.pack(value)
   return table.concat(out)
 end
 
--- The value; nil for what is no such text.
+-- The value of such a text; nil: the text is another one.
 function M.unpack(text)
   local chunk = loadstring(text or "", "=branch")
   return chunk and setfenv(chunk, {})()
 end
 
 -- Runs `plans`, which begin with the parts of `base`. look(plan, execution) makes a plain value, in the
--- branch. Returns index -> value; those are missing that had no branch: the plan's parts do not happen,
--- is_over() said so when it was their turn, or the system had no room.
+-- branch. Returns index -> value. A plan has no value if it had no branch: its parts do not happen,
+-- is_over() was true when it was its turn, or the system had no room for another process.
 function M.run(o, base, plans, how, look, is_over)
   local found, others, mine = {}, {}, nil
   for i, plan in ipairs(plans) do

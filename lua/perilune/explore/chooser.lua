@@ -26,7 +26,7 @@ function M.new(plan, how)
   return self
 end
 
--- Where it is asked for a disturbance: names of by_key, waiting and by_step.
+-- The places where the chooser is asked for disturbance d: a name in by_key, waiting or by_step.
 local function keys_of(d)
   local of_step = format("%s %d", d.what, d.step)
   if d.what == "order" then
@@ -46,9 +46,9 @@ function chooser:expect(d)
   end
 end
 
--- Other plans that begin like this one: `others` are {parts = {...}} with what follows. When it is asked
--- for a part of one of them, fork(other) is called. If that is true, the plan is this other one from now
--- on.
+-- `others` are plans that begin like this one: {parts = {...}} with the parts that follow. When the
+-- chooser is asked for a part of one of them, it calls fork(other). If that returns true, this process
+-- continues with the other plan.
 function chooser:branch_off(others, fork)
   self.fork, self.waiting = fork, {}
   for _, other in ipairs(others) do
@@ -62,7 +62,7 @@ function chooser:branch_off(others, fork)
   end
 end
 
--- It is asked for disturbances of this name.
+-- Branches off if another plan has a part of this name.
 function chooser:asked(name)
   local here = self.waiting and self.waiting[name]
   for _, other in ipairs(here or {}) do

@@ -1,7 +1,7 @@
 -- Claims of a status: with `observedGeneration` at the object's generation it says that the spec has been
--- carried out. A claim is false if the same run writes another object afterwards, and nothing more is
--- ever written to that status: nobody can tell it from the truth. A status that first says that work goes
--- on is no claim. Looks at undisturbed runs only: what a disturbed one repeats is nobody's claim.
+-- carried out. A claim is false if the same run writes another object afterwards and the status is never
+-- written again: a reader cannot tell it from a true claim. A status that says that work goes on is no
+-- claim. Only undisturbed runs are judged, because a disturbed run repeats writes.
 
 local host = require("perilune.host")
 local states = require("perilune.explore.state")

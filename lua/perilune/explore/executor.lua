@@ -61,8 +61,8 @@ function exec:hold_of_step()
   end
 end
 
--- Ends the holding of caches. Watches that were to stay unobserved expire and are listed again; the
--- others deliver their events.
+-- Ends the holding of caches. Watches whose events were to stay unobserved expire and are listed
+-- again; the others deliver their events.
 function exec:catch_up(o)
   local unseen = self.unseen
   self.unseen = {}
@@ -82,7 +82,7 @@ function exec:catch_up(o)
   for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
     if not next(self.relist) then break end
     local ok = pcall(self.world.advance, self.world, 1)
-    if not ok then -- runs without end at one instant: the cache cannot become current
+    if not ok then -- endless runs at one instant: the cache cannot become current
       self.inconclusive = INCONCLUSIVE
       error(INCONCLUSIVE, 0)
     end
@@ -154,7 +154,8 @@ function exec:settle_within(o)
   end
 end
 
--- While a cache is held back, or lists are reversed, endless work is not a finding: it may end with that.
+-- While a cache is held back, or lists are reversed, endless work is not a finding: it may end when the
+-- disturbance ends.
 function exec:settle_once(o)
   if #self.held > 0 or self.reversed then
     return self:settle_within(o)
@@ -162,7 +163,7 @@ function exec:settle_once(o)
   local ok, e = pcall(self.world.settle, self.world, o)
   if not ok and not self.delayed then
     error(e, 0)
-  elseif not ok then -- the request may have left as the time was over
+  elseif not ok then -- the request may have been sent when the time was over
     self.delayed = false
     self.world:settle(o)
   end
@@ -453,7 +454,7 @@ function M.new(o)
     self:scenario()
     self.lines = self.world:explore_lines()
     local result = self:result()
-    if not self.choose.branched then -- a branch leaves that to the end of its process
+    if not self.choose.branched then -- a branch frees its worlds with its process
       self.world:close()
     end
     return result

@@ -89,14 +89,14 @@ local function replaced_by_restart(want, settle, findings, seen)
   end
 end
 
--- A Job is work that is done once: for a spec that was never seen, as another one followed at once, there
--- is none.
+-- A Job is work that is done once. If a spec was replaced before a controller saw it, there is no Job
+-- for it.
 local function is_unseen_work(d, skipped)
   return skipped and d.missing and d.kind == "batch/v1/Job"
 end
 
 local function compare_states(reference, execution, findings, seen)
-  local skipped = false -- the world was not settled before each next step
+  local skipped = false -- a step began before the world had settled
   for i, settle in ipairs(execution.settles) do
     local want = reference.settles[i]
     if want and not settle.merged and settle.over then

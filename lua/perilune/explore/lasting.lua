@@ -1,6 +1,6 @@
--- Whether a finding lasts. What is made and removed by the clock is there or gone at a settled point by
--- chance, as disturbances take time. So a plan that leads to a finding is run once more, and each step has
--- hours to settle, in that run as in the undisturbed one. Adds its method to a search's class.
+-- Whether a finding lasts. Disturbances take time, so at a settled point an object that a schedule
+-- creates or removes may be there or not, by chance. So a plan that leads to a finding is run once more,
+-- and each step has hours to settle, in that run and in the undisturbed one. Adds its method to a search's class.
 
 local judges = require("perilune.explore.judge")
 
@@ -8,7 +8,7 @@ local ends = { state = true, replaced = true, leak = true, restart = true }
 
 return function(search)
 
--- Those findings that are still so if the next step comes hours later, at the same time in both runs.
+-- The findings that remain if the next step comes hours later, at the same time in both runs.
 function search:lasting(plan, findings)
   local kinds, judged = {}, false
   for _, f in ipairs(findings) do

@@ -76,7 +76,7 @@ function M.rank(d)
   return rank[word(d)] or REST
 end
 
--- True if it represents its class in pairs and triples.
+-- True if the disturbance represents its class in pairs and triples.
 function M.is_representative(d)
   return rank[word(d)] ~= nil
 end
@@ -84,7 +84,7 @@ end
 local function of_effects(execution, from, out)
   for i = from, #execution.points do
     local p = execution.points[i]
-    if p.what == "effect" and p.step > 0 then -- a plan has no name for what is before the first step
+    if p.what == "effect" and p.step > 0 then -- a plan cannot name a place before the first step
       for _, option in ipairs(p.options) do
         out[#out + 1] = { what = option[1], how = option[2], place = p.place, step = p.step, n = p.n,
           line = p.line }
@@ -188,7 +188,8 @@ local function writes_of(execution, from)
   return out
 end
 
--- What others than the host do: the server, the garbage collector, other clients, the clock.
+-- Disturbances that do not come from the host: the server, the garbage collector, other clients, the
+-- clock.
 local function of_others(execution, from, from_step, add)
   of_lists(writes_of(execution, from), from_step, "outage", add)
   of_lists(execution.deletions, from_step, "finalizer", add)
@@ -212,7 +213,7 @@ local function of_others(execution, from, from_step, add)
   end
 end
 
--- By rank; those of one rank stay as they are.
+-- Sorted by rank; disturbances of one rank keep their order.
 local function in_order(list)
   local of_rank, out = {}, {}
   for r = 1, REST do

@@ -1,4 +1,4 @@
--- Disturbances by others than the host: a server that refuses for a while, a garbage collector that is
+-- Disturbances that do not come from the host: a server that refuses for a while, a garbage collector that is
 -- late, finalizers of other clients, keys that are reconciled once more, or late. They begin with a step
 -- and end when it has settled. Nothing here decides what is disturbed: the plan does. Adds its methods to
 -- an executor's class.
@@ -22,7 +22,7 @@ function exec:set_lateness()
   self.world:explore_lateness(self.late and LATENESS or 0)
 end
 
--- Whether the plan has it for this step; from now on it counts as done.
+-- Whether the plan has this disturbance for this step. It counts as done from now on.
 function exec:begins(what, how)
   for _, d in ipairs(self.choose:of_step(what)) do
     if d.how == how and not self.choose.used[d] then
@@ -56,14 +56,14 @@ function exec:others_of_step()
   end
 end
 
--- Runs as far as it goes while the server refuses; then the server works again.
+-- Runs until nothing more happens while the server refuses. Then the server works again.
 function exec:end_outages()
   self:settle_within({ limit = OUTAGE })
   self.outages = {}
 end
 
--- Lists are sorted again, and each key is reconciled once more: what depends on their order without
--- harm, as a list in a status, is then as before.
+-- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
+-- as the order of a list in a status, disappear by that.
 function exec:end_reversal(o)
   self.reversed = false
   self.world:explore_reverse_lists(false)

@@ -23,7 +23,7 @@ M.variants = {
   delay = {},
 }
 
--- Those of a step: what follows the first word, by the names of the disturbance's fields.
+-- The disturbances of a step: the words after the first one, by the names of the fields that they set.
 local of_words = {
   lag = { "kind" },
   unobserved = { "kind" },

@@ -9,7 +9,7 @@ local states = require("perilune.explore.state")
 
 local format = string.format
 
-local DELAY = 1 -- seconds that a request is sent late; what is not timed settles meanwhile
+local DELAY = 1 -- seconds by which a request is late; work without timers ends meanwhile
 
 return function(exec)
 
@@ -134,7 +134,7 @@ function exec:request(point)
   return d and self:disturb(d, point, place, kind)
 end
 
--- A stored text, in which random values are searched.
+-- Keeps an object that was stored. Random values are found by comparing these later.
 function exec:version(text)
   local ok, object = pcall(host.json_decode, text)
   if ok and type(object) == "table" and object.kind and type(object.metadata) == "table"

@@ -180,7 +180,7 @@ local function frame(a, b)
   return a:sub(1, pre), suf > 0 and a:sub(-suf) or ""
 end
 
--- The part inside of the frame; nil for a value of another form.
+-- The part of a value between the frame's beginning and end; nil: the value has another form.
 local function inside(value, found)
   value = tostring(value)
   if #value < #found.pre + #found.suf or value:sub(1, #found.pre) ~= found.pre

@@ -57,7 +57,8 @@ function exec:user_world()
   end })
 end
 
--- The scenario expects a settled world now, so what was to last until after the next step ends here.
+-- The scenario expects a settled world now, so disturbances that were to last until after the next
+-- step end here.
 function exec:settle_for_look()
   self.unfinished = false
   self:run_on()

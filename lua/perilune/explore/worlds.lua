@@ -10,7 +10,7 @@ local declare = require("perilune.explore.declare")
 local format = string.format
 local M = {}
 
-local DEFAULT_LIMIT = 3600 -- seconds; what settle lets pass
+local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
 local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 
@@ -103,8 +103,7 @@ function Extended:explore_version()
   return native.version(self.handle)
 end
 
--- True if every host runs.
--- When a settle with these options lets no more time pass.
+-- The time at which a settle with these options ends.
 function Extended:explore_end(o)
   return self:now() + check.duration("settle: limit", o and o.limit or DEFAULT_LIMIT)
 end
@@ -115,6 +114,7 @@ function Extended:explore_step(finish)
   return native.step(self.handle, finish)
 end
 
+-- True if every host runs.
 function Extended:explore_runs()
   for _, name in ipairs(self.hosts) do
     if not native.runs_host(self.handle, name) then
@@ -180,7 +180,7 @@ function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
 end
 
--- Ends its watches with 410, so it is listed again.
+-- Ends the resource's watches with 410, so it is listed again.
 function Extended:explore_expire(resource)
   native.expire(self.handle, resource)
 end

@@ -1,4 +1,4 @@
--- Arguments of calls in a script, for calls.lua: what they are as far as the source shows it.
+-- Arguments of calls in a script, for calls.lua: their values, as far as the source shows them.
 
 local names = require("perilune.tool.names")
 local tables = require("perilune.tool.tables")
@@ -75,7 +75,8 @@ function M.eval_arguments(self, node, global)
   self.guarded = before
 end
 
--- Whether a part of the module has the name, as far as is known. Under pcall a script may try.
+-- Whether a part of the module has the name, as far as is known. Under pcall an unknown name is no
+-- mistake.
 function M.has(self, node, part, name)
   local mistake = self.guarded == 0 and names.judge(part, name)
   if mistake then

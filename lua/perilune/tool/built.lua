@@ -48,7 +48,8 @@ local function reaches(branch, here)
   return true
 end
 
--- Notes what a variable gets in one arm of an `if`. Returns its value after it, if each arm gives it one.
+-- Notes the value that one arm of an `if` gives a variable. Returns the variable's value after the
+-- `if`, if each arm gives it one.
 function M.note_arm(self, var, value)
   local arms = self.arms[var] or {}
   self.arms[var] = arms
@@ -80,7 +81,7 @@ function M.choices(self, choice)
   return out
 end
 
--- What all passes know of a literal: names that are written to. unclear: a name is computed.
+-- The names of a literal that are written to, collected in all passes. unclear: a name is computed.
 local function given_of(self, node)
   self.given[node] = self.given[node] or { names = {}, unclear = false }
   return self.given[node]

@@ -358,7 +358,7 @@ local TYPES = { hash = "string", random = "string", key = "string", quantity = "
   ["yaml.encode"] = "string", ["base64.encode"] = "string", ["base64.decode"] = "string" }
 
 -- client.get(client, ...)
--- Returns whether it was one, and its result.
+-- Returns whether the call was such a call, and its result.
 local function plain_method(self, node, name, from)
   local part, method = (name or ""):match("^(%l+)%.(%w+)$")
   if (part == "client" or part == "live") and client[method] then

@@ -60,7 +60,7 @@ local function split_lines(text)
   return out
 end
 
--- nil: it has none, or a placeholder is in it.
+-- The kind; nil: the document has none, or it contains a placeholder.
 local function kind_of(document)
   if type(document) ~= "table" or type(document.apiVersion) ~= "string" or type(document.kind) ~= "string"
     or (document.apiVersion .. document.kind):find("${", 1, true) then

@@ -337,8 +337,8 @@ local function compare_types(self, view, value, line)
   end
 end
 
--- Compares a place with a constant of another type, or one that has an enum with a text that differs
--- from one of its values by a slip.
+-- Reports a comparison that is never true: of a place with a constant of another type, or of a place
+-- with an enum with a text that is nearly one of its values.
 function M.compare(self, a, b, line)
   if a and b and a.k == "const" then
     a, b = b, a

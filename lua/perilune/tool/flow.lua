@@ -346,7 +346,7 @@ local function assign(self, target, value)
     if object and object.k ~= "table" then
       tables.escape(self, object)
     elseif not object and target.object.tag == "Index" then
-      tables.escape(self, self.eval(target.object.object)) -- of one of its members, which is not known
+      tables.escape(self, self.eval(target.object.object)) -- it gets an unknown value in one of its members
     end
     if object and object.k == "table" then
       local index = self.eval(target.key)

@@ -38,7 +38,7 @@ function Kinds:add(list)
   end
 end
 
--- What the cluster answers; nil: it has no such path. A refusal ends the tool.
+-- The cluster's answer; nil: it has no such path. A refusal ends the tool.
 local function ask(tool, path)
   local answer = tool.must_call("cluster", { path = path })
   if answer.status ~= 404 and not answer.object then
@@ -66,7 +66,7 @@ local function discover_version(tool, group, version)
   return out
 end
 
--- Other servers, too, answer 404 to what they do not know.
+-- A server that is no API server also answers 404, so 404 alone proves nothing.
 local function check_is_kubernetes(tool)
   local answer = ask(tool, "/apis")
   if not answer or type(answer.groups) ~= "table" then
@@ -150,7 +150,7 @@ function M.read(tool, input)
   self:add(read_schemas(tool, input.flags.schema or {}))
   self:add(crds.beside(tool, input.paths))
   if self.cluster then
-    check_is_kubernetes(tool) -- also if no kind is asked about: the user names a cluster that is there
+    check_is_kubernetes(tool) -- always, so that a wrong --cluster is found even if no kind is looked up
   end
   return self
 end

@@ -1,5 +1,5 @@
--- Checks the names that a script takes from the module and its parts. The definitions for editors
--- tell which there are. Scripts cannot add one, so a name that is not there raises when it is read.
+-- Checks the names that a script reads from the module and its parts. The definitions for editors list
+-- them. Scripts cannot add names, so reading another name raises an error.
 
 local nearest = require("perilune.tool.known").nearest
 

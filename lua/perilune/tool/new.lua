@@ -1,5 +1,5 @@
--- perilune new NAME: a controller that works, as somebody would begin it by hand: a custom resource
--- whose objects each own a ConfigMap, with its CRD, a sample, a specification and editor support.
+-- perilune new NAME: writes a small working controller to begin with: a custom resource whose objects
+-- each own a ConfigMap, with its CRD, a sample, a specification and editor support.
 
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")

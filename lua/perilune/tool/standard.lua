@@ -71,7 +71,7 @@ end
 
 local libraries = { ["table.insert"] = insert, ["table.sort"] = sort }
 
--- Returns whether it is one that is known, and its result.
+-- Returns whether the function is known, and its result.
 return function(self, node, global, library)
   local name = global or library and library .. "." .. tostring(node.callee.key.value)
   local own = global and globals[global] or libraries[name]

@@ -1,5 +1,5 @@
--- The files of `perilune new`, in the order in which they are listed. @NAME@ and its like are filled
--- by new.lua.
+-- The files of `perilune new`, in the order in which they are listed. new.lua replaces @NAME@ and the
+-- other placeholders.
 
 return {
   { name = "main.lua", text = [==[

@@ -118,7 +118,7 @@ function M.type(view)
   return schema.type or type(schema.properties) == "table" and "object" or nil
 end
 
--- Whether it is certainly an object, so that positions are a mistake.
+-- Whether the place is certainly an object, so that indexing it by a position is a mistake.
 function M.is_object(view)
   return M.type(view) == "object" and (M.fields(view) ~= nil or type(view.schema.additionalProperties) == "table")
 end
@@ -182,8 +182,8 @@ function M.element(view)
   return ANY
 end
 
--- Whether the server fills the field in. In OpenAPI v3 fields of built-in kinds have Go's zero value
--- as default, which the server then refuses.
+-- Whether the server sets the field if it is missing. In OpenAPI v3 the default of a field of a built-in
+-- kind may be Go's zero value, which the server then refuses.
 local function has_default(view, own)
   local default = type(own) == "table" and own.default
   local kind = view.kind
