@@ -121,6 +121,8 @@ void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc 
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_node root = pl_doc_root(doc);
+    if (ctx->type->convert != NULL)
+        PL_IGNORE(pl_api_convert_nodes(ctx, &root, 1)); /* no questions: never fails */
     if (ctx->request.is_proto_answer && ctx->request.form == PL_API_PLAIN) {
         pl_api_proto_object(&out, ctx->type, ctx->version, root);
         answer_reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
@@ -176,7 +178,8 @@ struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
 void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
                           struct pl_tree *shown)
 {
-    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+    if (ctx->type->convert != NULL || /* which is what it was stored from */
+        !pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
         pl_api_answer_object(ctx, code, doc);
         return;
     }

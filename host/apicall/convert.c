@@ -18,6 +18,8 @@ static struct pl_node conversion_of(const struct pl_api_type *type)
 
 bool pl_api_converts(const struct pl_api_type *type, size_t from, size_t to)
 {
+    if (type->convert != NULL)
+        return from != to;
     return type->is_custom && from != to &&
            pl_node_str_eq(pl_node_getz(conversion_of(type), "strategy"), pl_slice_z("Webhook"));
 }
@@ -99,8 +101,26 @@ static void rename_version(struct pl_api_ctx *ctx, struct pl_tree *object, size_
                  pl_tree_str(&ctx->arena, pl_api_version_text(&ctx->type->versions[to], text)));
 }
 
+/* Which version the object says that it has; the stored one if it says nothing. */
+static size_t convert_version_of_tree(const struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    const struct pl_api_type *type = ctx->type;
+    for (size_t i = 0; i < type->version_count; i++) {
+        char text[PL_KIND_TEXT];
+        if (pl_slice_eq(pl_tree_text_at(object, "apiVersion"),
+                        pl_api_version_text(&type->versions[i], text)))
+            return i;
+    }
+    return type->storage_version;
+}
+
 int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from, size_t to)
 {
+    if (ctx->type->convert != NULL) {
+        if (convert_version_of_tree(ctx, *object) != to)
+            ctx->type->convert(&ctx->arena, *object, to == ctx->type->storage_version);
+        return 0;
+    }
     if (!pl_api_converts(ctx->type, from, to)) {
         rename_version(ctx, *object, to);
         return 0;
@@ -142,8 +162,26 @@ static size_t convert_version_of(const struct pl_api_type *type, struct pl_node 
     return type->storage_version;
 }
 
+/* Built-in kinds; the context holds what is made. */
+static void convert_builtins(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (convert_version_of(ctx->type, objects[i]) == ctx->version)
+            continue;
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, objects[i]);
+        ctx->type->convert(&ctx->arena, tree, ctx->version == ctx->type->storage_version);
+        struct pl_doc *doc = pl_tree_doc(tree, NULL);
+        pl_api_ctx_hold(ctx, doc);
+        objects[i] = pl_doc_root(doc);
+    }
+}
+
 int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
 {
+    if (ctx->type->convert != NULL) {
+        convert_builtins(ctx, objects, count);
+        return 0;
+    }
     struct pl_buf text = PL_BUF_INIT;
     size_t asked = 0, at = 0, from = ctx->type->storage_version;
     for (size_t i = 0; i < count; i++) {

@@ -331,9 +331,31 @@ static void record_writer(struct change *c)
         pl_api_set_managed(ctx, c->object, NULL);
         return;
     }
+    pl_api_to_stored_form_and_back(ctx, &c->object);
     struct pl_tree *whole = pl_tree_copy(&ctx->arena, c->object);
     pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
+    struct pl_api_other_form other;
+    if (pl_api_other_form(ctx, c->old, c->object, &other))
+        writer.other = &other;
     pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, whole));
+}
+
+/* From here on both objects have the stored form, which can say more than the request's. What this
+ * request does not write is that of the old object. */
+static void change_to_stored_form(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    size_t asked = ctx->version;
+    pl_api_to_stored_form(ctx, &c->object);
+    if (ctx->version == asked)
+        return;
+    c->old = pl_api_load(ctx, c->entry->doc);
+    const char *other = pl_slice_eqz(ctx->request.subresource, "status") ? "spec" : "status";
+    struct pl_tree *kept = pl_tree_getz(c->old, other);
+    if (kept != NULL)
+        pl_tree_setz(&ctx->arena, c->object, other, pl_tree_copy(&ctx->arena, kept));
+    else
+        pl_tree_removez(c->object, other);
 }
 
 int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, struct pl_tree *object,
@@ -354,6 +376,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         return -1;
     if (!options->by_apply)
         record_writer(&c);
+    size_t asked = ctx->version;
+    change_to_stored_form(&c);
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
         return -1;
     count_generation(&c);
@@ -364,6 +388,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         pl_api_quota_check(ctx, c.object, c.old) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));
+    ctx->version = asked;
     return store(&c);
 }
 

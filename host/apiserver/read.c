@@ -97,7 +97,8 @@ int pl_api_get(struct pl_api_ctx *ctx)
     if (check_partial(ctx, false) != 0)
         return -1;
     struct pl_node object = pl_doc_root(entry->doc);
-    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+    if (ctx->type->convert != NULL ||
+        !pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
         pl_api_answer_object(ctx, 200, entry->doc);
         return 0;
     }

@@ -4,6 +4,7 @@
 
 #include "admission/classes.h"
 #include "apicall/body.h"
+#include "apicall/convert.h"
 #include "schema/rules.h"
 
 #include "schema/list_keys.h"
@@ -175,6 +176,54 @@ struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)
         .owns_status = !pl_api_ctx_version(ctx)->has_status,
         .is_silent = ctx->type->is_custom && pl_slice_eqz(sub, "scale"),
     };
+}
+
+void pl_api_to_stored_form(struct pl_api_ctx *ctx, struct pl_tree **object)
+{
+    const struct pl_api_type *type = ctx->type;
+    if (type->convert == NULL || ctx->version == type->storage_version)
+        return;
+    PL_IGNORE(pl_api_convert(ctx, object, ctx->version, type->storage_version));
+    ctx->version = type->storage_version;
+    pl_api_body_default(ctx, *object);
+}
+
+void pl_api_to_stored_form_and_back(struct pl_api_ctx *ctx, struct pl_tree **object)
+{
+    size_t asked = ctx->version;
+    pl_api_to_stored_form(ctx, object);
+    if (ctx->version == asked)
+        return;
+    PL_IGNORE(pl_api_convert(ctx, object, ctx->version, asked));
+    ctx->version = asked;
+    pl_api_body_default(ctx, *object);
+}
+
+static struct pl_tree *in_version(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                                  size_t version)
+{
+    struct pl_tree *copy = pl_tree_copy(&ctx->arena, object);
+    size_t asked = ctx->version;
+    PL_IGNORE(pl_api_convert(ctx, &copy, asked, version));
+    ctx->version = version;
+    pl_api_body_default(ctx, copy);
+    ctx->version = asked;
+    return copy;
+}
+
+bool pl_api_other_form(struct pl_api_ctx *ctx, const struct pl_tree *live,
+                       const struct pl_tree *object, struct pl_api_other_form *out)
+{
+    char text[PL_KIND_TEXT];
+    if (ctx->type->convert == NULL)
+        return false;
+    size_t version = ctx->version == 0 ? 1 : 0;
+    struct pl_slice name = pl_api_version_text(&ctx->type->versions[version], text);
+    *out = (struct pl_api_other_form){.api_version = pl_arena_copy(&ctx->arena, name),
+                                      .schema = pl_api_type_lists(ctx->type, version),
+                                      .live = in_version(ctx, live, version),
+                                      .object = in_version(ctx, object, version)};
+    return true;
 }
 
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries)

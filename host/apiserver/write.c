@@ -188,18 +188,22 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     stamp_new(ctx, object);
     pl_api_body_default(ctx, object);
     if (!by_apply) {
+        pl_api_to_stored_form_and_back(ctx, &object);
         struct pl_tree *whole = pl_tree_copy(&ctx->arena, object);
         pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
         pl_api_set_managed(ctx, object, pl_api_managed_update(&writer, entries, blank(ctx), whole));
     }
+    size_t asked = ctx->version;
+    pl_api_to_stored_form(ctx, &object);
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
         pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0 ||
         pl_api_quota_check(ctx, object, NULL) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
+    ctx->version = asked;
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));
     const struct pl_api_entry *there = pl_api_table_find(ctx->type->table, key);

@@ -3,7 +3,7 @@
  * object/schema_builtin.c, its columns in the packed table of gotype, its cells in cells.c. */
 #include "schema/builtin.h"
 
-#include "schema/type.h"
+#include "schema/autoscaler.h"
 
 #include <stddef.h>
 
@@ -101,7 +101,8 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("apps", "v1", "deployments", "deployment", "Deployment", SHORT = "deploy", CAT = "all", F = NS | ST | SC | GEN),
     ROW("apps", "v1", "replicasets", "replicaset", "ReplicaSet", SHORT = "rs", CAT = "all", F = NS | ST | SC | GEN, .selectable = replica_fields),
     ROW("apps", "v1", "statefulsets", "statefulset", "StatefulSet", SHORT = "sts", CAT = "all", F = NS | ST | SC | GEN | LABEL),
-    ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN),
+    ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN,
+        .also_group = "autoscaling", .also_version = "v1", .convert = pl_api_autoscaler_convert),
     ROW("batch", "v1", "cronjobs", "cronjob", "CronJob", SHORT = "cj", CAT = "all", F = NS | ST | GEN),
     ROW("batch", "v1", "jobs", "job", "Job", CAT = "all", F = NS | ST | GEN, .selectable = job_fields),
     ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST, .selectable = csr_fields),

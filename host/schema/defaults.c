@@ -526,6 +526,11 @@ void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *ty
     const struct kind_rules *rules = type->is_custom ? NULL : rules_of(kind);
     if (type->is_custom)
         return;
+    if (pl_slice_eqz(pl_tree_text_at(object, "apiVersion"), "autoscaling/v1")) {
+        pl_tree_default(arena, pl_tree_child(arena, object, "spec"), "minReplicas",
+                        pl_tree_int(arena, 1)); /* the others come with v2, which is stored */
+        return;
+    }
     if (rules != NULL)
         fill_all(arena, object, rules->rules);
     default_kind(arena, kind, object);

@@ -170,28 +170,51 @@ bool pl_api_managed_same(const struct pl_tree *a, const struct pl_tree *b)
 
 /* ---- updates ---- */
 
+static void compare_forms(const struct pl_api_writer *writer, const struct pl_schema *schema,
+                          const struct pl_tree *live, const struct pl_tree *object,
+                          struct pl_api_difference *diff)
+{
+    struct pl_tree *before = pl_api_managed_strip(writer, live);
+    struct pl_tree *after = pl_api_managed_strip(writer, object);
+    /* metadata always exists, so it never counts as added. */
+    pl_tree_child(writer->arena, before, "metadata");
+    pl_tree_child(writer->arena, after, "metadata");
+    pl_api_fields_compare(writer->arena, before, after, schema, diff);
+}
+
+/* What is left of an entry's fields after the update. */
+static struct pl_tree *left_of(const struct pl_api_writer *writer, const struct pl_tree *entry,
+                               const struct pl_api_difference *same,
+                               const struct pl_api_difference *other)
+{
+    struct pl_arena *arena = writer->arena;
+    bool is_other = writer->other != NULL &&
+                    pl_slice_eq(pl_tree_text_at(entry, "apiVersion"), writer->other->api_version);
+    const struct pl_api_difference *diff = is_other ? other : same;
+    struct pl_tree *fields = pl_tree_getz(entry, "fieldsV1");
+    fields = pl_api_fields_difference(arena, fields,
+                                      pl_api_fields_union(arena, diff->added, diff->modified));
+    return pl_api_fields_difference(arena, fields, diff->removed);
+}
+
 struct pl_tree *pl_api_managed_update(const struct pl_api_writer *writer,
                                       const struct pl_tree *entries, const struct pl_tree *live,
                                       const struct pl_tree *object)
 {
     struct pl_arena *arena = writer->arena;
-    struct pl_api_difference diff;
+    struct pl_api_difference diff, other = {0};
     struct pl_tree *out = pl_tree_array(arena);
-    struct pl_tree *before = pl_api_managed_strip(writer, live);
-    struct pl_tree *after = pl_api_managed_strip(writer, object);
-    /* metadata always exists, so it never counts as added. */
-    pl_tree_child(arena, before, "metadata");
-    pl_tree_child(arena, after, "metadata");
-    pl_api_fields_compare(arena, before, after, writer->schema, &diff);
+    compare_forms(writer, writer->schema, live, object, &diff);
+    if (writer->other != NULL)
+        compare_forms(writer, writer->other->schema, writer->other->live, writer->other->object,
+                      &other);
     struct pl_tree *mine = pl_api_fields_union(arena, diff.added, diff.modified);
     bool recorded = pl_api_fields_empty(mine) || writer->is_silent;
     struct pl_tree *own = pl_api_managed_find(writer, entries, "Update");
     PL_TREE_FOR(item, entries)
     {
         struct pl_tree *entry = item->value;
-        struct pl_tree *fields = pl_tree_getz(entry, "fieldsV1");
-        fields = pl_api_fields_difference(arena, fields, mine);
-        fields = pl_api_fields_difference(arena, fields, diff.removed);
+        struct pl_tree *fields = left_of(writer, entry, &diff, &other);
         if (entry == own && !recorded) {
             fields = pl_api_fields_union(arena, fields, mine);
             if (!pl_slice_eqz(writer->subresource, "scale"))

@@ -15,6 +15,16 @@ struct pl_api_writer {
     bool makes_status;        /* a new object may come with a status */
     const char *seen_version; /* of conflicts; NULL: that of each entry */
     bool is_silent;           /* takes fields without an entry of its own (scale) */
+    const struct pl_api_other_form
+        *other; /* NULL: the objects have the same form in all versions */
+};
+
+/* An update in the other version of its kind: whose entries are of that version loses the fields
+ * that differ there. All borrowed. */
+struct pl_api_other_form {
+    struct pl_slice api_version;
+    const struct pl_schema *schema;
+    const struct pl_tree *live, *object;
 };
 
 /* The initial managedFields entries: those in `sent` if present, none if they were reset ([] or

@@ -81,6 +81,7 @@ struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row)
     type->categories = pl_strdup(row->categories);
     type->flags = row->flags;
     type->selectable = row->selectable;
+    type->convert = row->convert;
     type->version_count = row->also_group != NULL ? 2 : 1;
     type->versions = pl_calloc(type->version_count, sizeof(*type->versions));
     for (size_t i = 0; i < type->version_count; i++)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "object/kind.h"
 #include "object/schema.h"
+#include "object/tree.h"
 #include "value/doc.h"
 
 #include <stdbool.h>
@@ -28,6 +29,9 @@ enum {
 };
 
 struct pl_api_rules;
+
+/* Converts an object of a built-in kind in place between its stored version and its second one. */
+typedef void pl_api_conversion(struct pl_arena *arena, struct pl_tree *object, bool to_storage);
 
 /* One served version of a kind. */
 struct pl_api_version {
@@ -59,6 +63,7 @@ struct pl_api_type {
     struct pl_api_version *versions; /* owned */
     size_t version_count;
     size_t storage_version; /* index */
+    pl_api_conversion *convert; /* NULL: a custom kind, or one without another form */
     const char *const
         *selectable;            /* field selector paths besides metadata; NULL-terminated or NULL */
     struct pl_api_table *table; /* its objects; the registry makes and destroys the table */
