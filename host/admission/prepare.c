@@ -249,6 +249,63 @@ static void note_phase(struct pl_api_ctx *ctx, struct pl_tree *volume, const str
         pl_tree_setz(&ctx->arena, status, time, pl_api_now(ctx->api, &ctx->arena));
 }
 
+/* dataSource and dataSourceRef of a claim mirror each other; unsupported kinds are dropped. */
+static void mirror_sources(struct pl_arena *arena, struct pl_tree *spec)
+{
+    struct pl_tree *source = pl_tree_getz(spec, "dataSource");
+    struct pl_slice kind = pl_tree_text_at(source, "kind");
+    struct pl_slice group = pl_tree_text_at(source, "apiGroup");
+    bool claim = pl_slice_eqz(kind, "PersistentVolumeClaim") && group.len == 0;
+    bool snapshot =
+        pl_slice_eqz(kind, "VolumeSnapshot") && pl_slice_eqz(group, "snapshot.storage.k8s.io");
+    if (source == NULL)
+        return;
+    if (!claim && !snapshot) {
+        pl_tree_removez(spec, "dataSource");
+        return;
+    }
+    pl_tree_default(arena, spec, "dataSourceRef", pl_tree_copy(arena, source));
+}
+
+/* The server says who requests a certificate; nobody changes the request afterwards. */
+static void prepare_signing(struct pl_api_ctx *ctx, struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    static const char *const names[] = {"username", "uid", "groups", "extra"};
+    struct pl_arena *arena = &ctx->arena;
+    if (old != NULL) {
+        pl_tree_setz(arena, object, "spec", pl_tree_copy(arena, pl_tree_getz(old, "spec")));
+        return;
+    }
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    const struct pl_tree *info = pl_api_user_info(arena, &ctx->user);
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        struct pl_tree *value = pl_tree_getz(info, names[i]);
+        pl_tree_removez(spec, names[i]);
+        if (value != NULL && ctx->user.name.len > 0)
+            pl_tree_setz(arena, spec, names[i], value);
+    }
+}
+
+/* Times of conditions that the client leaves to the server. */
+static void stamp_conditions(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                             const struct pl_tree *old)
+{
+    struct pl_tree *now = pl_api_now(ctx->api, &ctx->arena);
+    PL_TREE_FOR(item, pl_tree_dig(object, "status.conditions"))
+    {
+        struct pl_tree *since = now;
+        PL_TREE_FOR(was, pl_tree_dig(old, "status.conditions"))
+        if (pl_tree_equal(pl_tree_getz(was->value, "type"), pl_tree_getz(item->value, "type")) &&
+            pl_tree_equal(pl_tree_getz(was->value, "status"),
+                          pl_tree_getz(item->value, "status")) &&
+            pl_tree_getz(was->value, "lastTransitionTime") != NULL)
+            since = pl_tree_getz(was->value, "lastTransitionTime");
+        pl_tree_default(&ctx->arena, item->value, "lastUpdateTime", now);
+        pl_tree_default(&ctx->arena, item->value, "lastTransitionTime", since);
+    }
+}
+
 int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
                            const struct pl_tree *old)
 {
@@ -256,6 +313,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
     const char *kind = ctx->type->kind;
     if (ctx->type->is_custom)
         return 0;
+    if (strcmp(kind, "PersistentVolumeClaim") == 0)
+        mirror_sources(arena, pl_tree_getz(object, "spec"));
     if (strcmp(kind, "Service") == 0 && pl_api_prepare_service(ctx, object, old) != 0)
         return -1;
     else if (strcmp(kind, "Job") == 0)
@@ -279,7 +338,10 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_api_service(ctx, object);
     else if (strcmp(kind, "Ingress") == 0 && old == NULL)
         pl_api_admit_ingress(ctx, object);
-    else if (strcmp(kind, "Namespace") == 0)
+    else if (strcmp(kind, "CertificateSigningRequest") == 0) {
+        prepare_signing(ctx, object, old);
+        stamp_conditions(ctx, object, old);
+    } else if (strcmp(kind, "Namespace") == 0)
         prepare_namespace(arena, object, old);
     else if (strcmp(kind, "Role") == 0 || strcmp(kind, "ClusterRole") == 0)
         prepare_role(arena, object);

@@ -39,7 +39,8 @@ static void note_twins(struct pl_api_ctx *ctx, const char *prefix)
 
 struct pl_doc *pl_api_body_scan(struct pl_api_ctx *ctx, const char *prefix, struct pl_err *err)
 {
-    struct pl_scan_options options = {.keep_managed_fields = true, .refuse_duplicates = true};
+    struct pl_scan_options options = {
+        .keep_managed_fields = true, .refuse_duplicates = true, .replace_surrogates = true};
     struct pl_doc *doc = pl_scan_text(ctx->request.call.body, &options, err);
     if (doc != NULL)
         return doc;

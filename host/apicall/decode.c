@@ -16,7 +16,7 @@ static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
 {
     struct pl_slice body = ctx->request.call.body;
     if (ctx->request.body_form != PL_API_YAML) {
-        struct pl_scan_options options = {.keep_managed_fields = true};
+        struct pl_scan_options options = {.keep_managed_fields = true, .replace_surrogates = true};
         return ctx->type->is_custom ? pl_api_body_scan(ctx, "", err)
                                     : pl_scan_text(body, &options, err);
     }

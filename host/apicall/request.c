@@ -118,6 +118,21 @@ static int request_number(struct pl_slice text, int64_t *value, struct pl_api_st
                               is_number ? "value out of range" : "invalid syntax");
 }
 
+static int check_include(const struct pl_api_request *request, struct pl_api_status *status)
+{
+    static const char *const known[] = {"", "Metadata", "Object", "None"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
+        if (pl_slice_eqz(request->include, known[i]))
+            return 0;
+    return request->form != PL_API_TABLE
+               ? 0
+               : pl_api_bad_request(status,
+                                    "Unable to convert to Table as requested: includeObject: "
+                                    "Invalid value: \"%.*s\": must be 'Metadata', 'Object', "
+                                    "'None', or empty",
+                                    PL_FMT(request->include));
+}
+
 static int parse_params(struct pl_api_request *request, struct pl_api_status *status)
 {
     struct pl_arena *arena = status->arena;
@@ -127,6 +142,9 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     request->resource_version = param(request, arena, "resourceVersion");
     request->version_match = param(request, arena, "resourceVersionMatch");
     request->next = param(request, arena, "continue");
+    request->include = param(request, arena, "includeObject");
+    if (check_include(request, status) != 0)
+        return -1;
     request->field_manager = param(request, arena, "fieldManager");
     request->field_validation = param(request, arena, "fieldValidation");
     request->propagation = param(request, arena, "propagationPolicy");
@@ -171,6 +189,14 @@ static bool is_whole_discovery(const char *text, size_t len)
            !has_word(text, len, "v=v2beta");
 }
 
+/* The word up to the end of the option. */
+static bool has_option(const char *text, size_t len, const char *word)
+{
+    const char *at = memmem(text, len, word, strlen(word));
+    const char *end = at != NULL ? at + strlen(word) : NULL;
+    return at != NULL && (end == text + len || *end == ';' || *end == ' ');
+}
+
 /* The form of an alternative. False if it is not supported. */
 static bool form_of(const char *text, size_t len, enum pl_api_form *form)
 {
@@ -179,9 +205,11 @@ static bool form_of(const char *text, size_t len, enum pl_api_form *form)
     bool is_whole = is_whole_discovery(text, len);
     if (has_word(text, len, "as=") && !is_v1 && !is_whole)
         return false;
-    *form = has_word(text, len, "as=Table")                   ? PL_API_TABLE
-            : has_word(text, len, "as=PartialObjectMetadata") ? PL_API_PARTIAL
-                                                              : PL_API_PLAIN;
+    *form = has_option(text, len, "as=Table") ? PL_API_TABLE
+            : has_option(text, len, "as=PartialObjectMetadata") ||
+                    has_option(text, len, "as=PartialObjectMetadataList")
+                ? PL_API_PARTIAL
+                : PL_API_PLAIN;
     return *form != PL_API_PLAIN || !has_word(text, len, "as=") || is_whole;
 }
 

@@ -52,7 +52,7 @@ struct pl_api_request {
 
     /* parameters; empty when absent */
     struct pl_slice label_selector, field_selector, shard_selector, resource_version, version_match,
-        next;
+        next, include; /* includeObject: "", "Metadata", "Object", "None" */
     struct pl_slice field_manager, field_validation, propagation;
     struct pl_slice dry; /* dryRun as it was sent */
     bool watch, bookmarks, dry_run, force, has_force, ignore_unreadable;

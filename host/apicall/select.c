@@ -39,8 +39,7 @@ static bool is_selectable(const struct pl_api_ctx *ctx, struct pl_slice path)
 
 static int refuse_field(struct pl_api_ctx *ctx, struct pl_slice path)
 {
-    bool replicas = strcmp(ctx->type->kind, "ReplicaSet") == 0;
-    if (!ctx->type->is_custom && (ctx->type->selectable == NULL || replicas))
+    if (!ctx->type->is_custom && ctx->type->selectable == NULL)
         return pl_api_bad_request(&ctx->status,
                                   "\"%.*s\" is not a known field selector: only "
                                   "\"metadata.name\", \"metadata.namespace\"",
@@ -85,6 +84,43 @@ static int fail_form(struct pl_api_ctx *ctx)
     return pl_api_bad_request(&ctx->status, "invalid selector: '%.*s'", PL_FMT(whole));
 }
 
+/* Fields whose absence means zero, with the text of zero. */
+static const struct {
+    const char *path, *zero;
+} zero_fields[] = {{"spec.hostNetwork", "false"},
+                   {"spec.unschedulable", "false"},
+                   {"status.replicas", "0"},
+                   {"status.successful", "0"}};
+
+/* Takes a term about such a field; false: it is another term. */
+static bool note_zero(struct pl_api_select *select, const struct pl_api_type *type,
+                      struct pl_slice path, struct pl_slice value, bool equals)
+{
+    for (size_t i = 0; !type->is_custom && i < PL_ARRAY_LEN(zero_fields); i++)
+        if (pl_slice_eqz(path, zero_fields[i].path) && pl_slice_eqz(value, zero_fields[i].zero)) {
+            *(equals ? &select->zero : &select->non_zero) |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+static bool zeros_match(const struct pl_api_select *select, struct pl_node object)
+{
+    for (size_t i = 0; (select->zero | select->non_zero) >> i != 0; i++) {
+        const char *dot = strchr(zero_fields[i].path, '.');
+        struct pl_slice top = pl_slice(zero_fields[i].path, (size_t)(dot - zero_fields[i].path));
+        struct pl_node value = pl_node_getz(pl_node_get(object, top), dot + 1);
+        int64_t number;
+        bool zero =
+            pl_node_is_missing(value) || pl_node_type(value) == PL_NULL ||
+            (pl_node_type(value) == PL_BOOL && !pl_node_bool(value)) ||
+            (pl_node_type(value) == PL_NUMBER && pl_node_int(value, &number) && number == 0);
+        if ((select->zero >> i & 1 && !zero) || (select->non_zero >> i & 1 && zero))
+            return false;
+    }
+    return true;
+}
+
 static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
 {
     struct pl_err err = {0};
@@ -102,7 +138,10 @@ static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
             code = refuse_field(ctx, path);
             break;
         }
-        pl_buf_add_f(&stored, "%s%.*s%s", i > 0 ? "," : "", PL_FMT(inner), equals ? "=" : "!=");
+        if (note_zero(select, ctx->type, inner, value, equals))
+            continue;
+        pl_buf_add_f(&stored, "%s%.*s%s", stored.len > 0 ? "," : "", PL_FMT(inner),
+                     equals ? "=" : "!=");
         for (size_t k = 0; k < value.len; k++) {
             if (strchr(",=\\", value.ptr[k]) != NULL)
                 pl_buf_add_char(&stored, '\\');
@@ -177,5 +216,6 @@ bool pl_api_select_matches(const struct pl_api_select *select, struct pl_node ob
     if (select->labels != NULL && !pl_selector_matches(select->labels, pl_meta_labels(object)))
         return false;
     return pl_api_shards_match(&select->shards, object) &&
-           (select->fields == NULL || pl_fields_match(select->fields, object));
+           (select->fields == NULL || pl_fields_match(select->fields, object)) &&
+           zeros_match(select, object);
 }

@@ -9,7 +9,9 @@ struct pl_api_select {
     struct pl_selector *labels; /* owned; NULL: all */
     struct pl_fields *fields;   /* owned; NULL: all */
     struct pl_api_shards shards;
-    char *ns, *name; /* owned; NULL: all */
+    char *ns, *name;   /* owned; NULL: all */
+    unsigned zero;     /* fields that must be zero or absent, and those that must not; bits, see */
+    unsigned non_zero; /* select.c */
 };
 
 /* Reads the request's parameters. -1 and the status if a selector is malformed or names a field

@@ -203,7 +203,7 @@ static int check_seconds(struct pl_api_ctx *ctx, int64_t seconds)
 }
 
 static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_entry *account,
-                                 struct pl_tree *audiences, int64_t seconds)
+                                 struct pl_tree *audiences, int64_t seconds, struct pl_tree *bound)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *root = pl_tree_literal(arena, "{\"kind\":\"TokenRequest\",\"apiVersion\":"
@@ -216,7 +216,8 @@ static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_ent
     struct pl_tree *spec = pl_tree_child(arena, root, "spec");
     pl_tree_setz(arena, spec, "audiences", pl_tree_copy(arena, audiences));
     pl_tree_setz(arena, spec, "expirationSeconds", pl_tree_int(arena, seconds));
-    pl_tree_setz(arena, spec, "boundObjectRef", pl_tree_literal(arena, "null"));
+    pl_tree_setz(arena, spec, "boundObjectRef",
+                 bound != NULL ? bound : pl_tree_literal(arena, "null"));
     char ends[40];
     pl_time_text((now_s(ctx->api) + seconds) * PL_SECOND, 0, ends);
     struct pl_tree *status = pl_tree_child(arena, root, "status");
@@ -224,6 +225,41 @@ static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_ent
                  pl_tree_str(arena, token_sign(ctx, claims_for(ctx, account, audiences, seconds))));
     pl_tree_set_strz(arena, status, "expirationTimestamp", ends);
     return root;
+}
+
+/* A token may be bound to an object, which must be there. */
+static int check_bound(struct pl_api_ctx *ctx, const struct pl_tree *ref)
+{
+    static const char *const kinds[][2] = {
+        {"Pod", "pods"}, {"Secret", "secrets"}, {"Node", "nodes"}};
+    struct pl_slice kind = pl_tree_text_at(ref, "kind"), name = pl_tree_text_at(ref, "name");
+    struct pl_slice version = pl_tree_text_at(ref, "apiVersion"), uid = pl_tree_text_at(ref, "uid");
+    if (!pl_tree_is(ref, PL_OBJECT))
+        return 0;
+    for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++) {
+        if (!pl_slice_eqz(version, "v1") || !pl_slice_eqz(kind, kinds[i][0]))
+            continue;
+        struct pl_slice ns = i == 2 ? pl_slice("", 0) : ctx->request.ns;
+        const struct pl_api_entry *entry =
+            pl_api_table_find(pl_api_builtin_table(ctx->api->registry, "", kinds[i][1]),
+                              pl_api_key(&ctx->arena, ns, name));
+        if (entry != NULL && (uid.len == 0 || pl_slice_eqz(uid, entry->uid)))
+            return 0;
+        if (entry == NULL)
+            pl_api_fail(&ctx->status, 404, "NotFound", "%s \"%.*s\" not found", kinds[i][1],
+                        PL_FMT(name));
+        else
+            pl_api_fail(&ctx->status, 409, "Conflict",
+                        "Operation cannot be fulfilled on %s \"%.*s\": the UID in the bound object "
+                        "reference (%.*s) does not match the UID in record. The object might have "
+                        "been deleted and then recreated",
+                        kinds[i][1], PL_FMT(name), PL_FMT(uid));
+        pl_api_fail_about(&ctx->status, pl_slice("", 0), pl_slice_z(kinds[i][1]), name);
+        return -1;
+    }
+    const char *slash = pl_slice_chr(version, '/');
+    return pl_api_bad_request(&ctx->status, "cannot bind token to object of type %s%.*s, Kind=%.*s",
+                              slash == NULL ? "/" : "", PL_FMT(version), PL_FMT(kind));
 }
 
 int pl_api_token_request(struct pl_api_ctx *ctx)
@@ -236,11 +272,12 @@ int pl_api_token_request(struct pl_api_ctx *ctx)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     int64_t seconds = DEFAULT_S;
     pl_tree_integer(pl_tree_dig(object, "spec.expirationSeconds"), &seconds);
-    if (check_seconds(ctx, seconds) != 0)
+    struct pl_tree *bound = pl_tree_dig(object, "spec.boundObjectRef");
+    if (check_seconds(ctx, seconds) != 0 || check_bound(ctx, bound) != 0)
         return -1;
     struct pl_tree *audiences = pl_tree_dig(object, "spec.audiences");
     if (audiences == NULL || audiences->count == 0)
         audiences = pl_tree_literal(&ctx->arena, "[\"" ISSUER "\"]");
-    pl_api_answer_tree(ctx, 201, answer_of(ctx, account, audiences, seconds));
+    pl_api_answer_tree(ctx, 201, answer_of(ctx, account, audiences, seconds, bound));
     return 0;
 }

@@ -200,7 +200,7 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
     bool status = pl_slice_eqz(sub, "status") && v->has_status;
     bool scale = pl_slice_eqz(sub, "scale") && v->has_scale;
     /* Status and parts of Pods are read and written in the same way. */
-    status = status || pl_api_is_pod_part(ctx);
+    status = status || pl_api_is_pod_part(ctx) || pl_api_is_approval(ctx);
     int (*own)(struct pl_api_ctx * ctx) = own_subresource(ctx, verb);
     if (own != NULL)
         return own(ctx);
@@ -274,6 +274,32 @@ static void warn_of_version(struct pl_api_ctx *ctx)
                                           ctx->type->kind, PL_FMT(better_version(ctx))));
 }
 
+/* The key of a stored object has no such part. */
+static int check_path_namespace(struct pl_api_ctx *ctx, const char *verb)
+{
+    struct pl_slice ns = ctx->request.ns, name = ctx->request.name;
+    bool odd = pl_slice_eqz(ns, ".") || pl_slice_eqz(ns, "..");
+    if (!odd || (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0) || ctx->type->is_custom)
+        return 0;
+    return pl_api_fail(&ctx->status, 500, "", "invalid key: \"/%s/%.*s%s%.*s\"", ctx->type->plural,
+                       PL_FMT(ns), name.len > 0 ? "/" : "", PL_FMT(name));
+}
+
+/* "." and ".." would lead to another place, and '%' and '/' are signs of a broken path. */
+static int check_path_name(struct pl_api_ctx *ctx)
+{
+    struct pl_slice name = ctx->request.name;
+    if (ctx->request.subresource.len > 0)
+        return 0;
+    const char *why = pl_slice_eqz(name, ".")           ? "may not be '.'"
+                      : pl_slice_eqz(name, "..")        ? "may not be '..'"
+                      : pl_slice_chr(name, '%') != NULL ? "may not contain '%'"
+                                                        : NULL;
+    return why == NULL ? 0
+                       : pl_api_bad_request(&ctx->status, "Name parameter invalid: \"%.*s\": %s",
+                                            PL_FMT(name), why);
+}
+
 static int run_resource(struct pl_api_ctx *ctx, const char *verb)
 {
     struct pl_api_request *request = &ctx->request;
@@ -293,6 +319,8 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
         return pl_api_no_resource(&ctx->status);
     if (!is_allowed(ctx, verb))
         return pl_api_no_method(&ctx->status);
+    if (check_path_name(ctx) != 0 || check_path_namespace(ctx, verb) != 0)
+        return -1;
     if (request->call.body.len > MAX_BODY)
         return pl_api_fail(&ctx->status, 413, "RequestEntityTooLarge",
                            "Request entity too large: limit is %zu", MAX_BODY);

@@ -179,6 +179,17 @@ static void keep_other_parts(struct change *c)
     }
 }
 
+/* An approval is nothing but conditions. */
+static void take_conditions(struct change *c, const struct pl_tree *sent)
+{
+    struct pl_tree *status = pl_tree_child(&c->ctx->arena, c->object, "status");
+    struct pl_tree *conditions = pl_tree_getz(sent, "conditions");
+    if (conditions != NULL)
+        pl_tree_setz(&c->ctx->arena, status, "conditions", conditions);
+    else
+        pl_tree_removez(status, "conditions");
+}
+
 /* A write of the main resource keeps the status. A write of the status subresource keeps everything
  * else. */
 static void keep_other_half(struct change *c)
@@ -189,12 +200,14 @@ static void keep_other_half(struct change *c)
         keep_other_parts(c);
         return;
     }
-    if (pl_slice_eqz(ctx->request.subresource, "status")) {
+    if (pl_slice_eqz(ctx->request.subresource, "status") || pl_api_is_approval(ctx)) {
         const struct pl_tree *sent = pl_tree_getz(c->object, "metadata");
         struct pl_tree *managed = pl_tree_dig(c->object, "metadata.managedFields");
         c->object = pl_tree_copy(&ctx->arena, c->old);
         struct pl_tree *meta = pl_api_meta_of(ctx, c->object);
-        if (status != NULL)
+        if (pl_api_is_approval(ctx))
+            take_conditions(c, status);
+        else if (status != NULL)
             pl_tree_setz(&ctx->arena, c->object, "status", status);
         else
             pl_tree_removez(c->object, "status");
@@ -332,6 +345,11 @@ static void record_writer(struct change *c)
         return;
     }
     pl_api_to_stored_form_and_back(ctx, &c->object);
+    bool counted = false; /* a new size gets an owner if the old one had some */
+    PL_TREE_FOR(item, entries)
+    counted = counted || pl_tree_dig(item->value, "fieldsV1.f:spec.f:replicas") != NULL;
+    if (pl_slice_eqz(ctx->request.subresource, "scale") && !counted)
+        writer.is_silent = true;
     struct pl_tree *whole = pl_tree_copy(&ctx->arena, c->object);
     pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
     struct pl_api_other_form other;

@@ -20,6 +20,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN     "orphan"
@@ -60,7 +61,8 @@ static int check_options_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree
 static struct pl_doc *scan_options(struct pl_api_ctx *ctx, struct pl_err *err)
 {
     if (ctx->request.body_form != PL_API_YAML)
-        return pl_scan_text(ctx->request.call.body, NULL, err);
+        return pl_scan_text(ctx->request.call.body,
+                            &(struct pl_scan_options){.replace_surrogates = true}, err);
     struct pl_docs docs = {0};
     struct pl_doc *doc = NULL;
     if (pl_yaml_decode(ctx->request.call.body, &docs, err) == 0 && docs.count > 0)
@@ -398,6 +400,10 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     warn_of_orphans(ctx, &options);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
+    if (pl_api_type_is_builtin(ctx->type, "PriorityClass") && ctx->request.name.len > 7 &&
+        memcmp(ctx->request.name.ptr, "system-", 7) == 0)
+        return pl_api_forbid(ctx, ctx->request.name,
+                             pl_slice_z("this is a system priority class and cannot be deleted"));
     struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));
     struct pl_api_admission admission = {.operation = "DELETE",
                                          .old = pl_api_load(ctx, entry->doc)};
@@ -492,7 +498,12 @@ static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
         return;
     struct pl_tree *shown = pl_tree_from_node(&ctx->arena, many->nodes[i]);
     struct pl_node meta = pl_node_getz(pl_doc_root(many->docs[i]), "metadata");
-    pl_tree_setz(&ctx->arena, shown, "metadata", pl_tree_from_node(&ctx->arena, meta));
+    if (ctx->type->convert != NULL) {
+        struct pl_node root = pl_doc_root(many->docs[i]);
+        PL_IGNORE(pl_api_convert_nodes(ctx, &root, 1));
+        shown = pl_tree_from_node(&ctx->arena, root);
+    } else
+        pl_tree_setz(&ctx->arena, shown, "metadata", pl_tree_from_node(&ctx->arena, meta));
     pl_doc_unref(many->docs[i]);
     many->docs[i] = pl_tree_doc(shown, NULL);
 }

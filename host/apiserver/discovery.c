@@ -396,6 +396,19 @@ static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
     return count;
 }
 
+static bool is_page(struct pl_slice path)
+{
+    static const char *const trees[] = {"/api/", "/apis/", "/openapi/"};
+    static const char *const pages[] = {"/", "/api", "/version", "/metrics"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(trees); i++)
+        if (begins_with(path, trees[i]))
+            return true;
+    for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++)
+        if (pl_slice_eqz(path, pages[i]))
+            return true;
+    return false;
+}
+
 int pl_api_discover(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path, parts[3];
@@ -409,8 +422,9 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         return begins_with(path, "/api/") || begins_with(path, "/apis/")
                    ? pl_api_no_resource(&ctx->status)
                    : pl_api_no_page(&ctx->status);
-    if (strcmp(ctx->request.call.method, "GET") != 0)
-        return pl_api_no_method(&ctx->status);
+    bool is_list = pl_slice_eqz(path, "/apis"); /* the only page for every method */
+    if (strcmp(ctx->request.call.method, "GET") != 0 && !is_list)
+        return is_page(path) ? pl_api_no_method(&ctx->status) : pl_api_no_page(&ctx->status);
     if (answer_fixed(ctx, path))
         return 0;
     if (pl_slice_eqz(path, "/metrics")) {

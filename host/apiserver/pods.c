@@ -252,6 +252,25 @@ static bool needs_budget(struct pl_node pod)
     return !pl_meta_is_deleting(pod);
 }
 
+/* A Pod says why it ends. managedFields have no entry for it. */
+static struct pl_api_entry *note_eviction(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *pod = pl_tree_from_node(arena, pl_doc_root(entry->doc));
+    struct pl_tree *status = pl_tree_child(arena, pod, "status");
+    struct pl_tree *list = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
+    struct pl_tree *condition = pl_tree_literal(
+        arena, "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastProbeTime\":null,"
+               "\"reason\":\"EvictionByEvictionAPI\","
+               "\"message\":\"Eviction API: evicting\"}");
+    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    PL_TREE_FOR(item, list)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionTarget"))
+        pl_tree_unlink(list, item);
+    pl_tree_push(arena, list, condition);
+    return pl_api_storage_put(ctx->api->storage, arena, ctx->type, pl_slice_z(entry->key), pod);
+}
+
 int pl_api_pod_evict(struct pl_api_ctx *ctx)
 {
     struct pl_doc *left;
@@ -259,6 +278,9 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
     struct pl_tree *eviction = pl_api_decode_as(ctx, "policy/v1", "Eviction");
     if (eviction == NULL)
         return -1;
+    if (!pl_slice_eq(pl_tree_text_at(eviction, "metadata.name"), ctx->request.name))
+        return pl_api_bad_request(&ctx->status,
+                                  "name in URL does not match name in Eviction object");
     const struct pl_tree *given = pl_tree_getz(eviction, "deleteOptions");
     struct pl_api_entry *entry = pl_api_table_find(
         ctx->type->table, pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name));
@@ -275,6 +297,8 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
     struct pl_api_entry *spent = NULL;
     if (needs_budget(pod) && ask_budget(ctx, pod, &spent) != 0)
         return -1;
+    if (!options.dry_run)
+        entry = note_eviction(ctx, entry);
     if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
         return -1; /* or the request waits for a webhook and runs again from the beginning */
     pl_doc_unref(left);
@@ -393,6 +417,14 @@ int pl_api_namespace_finalize(struct pl_api_ctx *ctx)
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     struct pl_tree *old = pl_api_load(ctx, entry->doc), *object = pl_tree_copy(&ctx->arena, old);
+    static const char *const metadata[] = {"labels", "annotations"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(metadata); i++) { /* the whole object is replaced */
+        struct pl_tree *value = pl_tree_getz(pl_tree_getz(given, "metadata"), metadata[i]);
+        pl_tree_removez(pl_api_meta_of(ctx, object), metadata[i]);
+        if (value != NULL)
+            pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), metadata[i], value);
+    }
+    pl_api_body_default(ctx, object); /* the label with the name stays */
     struct pl_tree *spec = pl_tree_child(&ctx->arena, object, "spec");
     struct pl_tree *finalizers = pl_tree_dig(given, "spec.finalizers");
     if (finalizers != NULL && finalizers->count > 0)

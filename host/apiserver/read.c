@@ -368,6 +368,8 @@ static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const s
             .with_columns = true,
             .list_rv = pl_arena_f(&ctx->arena, "%" PRIu64, plan->rv),
             .next = page->next,
+            .without_objects = pl_slice_eqz(ctx->request.include, "None"),
+            .write = pl_slice_eqz(ctx->request.include, "Object") ? pl_api_object_write : NULL,
         };
         pl_api_table_write(&out, ctx->type, ctx->version, page->objects, page->count, &options);
     } else {
@@ -391,7 +393,8 @@ int pl_api_list(struct pl_api_ctx *ctx)
         if (past)
             pl_api_storage_view(ctx->api->storage, ctx->type, plan.rv, &view);
         fill_page(ctx, &plan, &select, past ? &view : NULL, &page);
-        if (ctx->request.form != PL_API_PARTIAL)
+        if (ctx->request.form != PL_API_PARTIAL &&
+            (ctx->type->convert == NULL || ctx->request.form == PL_API_PLAIN))
             code = pl_api_convert_nodes(ctx, page.objects, page.count);
         if (code == 0)
             answer_page(ctx, &plan, &page, &select);

@@ -199,8 +199,8 @@ void pl_api_to_stored_form_and_back(struct pl_api_ctx *ctx, struct pl_tree **obj
     pl_api_body_default(ctx, *object);
 }
 
-static struct pl_tree *in_version(struct pl_api_ctx *ctx, const struct pl_tree *object,
-                                  size_t version)
+static struct pl_tree *steps_in_version(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                                        size_t version)
 {
     struct pl_tree *copy = pl_tree_copy(&ctx->arena, object);
     size_t asked = ctx->version;
@@ -221,13 +221,18 @@ bool pl_api_other_form(struct pl_api_ctx *ctx, const struct pl_tree *live,
     struct pl_slice name = pl_api_version_text(&ctx->type->versions[version], text);
     *out = (struct pl_api_other_form){.api_version = pl_arena_copy(&ctx->arena, name),
                                       .schema = pl_api_type_lists(ctx->type, version),
-                                      .live = in_version(ctx, live, version),
-                                      .object = in_version(ctx, object, version)};
+                                      .live = steps_in_version(ctx, live, version),
+                                      .object = steps_in_version(ctx, object, version)};
     return true;
 }
 
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries)
 {
+    bool applied = false; /* kube-apiserver cannot record updates of this kind */
+    PL_TREE_FOR(item, entries)
+    applied = applied || pl_slice_eqz(pl_tree_text_at(item->value, "operation"), "Apply");
+    if (pl_api_type_is_builtin(ctx->type, "CertificateSigningRequest") && !applied)
+        entries = NULL;
     if (entries != NULL && entries->count > 0)
         pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "managedFields", entries);
     else
@@ -395,6 +400,12 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
     return pl_api_fail_faults(&ctx->status, &faults,
                               pl_slice_z(event ? "" : pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));
+}
+
+bool pl_api_is_approval(const struct pl_api_ctx *ctx)
+{
+    return pl_api_type_is_builtin(ctx->type, "CertificateSigningRequest") &&
+           pl_slice_eqz(ctx->request.subresource, "approval");
 }
 
 bool pl_api_is_pod_part(const struct pl_api_ctx *ctx)

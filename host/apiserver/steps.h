@@ -46,5 +46,7 @@ bool pl_api_other_form(struct pl_api_ctx *ctx, const struct pl_tree *live,
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries);
 /* The request is about the ephemeral containers or the resources of a Pod. */
 bool pl_api_is_pod_part(const struct pl_api_ctx *ctx);
+/* The request is about the approval of a certificate. */
+bool pl_api_is_approval(const struct pl_api_ctx *ctx);
 /* Answers with an object that was not stored. */
 int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object);

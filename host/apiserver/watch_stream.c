@@ -226,6 +226,8 @@ void pl_api_watch_expire(struct pl_api_watch *watch)
 
 static bool converts(const struct pl_api_watch *watch)
 {
+    if (watch->type->convert != NULL && watch->form != PL_API_PLAIN)
+        return false; /* metadata and cells are those of the stored version */
     return watch->form != PL_API_PARTIAL &&
            pl_api_converts(watch->type, watch->type->storage_version, watch->version);
 }

@@ -42,7 +42,8 @@ static struct pl_slice read_string(struct reader *r)
     r->at += r->at < r->end;
     if (plain)
         return pl_arena_copy(r->arena, inner);
-    struct pl_doc *doc = pl_scan_text(pl_slice(begin, (size_t)(r->at - begin)), NULL, NULL);
+    struct pl_doc *doc = pl_scan_text(pl_slice(begin, (size_t)(r->at - begin)),
+                                      &(struct pl_scan_options){.replace_surrogates = true}, NULL);
     struct pl_scratch scratch;
     struct pl_slice text = pl_arena_copy(r->arena, pl_node_str(pl_doc_root(doc), &scratch));
     pl_doc_unref(doc);

@@ -201,7 +201,12 @@ static void add_before_apply(const struct pl_api_writer *writer, struct pl_tree 
 {
     struct pl_api_writer unknown = *writer;
     struct pl_tree *before = pl_api_managed_strip(writer, live);
-    struct pl_tree *fields = pl_api_fields_of(writer->arena, before, writer->schema);
+    struct pl_tree *nothing = pl_tree_object(writer->arena);
+    struct pl_api_difference diff;
+    pl_tree_child(writer->arena, nothing, "metadata");
+    pl_tree_child(writer->arena, before, "metadata");
+    pl_api_fields_compare(writer->arena, nothing, before, writer->schema, &diff);
+    struct pl_tree *fields = diff.added;
     if (live == NULL || entries->count > 0 || pl_api_fields_empty(fields))
         return;
     unknown.manager = pl_slice_z("before-first-apply");

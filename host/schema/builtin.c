@@ -99,7 +99,7 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision", F = NS),
     ROW("apps", "v1", "daemonsets", "daemonset", "DaemonSet", SHORT = "ds", CAT = "all", F = NS | ST | GEN),
     ROW("apps", "v1", "deployments", "deployment", "Deployment", SHORT = "deploy", CAT = "all", F = NS | ST | SC | GEN),
-    ROW("apps", "v1", "replicasets", "replicaset", "ReplicaSet", SHORT = "rs", CAT = "all", F = NS | ST | SC | GEN, .selectable = replica_fields),
+    ROW("apps", "v1", "replicasets", "replicaset", "ReplicaSet", SHORT = "rs", CAT = "all", F = NS | ST | SC | GEN),
     ROW("apps", "v1", "statefulsets", "statefulset", "StatefulSet", SHORT = "sts", CAT = "all", F = NS | ST | SC | GEN | LABEL),
     ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN,
         .also_group = "autoscaling", .also_version = "v1", .convert = pl_api_autoscaler_convert),

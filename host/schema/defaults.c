@@ -295,24 +295,6 @@ static void default_replication(struct pl_arena *arena, struct pl_tree *object,
         pl_tree_setz(arena, meta, "labels", pl_tree_copy(arena, labels));
 }
 
-/* dataSource and dataSourceRef of a claim mirror each other; unsupported kinds are dropped. */
-static void default_claim(struct pl_arena *arena, struct pl_tree *spec)
-{
-    struct pl_tree *source = pl_tree_getz(spec, "dataSource");
-    struct pl_slice kind = pl_tree_text_at(source, "kind");
-    struct pl_slice group = pl_tree_text_at(source, "apiGroup");
-    bool claim = pl_slice_eqz(kind, "PersistentVolumeClaim") && group.len == 0;
-    bool snapshot =
-        pl_slice_eqz(kind, "VolumeSnapshot") && pl_slice_eqz(group, "snapshot.storage.k8s.io");
-    if (source == NULL)
-        return;
-    if (!claim && !snapshot) {
-        pl_tree_removez(spec, "dataSource");
-        return;
-    }
-    pl_tree_default(arena, spec, "dataSourceRef", pl_tree_copy(arena, source));
-}
-
 static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
 {
     static const char *const from[][2] = {
@@ -491,8 +473,6 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         default_job(arena, object, spec);
     else if (strcmp(kind, "ReplicationController") == 0)
         default_replication(arena, object, spec);
-    else if (strcmp(kind, "PersistentVolumeClaim") == 0)
-        default_claim(arena, spec);
     else if (strcmp(kind, "LimitRange") == 0)
         default_limits(arena, spec);
     else if (strcmp(kind, "Node") == 0)

@@ -207,7 +207,12 @@ void pl_api_table_write(struct pl_buf *out, const struct pl_api_type *type, size
         pl_buf_add_z(out, i > 0 ? ",{" : "{");
         write_cells(out, type, version, objects[i], options->now_ns);
         pl_buf_add_z(out, "\"object\":");
-        pl_api_partial_write(out, objects[i]);
+        if (options->without_objects)
+            pl_buf_add_z(out, "null");
+        else if (options->write != NULL)
+            options->write(out, type, version, objects[i], false);
+        else
+            pl_api_partial_write(out, objects[i]);
         pl_buf_add_char(out, '}');
     }
     pl_buf_add_z(out, "]}");

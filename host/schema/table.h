@@ -9,6 +9,10 @@ struct pl_api_table_options {
     bool with_columns;       /* watches send the columns only with the first event */
     struct pl_slice list_rv; /* the list's resourceVersion; empty for a single object */
     struct pl_slice next;    /* continue token */
+    bool without_objects;    /* the rows have cells only */
+    /* Writes the whole object of a row; NULL: its metadata. */
+    void (*write)(struct pl_buf *out, const struct pl_api_type *type, size_t version,
+                  struct pl_node object, bool in_list);
 };
 
 void pl_api_table_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,

@@ -62,7 +62,7 @@ struct pl_api_type {
     bool is_going;                   /* its CRD is being deleted: no creates */
     struct pl_api_version *versions; /* owned */
     size_t version_count;
-    size_t storage_version; /* index */
+    size_t storage_version;     /* index */
     pl_api_conversion *convert; /* NULL: a custom kind, or one without another form */
     const char *const
         *selectable;            /* field selector paths besides metadata; NULL-terminated or NULL */

@@ -169,8 +169,11 @@ static void check_annotations(struct pl_api_faults *faults, const struct pl_tree
     size_t size = 0;
     PL_TREE_FOR(item, annotations)
     {
-        pl_api_validate_qualified(faults, "metadata.annotations",
+        struct pl_api_faults lower = {.arena = faults->arena}; /* capitals are no fault */
+        pl_api_validate_qualified(&lower, "metadata.annotations",
                                   pl_arena_lower(faults->arena, item->key));
+        if (lower.causes != NULL)
+            pl_api_validate_qualified(faults, "metadata.annotations", item->key);
         if (!pl_tree_is(item->value, PL_STRING))
             validate_invalid(faults, "metadata.annotations", item->key,
                              "the value must be a string");

@@ -131,7 +131,7 @@ static void check_toleration(struct pl_api_faults *f, const struct pl_spot *at,
     else if (!pl_slice_eqz(is, "Exists"))
         pl_bad_unsupported(f, PL_MEMBER(at, "operator"), how, "Equal,Exists");
     else if (!pl_is_empty(value))
-        pl_bad_value(f, PL_MEMBER(at, "operator"), one,
+        pl_bad_value(f, PL_MEMBER(at, "operator"), value,
                      "value must be empty when `operator` is 'Exists'");
     pl_one_of(f, PL_MEMBER(at, "effect"), effect, "NoSchedule,PreferNoSchedule,NoExecute");
 }

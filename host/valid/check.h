@@ -47,6 +47,8 @@ struct pl_slice pl_shown(struct pl_api_faults *f, const struct pl_tree *value);
 bool pl_is_empty(const struct pl_tree *value);
 bool pl_is_true(const struct pl_tree *value);
 bool pl_is_false(const struct pl_tree *value);
+/* An IPv4 or IPv6 address, without a prefix length. */
+bool pl_is_ip(struct pl_slice text);
 /* True for one of the texts in a list such as "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
 /* Checks the value of a label. Returns the number of reasons why it is invalid, and the reasons. */

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "object/tree.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SPEC PL_MEMBER(NULL, "spec")
@@ -192,6 +193,28 @@ void pl_valid_lease(struct pl_api_faults *f, const struct pl_tree *object,
     "tunnel,ipsec user,key agreement,key encipherment,microsoft sgc,netscape sgc,ocsp signing,"    \
     "s/mime,server auth,signing,timestamping"
 
+/* A block of that type, from its first to its last line. */
+static bool holds_pem(struct pl_slice text, const char *type)
+{
+    char begin[64], end[64];
+    struct pl_buf bytes = PL_BUF_INIT;
+    snprintf(begin, sizeof(begin), "-----BEGIN %s-----\n", type);
+    snprintf(end, sizeof(end), "\n-----END %s-----", type);
+    const char *from = memmem(text.ptr, text.len, begin, strlen(begin));
+    if (from == NULL)
+        return false;
+    from += strlen(begin) - 1; /* the line's end may also be that of an empty block */
+    const char *to = memmem(from, (size_t)(text.ptr + text.len - from), end, strlen(end));
+    for (const char *at = from; to != NULL && at < to; at++)
+        if (*at != '\n' && *at != '\r')
+            pl_buf_add_char(&bytes, *at);
+    struct pl_buf decoded = PL_BUF_INIT;
+    bool holds = to != NULL && pl_base64_decode(pl_buf_slice(&bytes), &decoded);
+    pl_buf_deinit(&decoded);
+    pl_buf_deinit(&bytes);
+    return holds;
+}
+
 static void check_signer(struct pl_api_faults *f, const struct pl_tree *signer)
 {
     struct pl_slice text = pl_tree_text(signer);
@@ -199,16 +222,67 @@ static void check_signer(struct pl_api_faults *f, const struct pl_tree *signer)
     const char *slash = pl_slice_chr(text, '/');
     if (text.len == 0)
         pl_bad_required(f, at, "");
+    else if (pl_slice_eqz(text, "kubernetes.io/legacy-unknown"))
+        pl_bad_value(f, at, signer, "the legacy signerName is not allowed via this API version");
     else if (slash == NULL || memchr(text.ptr, '.', (size_t)(slash - text.ptr)) == NULL)
         pl_bad_value(f, at, signer,
                      "must be a fully qualified domain and path of the form "
                      "'example.com/signer-name'");
 }
 
+static void check_certificate(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    const struct pl_tree *issued = pl_tree_dig(object, "status.certificate");
+    struct pl_buf pem = PL_BUF_INIT;
+    pl_base64_decode(pl_tree_text(issued), &pem);
+    if (!pl_is_empty(issued) && !holds_pem(pl_buf_slice(&pem), "CERTIFICATE"))
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "status"), "certificate"),
+                     pl_tree_strz(f->arena, "<certificate data>"),
+                     "must contain at least one CERTIFICATE PEM block");
+    pl_buf_deinit(&pem);
+}
+
+bool pl_has_condition(const struct pl_tree *object, const char *type)
+{
+    PL_EACH(item, pl_tree_dig(object, "status.conditions"))
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), type))
+        return true;
+    return false;
+}
+
+/* Conditions for good are true and stay. A certificate is approved or denied, not both. */
+static void check_conditions(struct pl_api_faults *f, const struct pl_tree *object,
+                             const struct pl_tree *old)
+{
+    static const char *const final[] = {"Approved", "Denied", "Failed"};
+    const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "status"), "conditions");
+    size_t i = 0;
+    for (size_t k = 0; k < PL_ARRAY_LEN(final); k++)
+        if (pl_has_condition(old, final[k]) && !pl_has_condition(object, final[k]))
+            pl_bad_forbidden(
+                f, list,
+                pl_arena_f(f->arena, "updates may not remove a condition of type \"%s\"", final[k])
+                    .ptr);
+    if (pl_has_condition(object, "Approved") && pl_has_condition(object, "Denied"))
+        pl_bad_value(f, list,
+                     pl_tree_strz(f->arena, "{conditions[{\"type\": \"Approved\"}], "
+                                            "conditions[{\"type\": \"Denied\"}]}"),
+                     "must specify at most one of: `conditions[{\"type\": \"Approved\"}]`, "
+                     "`conditions[{\"type\": \"Denied\"}]`");
+    PL_EACH(item, pl_tree_dig(object, "status.conditions"))
+    {
+        const struct pl_spot *at = PL_INDEX(list, i++);
+        struct pl_slice type = pl_tree_text_at(item->value, "type");
+        pl_need(f, PL_MEMBER(at, "type"), pl_tree_getz(item->value, "type"), NULL);
+        pl_needs_one(f, PL_MEMBER(at, "status"), pl_tree_getz(item->value, "status"),
+                     pl_is_among(type, "Approved,Denied,Failed") ? "True" : "False,True,Unknown");
+    }
+    pl_unique(f, list, pl_tree_dig(object, "status.conditions"), "type");
+}
+
 void pl_valid_signing_request(struct pl_api_faults *f, const struct pl_tree *object,
                               const struct pl_tree *old)
 {
-    static const char begin[] = "-----BEGIN CERTIFICATE REQUEST-----";
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     const struct pl_tree *usages = pl_tree_getz(spec, "usages");
     const struct pl_tree *request = pl_tree_getz(spec, "request");
@@ -218,7 +292,7 @@ void pl_valid_signing_request(struct pl_api_faults *f, const struct pl_tree *obj
     int64_t is;
     size_t i = 0;
     pl_base64_decode(pl_tree_text(request), &pem);
-    if (pem.len == 0 || memmem(pem.ptr, pem.len, begin, sizeof(begin) - 1) == NULL)
+    if (!holds_pem(pl_buf_slice(&pem), "CERTIFICATE REQUEST"))
         pl_bad_value(f, PL_MEMBER(SPEC, "request"), request,
                      "PEM block type must be CERTIFICATE REQUEST");
     pl_buf_deinit(&pem);
@@ -230,7 +304,8 @@ void pl_valid_signing_request(struct pl_api_faults *f, const struct pl_tree *obj
     if (pl_tree_integer(seconds, &is) && is < 600)
         pl_bad_value(f, PL_MEMBER(SPEC, "expirationSeconds"), seconds,
                      "may not specify a duration less than 600 seconds (10 minutes)");
-    PL_UNUSED(old);
+    check_certificate(f, object);
+    check_conditions(f, object, old);
 }
 
 void pl_valid_revision(struct pl_api_faults *f, const struct pl_tree *object,

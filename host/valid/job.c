@@ -223,6 +223,20 @@ static void check_job_selector(struct pl_api_faults *f, const struct pl_tree *sp
                      labels, "`selector` does not match template `labels`");
 }
 
+/* Only a manual selector may be the client's. */
+static void check_made_selector(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    static const char uid[] = "batch.kubernetes.io/controller-uid";
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *selector = pl_tree_getz(spec, "selector");
+    const struct pl_tree *match = pl_tree_getz(selector, "matchLabels");
+    bool made = pl_tree_is(match, PL_OBJECT) && match->count == 1 && selector->count == 1 &&
+                pl_slice_eq(pl_tree_text(pl_tree_getz(match, uid)),
+                            pl_tree_text_at(object, "metadata.uid"));
+    if (!pl_is_true(pl_tree_getz(spec, "manualSelector")) && selector != NULL && !made)
+        pl_bad_value(f, PL_MEMBER(SPEC, "selector"), selector, "`selector` not auto-generated");
+}
+
 void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
 {
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
@@ -230,6 +244,8 @@ void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const s
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
                      pl_tree_dig(object, "metadata.name"), "must be no more than 63 characters");
     valid_job_spec(f, SPEC, spec);
+    if (old == NULL)
+        check_made_selector(f, object);
     check_job_selector(f, spec);
     if (old != NULL)
         check_job_change(f, spec, pl_tree_getz(old, "spec"));

@@ -46,6 +46,8 @@ void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
 /* The root of a CRD's schema. */
 void pl_valid_schema(struct pl_api_faults *f, const struct pl_spot *at,
                      const struct pl_tree *schema);
+/* The object's status has a condition of that type. */
+bool pl_has_condition(const struct pl_tree *object, const char *type);
 void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *schedule);
 /* One rule of a webhook or a policy. */

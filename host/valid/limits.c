@@ -150,7 +150,9 @@ static void check_pair(struct pl_api_faults *f, const struct pl_spot *at,
         const struct pl_tree *high = pl_tree_get(highs, item->key);
         if (high == NULL || pl_quantity_cmp(item->value, high) <= 0)
             continue;
-        const struct pl_tree *blamed = strcmp(pair->at, pair->low) == 0 ? item->value : high;
+        const struct pl_tree *blamed =
+            strcmp(pair->at, pair->low) == 0 || strcmp(pair->at, "default") == 0 ? item->value
+                                                                                 : high;
         pl_bad_value(f, PL_OF_KEY(PL_MEMBER(at, pair->at), item->key), blamed,
                      "%s value %.*s is greater than %s value %.*s", pair->low_name,
                      PL_FMT(item->value->text), pair->high_name, PL_FMT(high->text));

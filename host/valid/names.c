@@ -143,7 +143,7 @@ void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const stru
 
 /* ---- addresses ---- */
 
-static bool is_ip(struct pl_slice text)
+bool pl_is_ip(struct pl_slice text)
 {
     struct pl_ip ip;
     return pl_ip_parse(text, &ip, NULL) == 0 && !ip.is_network;
@@ -161,7 +161,7 @@ static bool has_zeros(struct pl_slice text)
         if (!(text.ptr[i] == '0' && begins && more))
             copy[len++] = text.ptr[i];
     }
-    return len < text.len && is_ip(pl_slice(copy, len));
+    return len < text.len && pl_is_ip(pl_slice(copy, len));
 }
 
 /* True for an IPv4 address in IPv6 form, which pl_ip_parse converts to IPv4. */
@@ -176,7 +176,7 @@ void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tr
 {
     struct pl_slice text = pl_tree_text(value);
     PL_UNUSED(arg);
-    if (!is_ip(text))
+    if (!pl_is_ip(text))
         pl_bad_value(f, at, pl_or_empty(f, value), "%s",
                      has_zeros(text)
                          ? "must not have leading 0s"
@@ -206,7 +206,7 @@ void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
     struct pl_slice text = pl_tree_text(value);
     const char *slash = pl_slice_chr(text, '/');
     size_t len = slash != NULL ? (size_t)(slash - text.ptr) : 0;
-    bool good = slash != NULL && is_ip(pl_slice(text.ptr, len)) && text.len - len - 1 > 0 &&
+    bool good = slash != NULL && pl_is_ip(pl_slice(text.ptr, len)) && text.len - len - 1 > 0 &&
                 text.len - len - 1 <= 3;
     long bits = 0;
     PL_UNUSED(arg);

@@ -1,6 +1,7 @@
 /* Services, Ingresses, IngressClasses, NetworkPolicies, Endpoints and EndpointSlices. */
 #include "valid/kinds.h"
 
+#include "format/ip.h"
 #include "object/tree.h"
 
 #include <string.h>
@@ -192,6 +193,18 @@ static void check_balancer_status(struct pl_api_faults *f, const struct pl_tree 
     }
 }
 
+/* Another type has no balancer; what was written before it changed may stay. */
+static void check_balancer_type(struct pl_api_faults *f, const struct pl_tree *object,
+                                const struct pl_tree *old)
+{
+    static const char list[] = "status.loadBalancer.ingress";
+    const struct pl_tree *is = pl_tree_dig(object, list);
+    if (old != NULL && !pl_is_empty(is) && !pl_tree_equal(is, pl_tree_dig(old, list)) &&
+        !pl_slice_eqz(pl_tree_text_at(object, "spec.type"), "LoadBalancer"))
+        pl_bad_forbidden(f, PL_MEMBER(NULL, list),
+                         "may only be used when `spec.type` is 'LoadBalancer'");
+}
+
 static void check_service_change(struct pl_api_faults *f, const struct pl_tree *spec,
                                  const struct pl_tree *old)
 {
@@ -245,6 +258,7 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
     check_cluster_ips(f, spec);
     check_node_ports(f, spec);
     check_balancer_status(f, object);
+    check_balancer_type(f, object, old);
     if (old != NULL)
         check_service_change(f, spec, pl_tree_getz(old, "spec"));
 }
@@ -287,6 +301,23 @@ static void check_backend(struct pl_api_faults *f, const struct pl_spot *at,
         pl_range(f, PL_MEMBER(spot, "number"), port, "1-65535");
 }
 
+/* Parts of a path that a proxy would resolve. */
+static void check_normal(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *path)
+{
+    static const char *const inside[] = {"//", "/./", "/../", "%2f", "%2F"};
+    static const char *const ends[] = {"/..", "/."};
+    struct pl_slice is = pl_tree_text(path);
+    for (size_t i = 0; i < PL_ARRAY_LEN(inside); i++)
+        if (memmem(is.ptr, is.len, inside[i], strlen(inside[i])) != NULL)
+            pl_bad_value(f, at, path, "must not contain '%s'", inside[i]);
+    for (size_t i = 0; i < PL_ARRAY_LEN(ends); i++) {
+        size_t len = strlen(ends[i]);
+        if (is.len >= len && memcmp(is.ptr + is.len - len, ends[i], len) == 0)
+            pl_bad_value(f, at, path, "cannot end with '%s'", ends[i]);
+    }
+}
+
 static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at,
                                const struct pl_tree *path)
 {
@@ -299,6 +330,8 @@ static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at
         if (is.len == 0 || is.ptr[0] != '/')
             pl_bad_value(f, PL_MEMBER(at, "path"), pl_or_empty(f, text),
                          "must be an absolute path");
+        if (is.len > 0)
+            check_normal(f, PL_MEMBER(at, "path"), text);
     } else if (pl_slice_eqz(pl_tree_text(type), "ImplementationSpecific")) {
         if (is.len > 0 && is.ptr[0] != '/')
             pl_bad_value(f, PL_MEMBER(at, "path"), text, "must be an absolute path");
@@ -317,6 +350,11 @@ static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct
     if (text.len == 0) {
         if (arg != NULL)
             pl_subdomain(f, at, NULL, "always");
+        return;
+    }
+    if (pl_is_ip(text)) {
+        if (arg == NULL)
+            pl_bad_value(f, at, value, "must be a DNS name, not an IP address");
         return;
     }
     if (pl_slice_chr(text, '*') == NULL) {
@@ -405,6 +443,22 @@ void pl_valid_ingress_class(struct pl_api_faults *f, const struct pl_tree *objec
 
 /* ---- NetworkPolicies ---- */
 
+/* Exceptions are networks inside the block. */
+static void check_except(struct pl_api_faults *f, const struct pl_spot *list,
+                         const struct pl_tree *block)
+{
+    struct pl_ip whole, part;
+    size_t i = 0;
+    bool known = pl_ip_parse(pl_tree_text_at(block, "cidr"), &whole, NULL) == 0;
+    PL_EACH(item, pl_tree_getz(block, "except"))
+    {
+        const struct pl_spot *at = PL_INDEX(list, i++);
+        if (known && pl_ip_parse(pl_tree_text(item->value), &part, NULL) == 0 &&
+            !(pl_ip_contains(&whole, &part) && part.prefix > whole.prefix))
+            pl_bad_value(f, at, item->value, "must be a strict subset of `cidr`");
+    }
+}
+
 static void check_peer(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *peer)
 {
@@ -426,6 +480,7 @@ static void check_peer(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_required(f, spot, "");
     else if (block != NULL)
         pl_cidr(f, spot, cidr, NULL);
+    check_except(f, PL_MEMBER(PL_MEMBER(at, "ipBlock"), "except"), block);
 }
 
 static void check_policy_port(struct pl_api_faults *f, const struct pl_spot *at,
@@ -589,7 +644,8 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
     {
         const struct pl_spot *at = PL_INDEX(list, i++);
         const struct pl_tree *name = pl_tree_getz(item->value, "hostname");
-        if (pl_is_among(pl_tree_text(type), "FQDN,IPv4,IPv6"))
+        if (pl_is_among(pl_tree_text(type), "FQDN,IPv4,IPv6") &&
+            (old == NULL || pl_tree_equal(type, pl_tree_getz(old, "addressType"))))
             check_addresses(f, at, item->value, pl_tree_text(type));
         pl_label(f, PL_MEMBER(at, "hostname"), name, NULL);
         if (name != NULL && pl_is_empty(name))

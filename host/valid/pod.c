@@ -156,6 +156,32 @@ static void check_host(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
+/* A port of the node is used once. */
+static void check_host_ports(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *spec)
+{
+    const struct pl_spot *list = PL_MEMBER(at, "containers");
+    struct pl_tree *used = pl_tree_object(f->arena);
+    size_t i = 0;
+    PL_EACH(item, pl_tree_getz(spec, "containers"))
+    {
+        const struct pl_spot *ports = PL_MEMBER(PL_INDEX(list, i++), "ports");
+        size_t k = 0;
+        PL_EACH(port, pl_tree_getz(item->value, "ports"))
+        {
+            int64_t host = 0;
+            const struct pl_spot *here = PL_INDEX(ports, k++);
+            pl_tree_integer(pl_tree_getz(port->value, "hostPort"), &host);
+            struct pl_slice name = pl_arena_f(
+                f->arena, "%.*s/%.*s/%lld", PL_FMT(pl_tree_text_at(port->value, "protocol")),
+                PL_FMT(pl_tree_text_at(port->value, "hostIP")), (long long)host);
+            if (host != 0 && pl_tree_get(used, name) != NULL)
+                pl_bad_duplicate(f, PL_MEMBER(here, "hostPort"), pl_tree_str(f->arena, name));
+            pl_tree_set(f->arena, used, name, pl_tree_bool(f->arena, true));
+        }
+    }
+}
+
 /* own: the spec belongs to a Pod, not to a template. */
 static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *spec, bool own)
@@ -168,10 +194,14 @@ static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
     check_spread(f, PL_MEMBER(at, "topologySpreadConstraints"),
                  pl_tree_getz(spec, "topologySpreadConstraints"));
     check_host(f, at, spec);
+    check_host_ports(f, at, spec);
     pl_valid_affinity(f, PL_MEMBER(at, "affinity"), pl_tree_getz(spec, "affinity"));
     pl_valid_tolerations(f, PL_MEMBER(at, "tolerations"), pl_tree_getz(spec, "tolerations"));
-    if (pl_slice_eqz(pl_tree_text_at(spec, "dnsPolicy"), "None") &&
-        pl_is_empty(pl_tree_dig(spec, "dnsConfig.nameservers")))
+    bool own_dns = pl_slice_eqz(pl_tree_text_at(spec, "dnsPolicy"), "None");
+    if (own_dns && pl_tree_getz(spec, "dnsConfig") == NULL)
+        pl_bad_required(f, PL_MEMBER(at, "dnsConfig"),
+                        "must provide `dnsConfig` when `dnsPolicy` is None");
+    else if (own_dns && pl_is_empty(pl_tree_dig(spec, "dnsConfig.nameservers")))
         pl_bad_required(f, PL_MEMBER(PL_MEMBER(at, "dnsConfig"), "nameservers"),
                         "must provide at least one DNS nameserver when `dnsPolicy` is None");
 }
@@ -247,6 +277,29 @@ static void check_kept_tolerations(struct pl_api_faults *f, const struct pl_tree
     }
 }
 
+/* Gates can only be removed. */
+static void check_gates(struct pl_api_faults *f, const struct pl_tree *spec,
+                        const struct pl_tree *old)
+{
+    const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "spec"), "schedulingGates");
+    size_t i = 0;
+    PL_EACH(item, pl_tree_getz(spec, "schedulingGates"))
+    {
+        struct pl_slice name = pl_tree_text_at(item->value, "name");
+        const struct pl_spot *at = PL_INDEX(list, i++);
+        bool had = false;
+        PL_EACH(was, pl_tree_getz(old, "schedulingGates"))
+        had = had || pl_slice_eq(pl_tree_text_at(was->value, "name"), name);
+        if (!had)
+            pl_bad_forbidden(f, PL_MEMBER(at, "name"),
+                             pl_arena_f(f->arena,
+                                        "only deletion is allowed, but found new scheduling gate "
+                                        "'%.*s'",
+                                        PL_FMT(name))
+                                 .ptr);
+    }
+}
+
 static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
@@ -260,6 +313,7 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
         return;
     check_deadline(f, spec, was);
     check_kept_tolerations(f, spec, was);
+    check_gates(f, spec, was);
     struct pl_tree *changed = pl_tree_copy(f->arena, spec);
     copy_images(f, changed, was, "containers");
     copy_images(f, changed, was, "initContainers");

@@ -80,7 +80,7 @@ static void check_pods(struct pl_api_faults *f, const struct pl_spot *at,
 {
     const struct pl_tree *average = pl_tree_dig(source, "target.averageValue");
     check_metric(f, at, source);
-    if (average == NULL || pl_quantity_sign(average) <= 0)
+    if (average == NULL)
         pl_bad_required(f, PL_MEMBER(PL_MEMBER(at, "target"), "averageValue"),
                         "must specify a positive target averageValue");
 }

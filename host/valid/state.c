@@ -303,6 +303,19 @@ static void autoscaler_state(struct pl_api_faults *f, const struct pl_tree *obje
     pl_hold(f, STATUS, pl_tree_getz(object, "status"), rules);
 }
 
+/* Only its own subresource approves or denies. */
+static void signing_state(struct pl_api_faults *f, const struct pl_tree *object,
+                          const struct pl_tree *old)
+{
+    static const char *const verdicts[] = {"Approved", "Denied"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(verdicts); i++)
+        if (pl_has_condition(object, verdicts[i]) && !pl_has_condition(old, verdicts[i]))
+            pl_bad_forbidden(
+                f, PL_MEMBER(STATUS, "conditions"),
+                pl_arena_f(f->arena, "updates may not add a condition of type \"%s\"", verdicts[i])
+                    .ptr);
+}
+
 static void quota_state(struct pl_api_faults *f, const struct pl_tree *object,
                         const struct pl_tree *old)
 {
@@ -393,6 +406,7 @@ static const struct {
     pl_kind_check *check;
 } states[] = {
     {"Pod", pod_state},
+    {"CertificateSigningRequest", signing_state},
     {"Job", job_state},
     {"Namespace", namespace_state},
     {"HorizontalPodAutoscaler", autoscaler_state},

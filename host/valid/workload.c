@@ -286,7 +286,12 @@ static void check_set_update(struct pl_api_faults *f, const struct pl_tree *spec
     } else if (type.len == 0) {
         pl_bad_required(f, at, "");
     } else {
-        pl_bad_value(f, at, update, "must be 'RollingUpdate' or 'OnDelete'");
+        struct pl_tree *shown = pl_tree_object(f->arena); /* as Go's structure */
+        struct pl_tree *rolling = pl_tree_getz(update, "rollingUpdate");
+        pl_tree_setz(f->arena, shown, "Type", pl_tree_getz(update, "type"));
+        pl_tree_setz(f->arena, shown, "RollingUpdate",
+                     rolling != NULL ? rolling : pl_tree_literal(f->arena, "null"));
+        pl_bad_value(f, at, shown, "must be 'RollingUpdate' or 'OnDelete'");
     }
 }
 

@@ -30,6 +30,8 @@ enum {
     AT_END,  /* the value is complete */
 };
 
+enum { REPLACEMENT = 0xfffd }; /* the character in place of what is none */
+
 enum { SHORT_NUMBER = 18 }; /* digits: this many always fit 64 bits */
 
 void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields)
@@ -97,6 +99,12 @@ static int hex4(const uint8_t *p)
     return v;
 }
 
+/* A surrogate without its other half: replaced later, if the options say so. */
+static const uint8_t *half_pair(struct parse *ps, const uint8_t *p)
+{
+    return ps->replaces_halves ? p + 4 : parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+}
+
 /* Checks a \u escape whose hex digits begin at p, and returns the place after it. NULL with a
  * fault, or without one when the bytes end inside it. */
 static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const uint8_t *end)
@@ -110,10 +118,10 @@ static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const ui
     if (unit < 0xd800 || unit > 0xdfff)
         return p + 4;
     if (unit >= 0xdc00)
-        return parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+        return half_pair(ps, p);
     if (p[4] != '\\' || p[5] != 'u') {
         const uint8_t *odd = p[4] != '\\' ? p + 4 : p + 5;
-        return odd < end ? parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair") : NULL;
+        return odd < end ? half_pair(ps, p) : NULL;
     }
     for (int i = 6; i < 10; i++) {
         uint8_t c = p[i], lower = c | 0x20;
@@ -122,7 +130,7 @@ static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const ui
     }
     int low = hex4(p + 6);
     if (low < 0xdc00 || low > 0xdfff)
-        return parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+        return half_pair(ps, p);
     return p + 10;
 }
 
@@ -193,9 +201,13 @@ static struct pl_slice parse_unescape(struct parse *ps, const uint8_t *p, const 
         } else if (p[1] == 'u') {
             uint32_t code = (uint32_t)hex4(p + 2);
             p += 6;
-            if (code >= 0xd800 && code <= 0xdbff) {
-                code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)hex4(p + 2) - 0xdc00);
+            int low =
+                code >= 0xd800 && code <= 0xdbff && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : -1;
+            if (low >= 0xdc00 && low <= 0xdfff) {
+                code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
                 p += 6;
+            } else if (code >= 0xd800 && code <= 0xdfff) {
+                code = REPLACEMENT;
             }
             out += pl_utf8_put(out, code);
         } else {

@@ -21,6 +21,7 @@ struct parse {
     /* Limits and choices, set once. */
     unsigned max_depth;
     bool drop_managed_fields;
+    bool replaces_halves;           /* of surrogate pairs, by U+FFFD */
     const char *api_version, *kind; /* for documents that lack them; NULL: nothing is added */
     bool replace_kind;              /* documents that have their own get these instead */
     /* State of the parser inside the value. */

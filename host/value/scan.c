@@ -68,6 +68,7 @@ static struct pl_scan *scan_create(int form, const struct pl_scan_options *optio
     scan->parse.api_version = options->api_version;
     scan->parse.kind = options->kind;
     scan->parse.replace_kind = options->replace_kind;
+    scan->parse.replaces_halves = options->replace_surrogates;
     pl_enc_init(&scan->doc, options->pool, options->refuse_duplicates);
     pl_enc_init(&scan->list, NULL, options->refuse_duplicates);
     pl_err_clear(&scan->err);

@@ -22,6 +22,7 @@ struct pl_scan_options {
     size_t max_bytes;         /* of one document's text; 0: PL_SCAN_BYTES */
     bool keep_managed_fields; /* else metadata.managedFields is dropped */
     bool refuse_duplicates;   /* a member named twice is an error */
+    bool replace_surrogates;  /* half a pair becomes U+FFFD, as in Go; else it is an error */
     /* Documents (objects) that lack these members get them: the API server leaves them out of the
      * items of its own kinds. With PL_SCAN_WATCH an event that is an "ERROR" or has its type last
      * does not get them. Borrowed while the scan exists; NULL: nothing is added. */

@@ -247,6 +247,30 @@ TEST(errors_carry_the_offset_over_all_chunks)
     check_scan_error(PL_SCAN_WATCH, "{\"type\":1,\"object\":{}}", 8);
 }
 
+TEST(halves_of_surrogate_pairs_are_replaced_on_demand)
+{
+    static const char *const cases[][2] = {
+        {"\"\\ud800\"", "\xef\xbf\xbd"},
+        {"\"a\\udc00b\"", "a\xef\xbf\xbd"
+                          "b"},
+        {"\"\\ud800\\u0041\"", "\xef\xbf\xbd"
+                               "A"},
+        {"\"\\ud800\\n\"", "\xef\xbf\xbd\n"},
+        {"\"\\ud800\\ud83d\\ude00\"", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {"\"\\ude00\\ud83d\"", "\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_scan_options options = {.replace_surrogates = true};
+        struct pl_scratch scratch;
+        struct pl_doc *doc = pl_scan_text(pl_slice_z(cases[i][0]), &options, NULL);
+        CHECK(pl_slice_eqz(pl_node_str(pl_doc_root(doc), &scratch), cases[i][1]));
+        pl_doc_unref(doc);
+        CHECK(pl_scan_text(pl_slice_z(cases[i][0]), NULL, NULL) == NULL);
+    }
+    CHECK(pl_scan_text(pl_slice_z("\"\\ud8\""),
+                       &(struct pl_scan_options){.replace_surrogates = true}, NULL) == NULL);
+}
+
 TEST(an_error_is_sticky)
 {
     struct seen seen = {PL_BUF_INIT, 0, 0};
