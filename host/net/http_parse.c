@@ -264,9 +264,7 @@ static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
     if (rc == HPE_OK)
         return bytes.len;
     if (rc != HPE_PAUSED) {
-        pl_conn_reject(conn, conn->reject != 0          ? conn->reject
-                             : rc == HPE_INVALID_METHOD ? 405
-                                                        : 400);
+        pl_conn_reject(conn, conn->reject != 0 ? conn->reject : 400);
         return bytes.len;
     }
     size_t used = (size_t)(llhttp_get_error_pos(&conn->parser) - bytes.ptr);

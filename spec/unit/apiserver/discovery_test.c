@@ -22,7 +22,7 @@ TEST(groups_versions_and_resources_are_listed)
     CHECK_INT(api_get(&t, "/apis/events.k8s.io/v1"), 200);
     CHECK_AT(&t, "resources[0].kind", "'Event'");
     CHECK_INT(api_get(&t, "/apis/nope"), 404);
-    CHECK_INT(api_send(&t, "POST", "/apis", NULL, NULL), 405);
+    CHECK_INT(api_send(&t, "POST", "/api", NULL, NULL), 405);
     api_close(&t);
 }
 
