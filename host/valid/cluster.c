@@ -198,6 +198,8 @@ static bool holds_pem(struct pl_slice text, const char *type)
 {
     char begin[64], end[64];
     struct pl_buf bytes = PL_BUF_INIT;
+    if (text.len == 0)
+        return false;
     snprintf(begin, sizeof(begin), "-----BEGIN %s-----\n", type);
     snprintf(end, sizeof(end), "\n-----END %s-----", type);
     const char *from = memmem(text.ptr, text.len, begin, strlen(begin));
