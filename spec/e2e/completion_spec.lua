@@ -44,6 +44,7 @@ describe("perilune completion", function()
     assert.equal("reload\nrepl\nreplay\nresume\n", complete('perilune re'))
     assert.equal("json\ntext\n", complete('perilune run --log-format ""'))
     assert.equal("bash\nfish\nman\nzsh\n", complete('perilune completion ""'))
+    assert.equal("reload\nrepl\nreplay\nresume\n", complete('perilune help re'))
   end)
 
   it("prints what zsh and fish read", function()

@@ -90,7 +90,9 @@ end
 -- Fixed words of a command's arguments.
 local function argument_words(command)
   local arguments = command.arguments
-  if command.name == "completion" then
+  if command.words then
+    return command.words
+  elseif command.name == "completion" then
     return "bash zsh fish man"
   elseif command.name == "queue" then
     return "list requeue drop"
@@ -113,6 +115,16 @@ local function names_of(commands)
     out[#out + 1] = command.name
   end
   return table.concat(out, " ")
+end
+
+-- The commands of `perilune --help`, and `help COMMAND`.
+local function with_help(commands)
+  local out = { { name = "help", arguments = "", flags = {}, words = names_of(commands),
+    summary = "list the flags of a command" } }
+  for _, command in ipairs(commands) do
+    out[#out + 1] = command
+  end
+  return out
 end
 
 -- ---- bash ----
@@ -411,9 +423,9 @@ return function(tool, input)
   end
   local shell = shells[paths[1]]
   if #paths ~= 1 or not shell then
-    tool.usage("%s; usage: perilune completion bash|zsh|fish", paths[1] and #paths == 1
+    tool.usage("%s; usage: perilune completion bash|zsh|fish|man COMMAND", paths[1] and #paths == 1
       and format("no completion for the shell %q", paths[1]) or "for which shell?")
   end
-  tool.say(shell(input.commands))
+  tool.say(shell(with_help(input.commands)))
   return 0
 end
