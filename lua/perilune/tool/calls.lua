@@ -6,6 +6,7 @@ local fit = require("perilune.tool.fit")
 local names = require("perilune.tool.names")
 local sources = require("perilune.tool.sources")
 local standard = require("perilune.tool.standard")
+local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
 
 local format = string.format
@@ -18,6 +19,21 @@ local eval_all, eval_arguments = arguments.eval_all, arguments.eval_arguments
 
 local client = {}
 
+-- A table that got its apiVersion and kind, each once, is a document where it is written.
+local function built_document(self, node, value)
+  local version, kind = tables.read(self, value, "apiVersion"), tables.read(self, value, "kind")
+  for _, one in ipairs({ version or false, kind or false }) do
+    if not one or one.k ~= "const" or type(one.value) ~= "string" or one.value == "" then
+      return value
+    end
+  end
+  local name = version.value .. "/" .. kind.value
+  self.judge(name, node.line)
+  local root = self.known:root(name)
+  fit.check(self, root, node, nil, value)
+  return { k = "view", view = root }
+end
+
 -- The object argument of a call: its value, and the literal if nothing has changed it.
 local function object_of(self, node, o)
   if not node then
@@ -28,7 +44,9 @@ local function object_of(self, node, o)
     return self.eval(node, o), node
   end
   local value = self.eval(node)
-  if o and o.required and value and value.literal and not self.touched[value.literal]
+  if value and value.k == "table" then
+    return built_document(self, node, value)
+  elseif o and o.required and value and value.literal and not self.touched[value.literal]
     and (node.tag == "Name" and not node.var.captured or node.tag == "Call") then
     self.eval(value.literal, { document = true, required = true, left_out = o.left_out })
   end
