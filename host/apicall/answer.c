@@ -117,10 +117,21 @@ void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *
     pl_buf_deinit(&out);
 }
 
+struct pl_api_table_options pl_api_answer_table(const struct pl_api_ctx *ctx)
+{
+    struct pl_slice include = ctx->request.include;
+    return (struct pl_api_table_options){
+        .now_ns = pl_clock_wall(ctx->api->timers->clock),
+        .with_columns = true,
+        .without_objects = pl_slice_eqz(include, "None"),
+        .write = pl_slice_eqz(include, "Object") ? pl_api_object_write : NULL};
+}
+
 void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_node root = pl_doc_root(doc);
+    struct pl_api_table_options table = pl_api_answer_table(ctx);
     if (ctx->type->convert != NULL && ctx->request.form == PL_API_PLAIN)
         PL_IGNORE(pl_api_convert_nodes(ctx, &root, 1)); /* no questions: never fails */
     if (ctx->request.is_proto_answer && ctx->request.form == PL_API_PLAIN) {
@@ -132,14 +143,7 @@ void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc 
     if (ctx->request.form == PL_API_PARTIAL)
         pl_api_partial_write(&out, root);
     else if (ctx->request.form == PL_API_TABLE)
-        pl_api_table_write(&out, ctx->type, ctx->version, &root, 1,
-                           &(struct pl_api_table_options){
-                               .now_ns = pl_clock_wall(ctx->api->timers->clock),
-                               .with_columns = true,
-                               .without_objects = pl_slice_eqz(ctx->request.include, "None"),
-                               .write = pl_slice_eqz(ctx->request.include, "Object")
-                                            ? pl_api_object_write
-                                            : NULL});
+        pl_api_table_write(&out, ctx->type, ctx->version, &root, 1, &table);
     else
         pl_api_object_write(&out, ctx->type, ctx->version, root, false);
     pl_buf_add_char(&out, '\n');

@@ -101,14 +101,12 @@ static void rename_version(struct pl_api_ctx *ctx, struct pl_tree *object, size_
                  pl_tree_str(&ctx->arena, pl_api_version_text(&ctx->type->versions[to], text)));
 }
 
-/* Which version the object says that it has; the stored one if it says nothing. */
-static size_t convert_version_of_tree(const struct pl_api_ctx *ctx, const struct pl_tree *object)
+/* The version with that apiVersion; the stored one if there is none. */
+static size_t convert_version_of(const struct pl_api_type *type, struct pl_slice api_version)
 {
-    const struct pl_api_type *type = ctx->type;
     for (size_t i = 0; i < type->version_count; i++) {
         char text[PL_KIND_TEXT];
-        if (pl_slice_eq(pl_tree_text_at(object, "apiVersion"),
-                        pl_api_version_text(&type->versions[i], text)))
+        if (pl_slice_eq(api_version, pl_api_version_text(&type->versions[i], text)))
             return i;
     }
     return type->storage_version;
@@ -117,7 +115,7 @@ static size_t convert_version_of_tree(const struct pl_api_ctx *ctx, const struct
 int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from, size_t to)
 {
     if (ctx->type->convert != NULL) {
-        if (convert_version_of_tree(ctx, *object) != to)
+        if (convert_version_of(ctx->type, pl_tree_text_at(*object, "apiVersion")) != to)
             ctx->type->convert(&ctx->arena, *object, to == ctx->type->storage_version);
         return 0;
     }
@@ -151,22 +149,17 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
 
 /* ---- many ---- */
 
-static size_t convert_version_of(const struct pl_api_type *type, struct pl_node object)
+static size_t version_of_node(const struct pl_api_type *type, struct pl_node object)
 {
-    for (size_t i = 0; i < type->version_count; i++) {
-        char text[PL_KIND_TEXT];
-        if (pl_node_str_eq(pl_node_getz(object, "apiVersion"),
-                           pl_api_version_text(&type->versions[i], text)))
-            return i;
-    }
-    return type->storage_version;
+    struct pl_scratch scratch;
+    return convert_version_of(type, pl_node_str(pl_node_getz(object, "apiVersion"), &scratch));
 }
 
 /* Built-in kinds; the context holds what is made. */
 static void convert_builtins(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (convert_version_of(ctx->type, objects[i]) == ctx->version)
+        if (version_of_node(ctx->type, objects[i]) == ctx->version)
             continue;
         struct pl_tree *tree = pl_tree_from_node(&ctx->arena, objects[i]);
         ctx->type->convert(&ctx->arena, tree, ctx->version == ctx->type->storage_version);
@@ -185,7 +178,7 @@ int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t
     struct pl_buf text = PL_BUF_INIT;
     size_t asked = 0, at = 0, from = ctx->type->storage_version;
     for (size_t i = 0; i < count; i++) {
-        size_t own = convert_version_of(ctx->type, objects[i]);
+        size_t own = version_of_node(ctx->type, objects[i]);
         if (!pl_api_converts(ctx->type, own, ctx->version))
             continue;
         if (asked++ > 0)
@@ -200,7 +193,7 @@ int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t
     if (asked > 0 && pl_node_is_missing(found))
         return -1;
     for (size_t i = 0; i < count && asked > 0; i++)
-        if (pl_api_converts(ctx->type, convert_version_of(ctx->type, objects[i]), ctx->version))
+        if (pl_api_converts(ctx->type, version_of_node(ctx->type, objects[i]), ctx->version))
             objects[i] = pl_node_at(found, at++);
     return 0;
 }

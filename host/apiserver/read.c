@@ -363,14 +363,9 @@ static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const s
 {
     struct pl_buf out = PL_BUF_INIT;
     if (ctx->request.form == PL_API_TABLE) {
-        struct pl_api_table_options options = {
-            .now_ns = pl_clock_wall(ctx->api->timers->clock),
-            .with_columns = true,
-            .list_rv = pl_arena_f(&ctx->arena, "%" PRIu64, plan->rv),
-            .next = page->next,
-            .without_objects = pl_slice_eqz(ctx->request.include, "None"),
-            .write = pl_slice_eqz(ctx->request.include, "Object") ? pl_api_object_write : NULL,
-        };
+        struct pl_api_table_options options = pl_api_answer_table(ctx);
+        options.list_rv = pl_arena_f(&ctx->arena, "%" PRIu64, plan->rv);
+        options.next = page->next;
         pl_api_table_write(&out, ctx->type, ctx->version, page->objects, page->count, &options);
     } else {
         write_list(ctx, plan, page, select, &out);

@@ -9,9 +9,7 @@ local reached -- what the core was told; nil: nothing
 
 local function begin()
   spec.reset()
-  for _, name in ipairs({ "perilune", "perilune.controller", "perilune.task", "perilune.channel" }) do
-    package.loaded[name] = nil
-  end
+  spec.forget()
   perilune = require("perilune")
   reached = nil
 end

@@ -14,10 +14,7 @@ local declared
 
 local function begin()
   spec.reset()
-  for _, name in ipairs({ "perilune", "perilune.controller", "perilune.task",
-    "perilune.channel" }) do
-    package.loaded[name] = nil
-  end
+  spec.forget()
   perilune = require("perilune")
   declared = {}
   host.set_phase("load")

@@ -19,15 +19,18 @@ local eval_all, eval_arguments = arguments.eval_all, arguments.eval_arguments
 
 local client = {}
 
+local function member_text(self, object, key)
+  local value = tables.read(self, object, key)
+  return value and value.k == "const" and type(value.value) == "string" and value.value ~= "" and value.value or nil
+end
+
 -- A table that got its apiVersion and kind, each once, is a document where it is written.
 local function built_document(self, node, value)
-  local version, kind = tables.read(self, value, "apiVersion"), tables.read(self, value, "kind")
-  for _, one in ipairs({ version or false, kind or false }) do
-    if not one or one.k ~= "const" or type(one.value) ~= "string" or one.value == "" then
-      return value
-    end
+  local version, kind = member_text(self, value, "apiVersion"), member_text(self, value, "kind")
+  if not version or not kind then
+    return value
   end
-  local name = version.value .. "/" .. kind.value
+  local name = version .. "/" .. kind
   self.judge(name, node.line)
   local root = self.known:root(name)
   fit.check(self, root, node, nil, value)
