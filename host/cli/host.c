@@ -52,15 +52,24 @@ static void stop_loop(void *arg)
     pl_loop_stop(arg);
 }
 
+static void on_host_traced(void *arg)
+{
+    struct host *host = arg;
+    if (host->repls != NULL)
+        pl_repls_stop(host->repls, stop_loop, host->loop);
+    else
+        pl_loop_stop(host->loop);
+}
+
 static void on_host_stopped(void *arg, int exit_code)
 {
     struct host *host = arg;
     if (exit_code != 0)
         host->exit_code = exit_code;
-    if (host->repls != NULL)
-        pl_repls_stop(host->repls, stop_loop, host->loop);
+    if (host->tracer != NULL)
+        pl_tracer_finish(host->tracer, on_host_traced, host);
     else
-        pl_loop_stop(host->loop);
+        on_host_traced(host);
 }
 
 static void host_stop(struct host *host)

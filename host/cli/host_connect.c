@@ -85,35 +85,23 @@ int pl_host_connect(struct host *host, struct pl_err *err)
     return 0;
 }
 
-static bool env_is(const char *name, const char *value)
+static const char *environment(const char *name)
 {
-    return pl_slice_eqz(env_or(name, ""), value);
+    return getenv(name);
 }
 
-/* From OpenTelemetry's environment variables. */
 int pl_host_trace(struct host *host, struct pl_err *err)
 {
-    struct pl_slice base = env_or("OTEL_EXPORTER_OTLP_ENDPOINT", "");
-    struct pl_slice whole = env_or("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "");
-    if ((base.len == 0 && whole.len == 0) || env_is("OTEL_SDK_DISABLED", "true") ||
-        env_is("OTEL_TRACES_EXPORTER", "none"))
-        return 0;
-    while (base.len > 0 && base.ptr[base.len - 1] == '/')
-        base.len--;
-    char *url = whole.len > 0 ? pl_memdup0(whole.ptr, whole.len)
-                              : pl_format("%.*s/v1/traces", PL_FMT(base));
+    struct pl_trace_env env;
     const struct pl_tracer_options options = {.transport = pl_http_client_transport(host->http),
                                               .timers = pl_loop_timers(host->loop),
                                               .rand = &host->rand,
-                                              .metrics = host->metrics,
-                                              .url = url,
-                                              .headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
-                                              .service =
-                                                  env_or("OTEL_SERVICE_NAME", "perilune").ptr};
-    host->tracer = pl_tracer_create(&options, err);
-    pl_free(url);
-    if (host->tracer == NULL)
-        return err->code;
-    pl_cluster_set_tracer(host->cluster, host->tracer);
-    return 0;
+                                              .metrics = host->metrics};
+    int rc = pl_trace_env_read(&env, environment, err);
+    if (rc == 0 && env.url != NULL) {
+        host->tracer = pl_tracer_create(&options, &env);
+        pl_cluster_set_tracer(host->cluster, host->tracer);
+    }
+    pl_trace_env_deinit(&env);
+    return rc;
 }

@@ -1,37 +1,38 @@
 /* Spans are written into a buffer of JSON when they end, and sent a few seconds later, one request
- * at a time. A run's trace id contains its reconcile id, so that logs and traces can be matched. */
+ * at a time. A run's trace id contains its reconcile id, so that logs and traces can be matched,
+ * and decides whether the run and its calls are traced. */
 #include "cluster/tracer.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "net/http_server.h"
 #include "value/build.h"
 #include "value/write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define SEND_EVERY  (2 * PL_SECOND)
-#define SPANS_MAX   4096 /* limit of waiting spans */
-#define TEXT_MAX    1024
-#define HEADERS_MAX 16
-#define TIMEOUT_MS  10000
-#define SAY_AGAIN   (300 * PL_SECOND)
+#define SEND_EVERY (2 * PL_SECOND)
+#define FINISH_MAX (2 * PL_SECOND) /* how long a stop waits for the collector */
+#define SPANS_MAX  4096            /* limit of waiting spans */
+#define TEXT_MAX   1024
+#define SAY_AGAIN  (300 * PL_SECOND)
 
 struct pl_tracer {
     struct pl_tracer_options o;
-    char *url, *service; /* owned */
-    char *texts;         /* owned: of headers */
-    struct pl_http_header headers[HEADERS_MAX + 1];
-    size_t header_count;
-    struct pl_build *b; /* owned: an array of spans; NULL: none waits */
+    struct pl_trace_env env;        /* owned */
+    struct pl_tls_options tls;      /* borrows from env */
+    struct pl_http_header *headers; /* owned; the texts are in env */
+    struct pl_build *b;             /* owned: an array of spans; NULL: none waits */
     size_t spans;
     struct pl_timer send;
     struct pl_http_call *call; /* under way */
     size_t in_flight;
     int status;
     int64_t said_ns;
+    void (*finished)(void *arg); /* NULL: nobody waits for the end */
+    void *finished_arg;
     struct pl_series *sent, *dropped; /* NULL: no metrics */
 };
 
@@ -58,11 +59,22 @@ static void tracer_put_time(struct pl_build *b, const char *key, int64_t ns)
 
 static void on_send(struct pl_timer *timer);
 
-/* NULL: there is no room. The caller adds the span's members; end_span ends it. */
+static bool is_sampled(const struct pl_tracer *tracer, const char *run)
+{
+    char digits[17];
+    snprintf(digits, sizeof digits, "%.16s", run);
+    return tracer->env.ratio >= 1 ||
+           (double)strtoull(digits, NULL, 16) < tracer->env.ratio * 0x1p64;
+}
+
+/* NULL: the run is not traced, or there is no room. The caller adds the span's members; end_span
+ * ends it. */
 static struct pl_build *begin_span(struct pl_tracer *tracer, const char *run, struct pl_slice name,
                                    int kind, int64_t took_ns)
 {
     char trace[33];
+    if (!is_sampled(tracer, run))
+        return NULL;
     if (tracer->spans >= SPANS_MAX) {
         if (tracer->dropped != NULL)
             pl_series_add(tracer->dropped, 1);
@@ -97,7 +109,7 @@ static void end_span(struct pl_tracer *tracer, bool failed, struct pl_slice mess
     }
     pl_build_end(b);
     pl_build_end(b);
-    if (!pl_timer_is_active(&tracer->send) && tracer->call == NULL)
+    if (!pl_timer_is_active(&tracer->send) && tracer->call == NULL && tracer->finished == NULL)
         pl_timer_start(tracer->o.timers, &tracer->send, SEND_EVERY, on_send);
 }
 
@@ -148,6 +160,8 @@ static int on_tracer_body(void *arg, struct pl_slice piece)
     return 0;
 }
 
+static void go_on_finishing(struct pl_tracer *tracer);
+
 static void on_tracer_done(void *arg, const struct pl_err *err)
 {
     struct pl_tracer *tracer = arg;
@@ -163,7 +177,9 @@ static void on_tracer_done(void *arg, const struct pl_err *err)
                pl_str("error", err != NULL ? err->message : "its answer"),
                pl_int("status", tracer->status));
     }
-    if (tracer->spans > 0)
+    if (tracer->finished != NULL)
+        go_on_finishing(tracer);
+    else if (tracer->spans > 0)
         pl_timer_start(tracer->o.timers, &tracer->send, SEND_EVERY, on_send);
 }
 
@@ -173,6 +189,7 @@ static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node sp
 {
     struct pl_build *b = pl_build_create(NULL);
     static const char *const outer[] = {"resourceSpans", "scopeSpans"};
+    const struct pl_trace_pairs *attributes = &tracer->env.attributes;
     for (size_t i = 0; i < PL_ARRAY_LEN(outer); i++) {
         if (i == 0)
             pl_build_object(b);
@@ -184,7 +201,9 @@ static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node sp
         if (i == 0) {
             pl_build_keyz(b, "attributes");
             pl_build_array(b);
-            put_attribute(b, "service.name", pl_slice_z(tracer->service));
+            put_attribute(b, "service.name", pl_slice_z(tracer->env.service));
+            for (size_t j = 0; j < attributes->count; j++)
+                put_attribute(b, attributes->items[j].name, pl_slice_z(attributes->items[j].value));
             pl_build_end(b);
         } else {
             pl_build_put_strz(b, "name", "perilune");
@@ -198,10 +217,8 @@ static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node sp
     return pl_build_close(b);
 }
 
-static void on_send(struct pl_timer *timer)
+static void send_spans(struct pl_tracer *tracer)
 {
-    struct pl_tracer *tracer = PL_CONTAINER_OF(timer, struct pl_tracer, send);
-    static const struct pl_tls_options system_trust = {.ca_pem = NULL};
     struct pl_buf body = PL_BUF_INIT;
     pl_build_end(tracer->b);
     struct pl_doc *spans = pl_build_finish(tracer->b);
@@ -209,12 +226,12 @@ static void on_send(struct pl_timer *timer)
     pl_write(&body, pl_doc_root(whole), PL_WRITE_COMPACT);
     const struct pl_http_request request = {
         .method = "POST",
-        .url = tracer->url,
+        .url = tracer->env.url,
         .headers = tracer->headers,
-        .header_count = tracer->header_count,
+        .header_count = tracer->env.headers.count + 1,
         .body = pl_buf_slice(&body),
-        .tls = strncmp(tracer->url, "https:", 6) == 0 ? &system_trust : NULL,
-        .timeout_ms = TIMEOUT_MS,
+        .tls = strncmp(tracer->env.url, "https:", 6) == 0 ? &tracer->tls : NULL,
+        .timeout_ms = tracer->env.timeout_ms,
         .max_response = 65536,
         .lane = PL_HTTP_LANES - 1,
     };
@@ -230,34 +247,48 @@ static void on_send(struct pl_timer *timer)
     pl_buf_deinit(&body);
 }
 
-/* ---- lifetime ---- */
-
-/* "name=value,name=value", values escaped. Invalid pairs are left out. */
-static void read_headers(struct pl_tracer *tracer, const char *text)
+static void on_send(struct pl_timer *timer)
 {
-    tracer->texts = pl_strdup(text != NULL ? text : "");
-    tracer->headers[tracer->header_count++] =
-        (struct pl_http_header){"Content-Type", "application/json"};
-    for (char *at = tracer->texts; *at != '\0' && tracer->header_count < HEADERS_MAX;) {
-        char *end = at + strcspn(at, ",");
-        bool last = *end == '\0';
-        *end = '\0';
-        char *value = strchr(at, '=');
-        if (value != NULL && value != at && strpbrk(at, "\r\n") == NULL) {
-            struct pl_buf plain = PL_BUF_INIT;
-            *value++ = '\0';
-            pl_url_unescape(pl_slice_z(value), false, &plain);
-            if (strlen(pl_buf_z(&plain)) <= strlen(value) &&
-                strpbrk(pl_buf_z(&plain), "\r\n") == NULL) {
-                memcpy(value, pl_buf_z(&plain), strlen(pl_buf_z(&plain)) + 1);
-                tracer->headers[tracer->header_count++] =
-                    (struct pl_http_header){at + strspn(at, " "), value};
-            }
-            pl_buf_deinit(&plain);
-        }
-        at = last ? end : end + 1;
-    }
+    send_spans(PL_CONTAINER_OF(timer, struct pl_tracer, send));
 }
+
+/* ---- the end ---- */
+
+static void end_finishing(struct pl_tracer *tracer)
+{
+    void (*finished)(void *arg) = tracer->finished;
+    tracer->finished = NULL;
+    pl_timer_stop(tracer->o.timers, &tracer->send);
+    finished(tracer->finished_arg);
+}
+
+static void on_finish_late(struct pl_timer *timer)
+{
+    struct pl_tracer *tracer = PL_CONTAINER_OF(timer, struct pl_tracer, send);
+    tracer->said_ns = pl_clock_mono(tracer->o.timers->clock);
+    pl_log(PL_LOG_WARN, "the last traces are lost: the collector has not answered in time",
+           pl_int("spans", (int64_t)(tracer->in_flight + tracer->spans)));
+    end_finishing(tracer);
+}
+
+static void go_on_finishing(struct pl_tracer *tracer)
+{
+    if (tracer->call == NULL && tracer->spans > 0)
+        send_spans(tracer);
+    if (tracer->call == NULL)
+        end_finishing(tracer);
+}
+
+void pl_tracer_finish(struct pl_tracer *tracer, void (*finished)(void *arg), void *arg)
+{
+    tracer->finished = finished;
+    tracer->finished_arg = arg;
+    pl_timer_stop(tracer->o.timers, &tracer->send);
+    pl_timer_start(tracer->o.timers, &tracer->send, FINISH_MAX, on_finish_late);
+    go_on_finishing(tracer);
+}
+
+/* ---- lifetime ---- */
 
 static struct pl_series *counter(struct pl_metrics *metrics, const char *name, const char *help)
 {
@@ -265,18 +296,20 @@ static struct pl_series *counter(struct pl_metrics *metrics, const char *name, c
     return metrics != NULL ? pl_metric_series(pl_metrics_add(metrics, &spec), NULL) : NULL;
 }
 
-struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options, struct pl_err *err)
+struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options,
+                                   struct pl_trace_env *env)
 {
-    if (strncmp(options->url, "http://", 7) != 0 && strncmp(options->url, "https://", 8) != 0) {
-        pl_err_set(err, PL_EINVAL,
-                   "OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://");
-        return NULL;
-    }
     struct pl_tracer *tracer = PL_NEW(struct pl_tracer);
     tracer->o = *options;
-    tracer->url = pl_strdup(options->url);
-    tracer->service = pl_strdup(options->service);
-    read_headers(tracer, options->headers);
+    tracer->env = *env;
+    *env = (struct pl_trace_env){.url = NULL};
+    tracer->tls = (struct pl_tls_options){.ca_pem = tracer->env.ca_pem};
+    size_t count = tracer->env.headers.count;
+    tracer->headers = pl_calloc(count + 1, sizeof *tracer->headers);
+    tracer->headers[0] = (struct pl_http_header){"Content-Type", "application/json"};
+    for (size_t i = 0; i < count; i++)
+        tracer->headers[i + 1] = (struct pl_http_header){tracer->env.headers.items[i].name,
+                                                         tracer->env.headers.items[i].value};
     tracer->sent = counter(options->metrics, "perilune_trace_spans_sent_total",
                            "Spans that a collector took.");
     tracer->dropped = counter(options->metrics, "perilune_trace_spans_dropped_total",
@@ -290,8 +323,7 @@ void pl_tracer_destroy(struct pl_tracer *tracer)
         return;
     pl_timer_stop(tracer->o.timers, &tracer->send);
     pl_build_destroy(tracer->b);
-    pl_free(tracer->url);
-    pl_free(tracer->service);
-    pl_free(tracer->texts);
+    pl_trace_env_deinit(&tracer->env);
+    pl_free(tracer->headers);
     pl_free(tracer);
 }

@@ -7,6 +7,7 @@
 #include "base/metrics.h"
 #include "base/rand.h"
 #include "base/timer.h"
+#include "cluster/trace_env.h"
 #include "net/http.h"
 
 struct pl_tracer;
@@ -16,13 +17,14 @@ struct pl_tracer_options {
     struct pl_timers *timers;
     struct pl_rand *rand;
     struct pl_metrics *metrics; /* NULL: none */
-    const char *url;            /* "http://collector:4318/v1/traces" */
-    const char *headers;        /* OTEL_EXPORTER_OTLP_HEADERS: "name=value,..."; NULL: none */
-    const char *service;        /* service.name */
 };
 
-/* NULL and EINVAL for an invalid URL. The caller owns the tracer. */
-struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options, struct pl_err *err);
+/* env: with a URL; its content moves into the tracer. The caller owns the tracer. */
+struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options,
+                                   struct pl_trace_env *env);
+/* Sends the spans that wait, and calls finished(arg) once: when the collector has answered, or
+ * after two seconds; inside this call if no span waits. No span is added afterwards. */
+void pl_tracer_finish(struct pl_tracer *tracer, void (*finished)(void *arg), void *arg);
 /* Unsent spans are lost. Destroy it after the transport, so that no request is under way. Accepts
  * NULL. */
 void pl_tracer_destroy(struct pl_tracer *tracer);

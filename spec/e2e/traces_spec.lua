@@ -22,6 +22,15 @@ describe("traces", function()
   end)
   teardown(e2e.finish)
 
+  local function start_collector()
+    local base = e2e.folder() .. "/" .. e2e.unique("otlp")
+    collector = e2e.process.start({ "python3", "spec/support/otlp.py", base .. ".spans" },
+      { stdout = base .. ".out", stderr = base .. ".err" })
+    return e2e.eventually("the collector listens", function()
+      return e2e.read_file(base .. ".out"):match("%d+")
+    end), base .. ".spans"
+  end
+
   local function start(port)
     host = e2e.start_host(server, ([[
 local perilune = require("perilune")
@@ -40,16 +49,11 @@ perilune.controller("traced"):For("v1/ConfigMap", { namespaces = { "%s" } })
   end
 
   it("have a span a run and a call", function()
-    local base = e2e.folder() .. "/" .. e2e.unique("otlp")
-    collector = e2e.process.start({ "python3", "spec/support/otlp.py", base .. ".spans" },
-      { stdout = base .. ".out", stderr = base .. ".err" })
-    local port = e2e.eventually("the collector listens", function()
-      return e2e.read_file(base .. ".out"):match("%d+")
-    end)
+    local port, spans = start_collector()
     start(port)
     local runs, calls = {}, {}
     e2e.eventually("the spans", function()
-      for line in e2e.read_file(base .. ".spans"):gmatch("[^\n]+") do
+      for line in e2e.read_file(spans):gmatch("[^\n]+") do
         local path, body = line:match("^(%S+) a b (.*)$")
         assert.equal("/v1/traces", path)
         local resource = cjson.decode(body).resourceSpans[1]
@@ -81,6 +85,20 @@ perilune.controller("traced"):For("v1/ConfigMap", { namespaces = { "%s" } })
       return true
     end)
     host:stop()
+  end)
+
+  it("reach the collector before a host ends that runs once", function()
+    local port, spans = start_collector()
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps", { apiVersion = "v1",
+      kind = "ConfigMap", metadata = { name = "only" } })
+    host = e2e.start_host(server, ([[
+require("perilune").controller("traced"):For("v1/ConfigMap", { namespaces = { "%s" } }):Reconcile(function() end)
+]]):format(namespace), { "--once" }, { env = { OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:" .. port,
+      OTEL_RESOURCE_ATTRIBUTES = "k8s.pod.name=web-0" } })
+    assert.equal(0, (host.child:wait(e2e.patience)))
+    local text = e2e.read_file(spans)
+    assert.truthy(text:find(namespace .. "/only", 1, true))
+    assert.truthy(text:find('{"key":"k8s.pod.name","value":{"stringValue":"web-0"}}', 1, true))
   end)
 
   it("that no collector takes are dropped, counted and told once", function()
