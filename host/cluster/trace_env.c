@@ -51,7 +51,7 @@ static void ignore(const char *name, const char *why)
 
 /* ---- "name=value,name=value" ---- */
 
-static struct pl_slice trim(struct pl_slice text)
+static struct pl_slice without_blanks(struct pl_slice text)
 {
     while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
         text = pl_slice(text.ptr + 1, text.len - 1);
@@ -88,8 +88,8 @@ static const char *read_pair(struct pl_slice text, bool header, struct pl_slice 
     if (equals == NULL || equals == text.ptr)
         return "it must have the form name=value,name=value";
     size_t at = (size_t)(equals - text.ptr);
-    struct pl_slice escaped = trim(pl_slice(equals + 1, text.len - at - 1));
-    *name = trim(pl_slice(text.ptr, at));
+    struct pl_slice escaped = without_blanks(pl_slice(equals + 1, text.len - at - 1));
+    *name = without_blanks(pl_slice(text.ptr, at));
     if (pl_url_check_escapes(escaped, NULL) != 0)
         return "a % in it must be followed by two hexadecimal digits";
     pl_url_unescape(escaped, false, value);
@@ -103,7 +103,7 @@ static void read_pairs(const char *variable, const char *text, bool header,
     size_t most = header ? HEADERS_MAX : ATTRIBUTES_MAX;
     while (text != NULL && *text != '\0') {
         size_t len = strcspn(text, ",");
-        struct pl_slice name, pair = trim(pl_slice(text, len));
+        struct pl_slice name, pair = without_blanks(pl_slice(text, len));
         struct pl_buf value = PL_BUF_INIT;
         const char *problem = pair.len > 0 ? read_pair(pair, header, &name, &value) : NULL;
         if (problem == NULL && pair.len > 0 && out->count == most)

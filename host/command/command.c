@@ -67,8 +67,8 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
     if (!flags->help)
         return true;
     struct pl_buf text = PL_BUF_INIT;
-    pl_buf_add_f(&text, "usage: perilune %s [FLAGS] %s\n\n%s\n", self->name, self->arguments,
-                 self->summary);
+    pl_buf_add_f(&text, "usage: perilune %s [FLAGS]%s%s\n\n%s\n", self->name,
+                 *self->arguments != '\0' ? " " : "", self->arguments, self->summary);
     if (count > 0) {
         pl_buf_add_z(&text, "\nflags (also as PERILUNE_NAME in the environment):\n");
         pl_flags_help(&text, &own);
