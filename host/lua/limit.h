@@ -63,7 +63,8 @@ struct pl_limits {
                                    "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
-    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
+    const struct pl_line_watch *lines;     /* borrowed for life; NULL: nobody looks */
+    void (*arm)(struct pl_limits *limits); /* for the handler of the watchdog's signal */
 
     struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
     struct pl_link link;         /* used by the watchdog */
@@ -90,10 +91,6 @@ void pl_limits_deinit(struct pl_limits *limits);
 void pl_limits_closed(void);
 /* A state may just have got pages (for ThreadSanitizer). */
 void pl_limits_opened(void);
-/* The calling thread runs the state from now on. */
-void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
-/* Before the thread ends or the state is closed. */
-void pl_limits_unwatch(struct pl_limits *limits);
 
 /* L: the thread where the slice begins, the main thread or a coroutine. */
 void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns);

@@ -446,7 +446,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     pl_limits_init(&s->limits, s->L, s->memory_limit);
     pl_limits_watch_lines(&s->limits, options->lines);
     if (options->dog != NULL)
-        pl_limits_watch(&s->limits, options->dog);
+        pl_watchdog_add(options->dog, &s->limits);
     if (args.failed) {
         pl_state_destroy(s);
         return NULL;
@@ -458,7 +458,7 @@ void pl_state_destroy(struct pl_state *s)
 {
     if (s == NULL)
         return;
-    pl_limits_unwatch(&s->limits);
+    pl_watchdog_remove(&s->limits);
     pl_limits_deinit(&s->limits);
     if (s->own)
         lua_close(s->L);

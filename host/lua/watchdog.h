@@ -1,5 +1,5 @@
 /* The thread that watches how long scripts compute (lua/limit.h), and asks for their stacks while a
- * profile is made. Knows nothing of Lua for its users. */
+ * profile is made. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct lua_State;
+struct pl_limits;
 struct pl_watchdog;
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. The caller
@@ -15,6 +17,14 @@ struct pl_watchdog *pl_watchdog_create(void);
 /* fork(2), by the thread that runs all states of the watchdog. The child has a thread of its own
  * that watches. */
 pid_t pl_watchdog_fork(struct pl_watchdog *dog);
+/* The calling thread runs the state of the limits from now on. */
+void pl_watchdog_add(struct pl_watchdog *dog, struct pl_limits *limits);
+/* Before the thread ends or the state is closed. Nothing happens for limits that were not added. */
+void pl_watchdog_remove(struct pl_limits *limits);
+/* After a slice has begun: ends the watchdog's sleep. */
+void pl_watchdog_wake(struct pl_watchdog *dog);
+/* In the hook that was armed for a profile: notes the stack of L. */
+void pl_watchdog_sample(struct pl_limits *limits, struct lua_State *L);
 /* From now on the stacks of Lua that runs are noted every PL_PROFILE_MS, until the end. Any thread;
  * one at a time. */
 #define PL_PROFILE_MS 2
