@@ -90,7 +90,7 @@ perilune.controller("paced", { max_concurrent_reconciles = 2, reconcile_timeout 
   end
 end)
 perilune.every("300ms", {}, function() print("every") end)
-]], { "--namespace", namespace, "--graceful-shutdown-timeout", "100ms" }, options())
+]], { "--namespace", namespace }, options())
     host:logged("^controller started$")
     local began = e2e.now() - 5
     for _, name in ipairs({ "slept", "again" }) do
