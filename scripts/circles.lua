@@ -12,7 +12,7 @@ local known = {
   { "apicall/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",
-    "controller controller_history edition key_shards members parked prefetch run"
+    "asking controller controller_history edition key_shards members parked prefetch run"
     .. " subscription task write_loop_report" },
   { "kube/client_impl.h", "client op probe watch" },
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"

@@ -153,7 +153,7 @@ return {
     what = "any number of answers may be outstanding",
     from = "#define PL_QUESTIONS_MAX 1024", to = "#define PL_QUESTIONS_MAX 1000000",
     red = { "at_most_1024_answers" } },
-  { id = "U7b", faults = "F7", unit = "control/subscription", file = "host/control/subscription.c",
+  { id = "U7b", faults = "F7", unit = "control/subscription", file = "host/control/asking.c",
     what = "what there is no room to retry is forgotten",
     from = "        else\n            overflow(c, ask);\n", to = "        (void)overflow;\n",
     red = { "what_there_is_no_room_to_retry" } },

@@ -1,5 +1,5 @@
-/* The inside of a controller, shared by controller.c, subscription.c, run.c, prefetch.c
- * and controller_metrics.c, and by nobody else. I/O thread. */
+/* The inside of a controller, shared by the files that its sections below name, and by nobody else.
+ * I/O thread. */
 #pragma once
 
 #include "base/heap.h"
@@ -210,6 +210,11 @@ void pl_subscription_init(struct pl_subscription *subscription, struct pl_editio
 void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *controller);
 /* True when both receive the same events: the same role and informer. */
 bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_subscription *b);
+/* Evaluates an event: its keys are queued, or the implementer is asked. Does nothing when the
+ * controller is over. The event is borrowed for the call. */
+void pl_subscription_deliver(struct pl_subscription *subscription, const struct pl_event *event);
+/* Evaluates the event of an answered question; the caller keeps the question. */
+void pl_subscription_answered(struct pl_subscription *subscription, struct pl_asked *asked);
 /* Evaluates a cached object again. */
 void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object,
                                 enum pl_again why);
@@ -223,6 +228,15 @@ bool pl_subscription_is_ready(const struct pl_subscription *subscription);
 /* Every informer has synced: events are delivered from now on, beginning with the stored objects.
  * So a map function may read every source of its controller. */
 void pl_subscriptions_listen(struct pl_controller *controller);
+
+/* ---- asking.c: questions about events, and those that wait to be asked again ---- */
+
+void pl_subscriptions_init_retries(struct pl_controller *controller);
+/* Asks the implementer what the core cannot decide about an event: its map function, if it has one,
+ * and with `predicates` its predicates. The event's documents and the edition are held until the
+ * answer has been used. */
+void pl_subscription_ask(struct pl_subscription *subscription, const struct pl_event *event,
+                         bool predicates);
 /* Whether a failed map function should be asked again after this number of attempts. */
 bool pl_subscriptions_try_again(const struct pl_controller *controller, int tries);
 /* Drops all retries. */
@@ -232,7 +246,6 @@ void pl_subscriptions_renew_retries(struct pl_controller *controller);
 /* If events were left out for lack of room and there is room now, all objects are evaluated again.
  */
 void pl_subscriptions_check_overflow(struct pl_controller *controller);
-void pl_subscriptions_init_retries(struct pl_controller *controller);
 
 /* ---- members.c ---- */
 
