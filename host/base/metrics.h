@@ -7,8 +7,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/slice.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,11 +17,9 @@ struct pl_series;
 
 enum pl_metric_type { PL_METRIC_COUNTER, PL_METRIC_GAUGE, PL_METRIC_HISTOGRAM };
 
-#define PL_METRIC_LABELS   8
-#define PL_METRIC_BOUNDS   16
-#define PL_METRIC_SERIES   1000
-#define PL_METRIC_DECLARED 200 /* limit of metrics that pl_metrics_declare adds */
-#define PL_METRIC_HELP     1000
+#define PL_METRIC_LABELS 8
+#define PL_METRIC_BOUNDS 16
+#define PL_METRIC_SERIES 1000
 
 struct pl_metric_spec {
     const char *name, *help; /* borrowed for life: literals */
@@ -41,12 +37,6 @@ void pl_metrics_destroy(struct pl_metrics *metrics);
 /* Returns the metric with this name, which is made if there is none. It belongs to the registry and
  * lives as long. Any thread. */
 struct pl_metric *pl_metrics_add(struct pl_metrics *metrics, const struct pl_metric_spec *spec);
-/* Like pl_metrics_add, for a metric whose texts come from outside: they are copied and checked.
- * Returns NULL with EINVAL or ELIMIT if Prometheus would refuse them, if a metric with this name
- * has another type, other labels or other bounds (another help text is allowed; the first one
- * stays), or if there are PL_METRIC_DECLARED metrics already. Any thread. */
-struct pl_metric *pl_metrics_declare(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
-                                     struct pl_err *err);
 /* Registers a function that each pl_metrics_write calls first, on its thread, to update gauges. */
 void pl_metrics_collect(struct pl_metrics *metrics, void (*collect)(void *arg), void *arg);
 /* Removes the function. */
@@ -62,27 +52,6 @@ struct pl_series *pl_metric_series(struct pl_metric *metric, const char *const *
  * its holders have released it, unless pl_metric_series has returned it too. Any thread. */
 struct pl_series *pl_metric_hold(struct pl_metric *metric, const char *const *values);
 void pl_series_release(struct pl_series *series); /* accepts NULL */
-
-/* ---- metrics that scripts declare: their series have a limited life ---- */
-
-/* The operation on a series; it must fit the metric's type. */
-enum pl_metric_put { PL_METRIC_ADD, PL_METRIC_SET, PL_METRIC_OBSERVE };
-
-/* Finds or creates the series and changes it under one lock, since any thread may remove it. owner:
- * a text; the series ends when its owner ends (pl_metrics_disown). NULL: the series keeps the owner
- * that it has, if any. The series "other" has no owner. */
-void pl_metric_put(struct pl_metric *metric, const char *const *values, const char *owner,
-                   enum pl_metric_put how, double value);
-/* Returns false if there is no such series. */
-bool pl_metric_remove(struct pl_metric *metric, const char *const *values);
-/* Removes every series of the owner. */
-void pl_metrics_disown(struct pl_metrics *metrics, struct pl_slice owner);
-/* The same for all owners whose text begins with `beginning`. */
-void pl_metrics_disown_all(struct pl_metrics *metrics, struct pl_slice beginning);
-/* The number of owners. Any thread, without a lock. */
-size_t pl_metrics_owners(const struct pl_metrics *metrics);
-/* The label's index among the metric's labels; -1 if the metric has no such label. */
-int pl_metric_label(const struct pl_metric *metric, const char *name);
 
 /* Lock-free, any thread. */
 void pl_series_add(struct pl_series *series, double value);     /* counters (value >= 0), gauges */

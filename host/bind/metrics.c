@@ -1,7 +1,7 @@
 /* host.metric*: metrics that scripts declare. The host's registry outlives every state, so the same
  * declaration in other lanes and later generations gives the same metric. */
 #include "base/alloc.h"
-#include "base/metrics.h"
+#include "base/metrics_declare.h"
 #include "bind/list.h"
 #include "lane/exec_memo.h"
 #include "lane/co.h"

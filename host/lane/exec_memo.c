@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/metrics.h"
+#include "base/metrics_declare.h"
 #include "write/capture.h"
 #include "lane/co.h"
 #include "lane/declare.h"

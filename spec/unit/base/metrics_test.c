@@ -1,4 +1,5 @@
 #include "base/metrics.h"
+#include "base/metrics_declare.h"
 
 #include "support/test.h"
 
