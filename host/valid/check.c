@@ -4,8 +4,9 @@
 #include "valid/check.h"
 #include "valid/go_struct.h"
 
-#include "object/tree.h"
+#include "base/map.h"
 #include "format/units.h"
+#include "object/tree.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -278,24 +279,37 @@ void pl_not_above_100(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, at, value, "must not be greater than 100%%");
 }
 
+/* Whether an element of the list before `end` has this value; compared with each of them. */
+static bool is_before(const struct pl_tree *list, const struct pl_tree_item *end, const char *arg,
+                      const struct pl_tree *value)
+{
+    for (const struct pl_tree_item *item = list->first; item != end; item = item->next)
+        if (pl_tree_equal(value, arg == NULL ? item->value : pl_tree_getz(item->value, arg)))
+            return true;
+    return false;
+}
+
 void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const char *arg)
 {
+    struct pl_map texts = PL_MAP_INIT; /* of thousands of elements each may have a name */
     size_t i = 0;
-    bool whole = arg == NULL || *arg == '\0';
+    if (arg != NULL && *arg == '\0')
+        arg = NULL;
     PL_EACH(item, value)
     {
-        const struct pl_tree *is = whole ? item->value : pl_tree_getz(item->value, arg);
+        const struct pl_tree *is = arg == NULL ? item->value : pl_tree_getz(item->value, arg);
         bool twice = false;
-        for (const struct pl_tree_item *before = value->first; before != item && !twice;
-             before = before->next)
-            twice = !pl_is_empty(is) &&
-                    pl_tree_equal(is, whole ? before->value : pl_tree_getz(before->value, arg));
+        if (pl_tree_is(is, PL_STRING) && !pl_is_empty(is))
+            twice = pl_map_put(&texts, pl_tree_text(is), f) != NULL;
+        else if (!pl_is_empty(is))
+            twice = is_before(value, item, arg, is);
         const struct pl_spot *spot = PL_INDEX(at, i);
         if (twice)
-            pl_bad_duplicate(f, whole ? spot : PL_MEMBER(spot, arg), is);
+            pl_bad_duplicate(f, arg == NULL ? spot : PL_MEMBER(spot, arg), is);
         i++;
     }
+    pl_map_deinit(&texts);
 }
 
 const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value)
