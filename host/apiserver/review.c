@@ -3,7 +3,7 @@
  * kube-apiserver's. */
 #include "apiserver/review.h"
 
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "apicall/body.h"
 #include "apicall/rbac.h"

@@ -2,7 +2,7 @@
  * code that applies tables of checks. A check looks at one value only. Values of a wrong type were
  * refused before; a check ignores them. */
 #include "valid/check.h"
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "base/map.h"
 #include "format/units.h"

@@ -1,7 +1,7 @@
 /* Pods and pod templates: the whole spec, and the members of a Pod that may be changed: images,
  * additional tolerations, a shorter deadline, and labels. */
 #include "valid/kinds.h"
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "object/tree.h"
 

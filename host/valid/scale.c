@@ -1,6 +1,6 @@
 /* HorizontalPodAutoscalers and PodDisruptionBudgets. */
 #include "valid/kinds.h"
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "object/tree.h"
 

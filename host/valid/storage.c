@@ -1,6 +1,6 @@
 /* PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and VolumeAttachments. */
 #include "valid/kinds.h"
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "object/tree.h"
 #include "schema/validate.h"

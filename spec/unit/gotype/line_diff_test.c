@@ -1,4 +1,4 @@
-#include "valid/line_diff.h"
+#include "gotype/line_diff.h"
 
 #include "base/buf.h"
 

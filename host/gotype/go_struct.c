@@ -3,16 +3,16 @@
  * clients cannot send it, and begins with '^' when they write it one level above. FORM: '*'
  * pointer,
  * '[' list, '{' map, "@Name" structure, a letter for scalars. Flag o: left out when empty. */
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "base/map.h"
-#include "valid/line_diff.h"
+#include "gotype/line_diff.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char types[] =
-#include "valid/go_types.inc"
+#include "gotype/go_types.inc"
     ;
 
 struct go_field {

@@ -1,4 +1,4 @@
-#include "valid/go_struct.h"
+#include "gotype/go_struct.h"
 
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* Lines are matched as difflib does: the longest common block first, then what stands before and
  * behind it. Lines that are frequent in a long text begin no block. The number of lines has a
  * limit, and so has the number of comparisons: what is behind that is one change. */
-#include "valid/line_diff.h"
+#include "gotype/line_diff.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
