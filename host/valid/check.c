@@ -312,6 +312,13 @@ void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     pl_map_deinit(&texts);
 }
 
+int64_t pl_number_at(const struct pl_tree *object, const char *member)
+{
+    int64_t is = 0;
+    pl_tree_integer(pl_tree_getz(object, member), &is);
+    return is;
+}
+
 const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value)
 {
     return value != NULL ? value : pl_tree_strz(f->arena, "");

@@ -73,6 +73,7 @@ pl_check pl_above_zero;
 pl_check pl_exactly_one; /* "must be 1" */
 pl_check pl_label;
 pl_check pl_subdomain; /* arg "always": refuses empty values, too; the same for pl_qualified */
+pl_check pl_given_subdomain; /* refuses an empty value that is not absent */
 pl_check pl_dns1035;
 pl_check pl_qualified;
 pl_check pl_label_value;
@@ -93,6 +94,8 @@ pl_check pl_not_above_100; /* no percentage above 100% */
 /* False after a fault: the list has more than `most` elements. */
 bool pl_at_most(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *list,
                 size_t most);
+/* The integer of that member; 0 where there is none. */
+int64_t pl_number_at(const struct pl_tree *object, const char *member);
 /* The value, or for a message "" where it is absent. */
 const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value);
 

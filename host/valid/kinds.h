@@ -37,6 +37,8 @@ void pl_valid_volumes(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *spec);
 void pl_valid_affinity(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *affinity);
+/* status.loadBalancer of a Service or an Ingress. */
+void pl_valid_balancer_status(struct pl_api_faults *f, const struct pl_tree *object);
 void pl_valid_node_selector(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *selector);
 void pl_valid_tolerations(struct pl_api_faults *f, const struct pl_spot *at,

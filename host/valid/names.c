@@ -51,6 +51,15 @@ void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struc
         pl_bad_value(f, at, pl_or_empty(f, value), SUBDOMAIN);
 }
 
+void pl_given_subdomain(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *value, const char *arg)
+{
+    if (value != NULL && pl_is_empty(value))
+        pl_subdomain(f, at, value, "always");
+    else
+        pl_subdomain(f, at, value, arg);
+}
+
 void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                 const char *arg)
 {

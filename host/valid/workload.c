@@ -96,30 +96,23 @@ static void check_same_selector(struct pl_api_faults *f, const struct pl_tree *o
 
 /* ---- counts of a status ---- */
 
-static int64_t status_count(const struct pl_tree *status, const char *name)
-{
-    int64_t is = 0;
-    pl_tree_integer(pl_tree_getz(status, name), &is);
-    return is;
-}
-
 /* No count may be negative, and no count of a part may exceed `replicas`. parts: "a,b". */
 static void check_counts(struct pl_api_faults *f, const struct pl_tree *object,
                          const char *const *counts, const char *const *parts, const char *ready)
 {
     const struct pl_tree *status = pl_tree_getz(object, "status");
     const struct pl_spot *at = PL_MEMBER(NULL, "status");
-    int64_t all = status_count(status, "replicas"), able = status_count(status, "readyReplicas");
+    int64_t all = pl_number_at(status, "replicas"), able = pl_number_at(status, "readyReplicas");
     for (size_t i = 0; counts[i] != NULL; i++)
         pl_natural(f, PL_MEMBER(at, counts[i]), pl_tree_getz(status, counts[i]), NULL);
     for (size_t i = 0; parts != NULL && parts[i] != NULL; i++)
-        if (status_count(status, parts[i]) > all)
+        if (pl_number_at(status, parts[i]) > all)
             pl_bad_value(f, PL_MEMBER(at, parts[i]),
-                         pl_tree_int(f->arena, status_count(status, parts[i])),
+                         pl_tree_int(f->arena, pl_number_at(status, parts[i])),
                          "cannot be greater than status.replicas");
-    if (ready != NULL && status_count(status, "availableReplicas") > able)
+    if (ready != NULL && pl_number_at(status, "availableReplicas") > able)
         pl_bad_value(f, PL_MEMBER(at, "availableReplicas"),
-                     pl_tree_int(f->arena, status_count(status, "availableReplicas")), "%s", ready);
+                     pl_tree_int(f->arena, pl_number_at(status, "availableReplicas")), "%s", ready);
 }
 
 /* ---- Deployments and the like ---- */
