@@ -15,8 +15,8 @@ local known = {
     "asking controller controller_history edition key_shards members parked prefetch run"
     .. " subscription task write_loop_report" },
   { "kube/client_impl.h", "client op probe watch" },
-  { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"
-    .. " op_io op_select question" },
+  { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load lanes_stuck op_cache"
+    .. " op_enqueue op_http op_io op_select question" },
   { "lua/script.h", "origin script" },
   { "net/http_call.h", "http_call http_describe http_error http_upgrade" },
   { "net/http_conn.h", "http_conn http_exchange http_parse http_server" },

@@ -298,6 +298,11 @@ void pl_lane_tell_read(struct pl_state *s);
 /* On the lane's thread. */
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
 
+/* ---- lane_load.c ---- */
+
+/* On the lane's thread: loads the scripts and answers. load is freed if no one waits for it. */
+void pl_lane_answer_load(struct pl_lane *lane, struct pl_load *load);
+
 /* ---- lane_metrics.c; I/O thread ---- */
 
 /* Registers the lanes' metrics. The caller owns the result and ends it with pl_lane_metrics_remove.
@@ -333,6 +338,16 @@ void pl_lanes_let_go_caches(struct pl_lanes *lanes);
 /* The cache was published just now. */
 void pl_cache_hold(struct pl_cache *cache);
 
+/* ---- lanes_stuck.c: lanes that cannot be interrupted; I/O thread ---- */
+
+/* A slice of the lane cannot be ended: its runs and questions are written off, its thread and state
+ * are left alone until the slice ends after all, and a new lane replaces it. */
+void pl_lanes_replace(struct pl_lane *lane);
+/* Frees an abandoned lane whose thread was joined. */
+void pl_lanes_reap(struct pl_lane *lane);
+/* From now on, threads of abandoned lanes touch nothing of this if they end. */
+void pl_lanes_leave_abandoned(struct pl_lanes *lanes);
+
 /* ---- lanes_barred.c: code that could not be interrupted is not run again; I/O thread ---- */
 
 /* The run whose code the stuck lane executes; NULL: none that is under way. Borrowed: the lane's.
@@ -350,8 +365,6 @@ bool pl_lanes_is_ask_barred(struct pl_lanes *lanes, const struct pl_ask *ask);
 void pl_lanes_ask(void *self, struct pl_question *question);
 /* I/O thread: sends it to the lane that handles it. */
 void pl_lanes_send_ask(struct pl_lanes *lanes, struct pl_ask *ask);
-/* Frees an abandoned lane whose thread was joined. */
-void pl_lanes_reap(struct pl_lane *lane);
 
 /* I/O thread: shows the cache to lanes when it has synced. */
 void pl_cache_publish(struct pl_cache *cache);

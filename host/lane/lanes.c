@@ -1,12 +1,11 @@
 /* All lanes of a generation, for the I/O thread: the choice of a lane for a run, the answers, and
  * the end. This file touches no Lua state. Each message to a lane comes back once; a lane that
- * cannot be stopped is abandoned, and its messages are answered for it. */
+ * cannot be stopped is abandoned, and its messages are answered for it (lanes_stuck.c). */
 #include "lane/lanes.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "lane/barred.h"
 #include "lane/exec_memo.h"
 #include "lane/lane.h"
@@ -16,9 +15,6 @@
 #include "lane/index_request.h"
 #include "net/http_client.h"
 #include "net/loop.h"
-#include "object/meta.h"
-
-#include <unistd.h>
 
 #define LOAD_LIMIT_NS (2 * PL_SECOND)
 
@@ -85,14 +81,6 @@ static void destroy_controllers(struct pl_lanes *lanes)
     pl_free(lanes->others);
 }
 
-static int count_stuck(struct pl_lanes *lanes, int more)
-{
-    _Atomic int *all = lanes->options.stuck;
-    int own = atomic_fetch_add(&lanes->stuck, more) + more;
-    pl_lane_metrics_stuck(lanes, more);
-    return all != NULL ? atomic_fetch_add(all, more) + more : own;
-}
-
 /* Unhandled messages of lanes: only dropped operations may be left. */
 static void on_left(struct pl_msg *msg)
 {
@@ -129,16 +117,6 @@ static void handle_last_messages(struct pl_lanes *lanes)
         on_messages(lanes, &messages);
 }
 
-void pl_lanes_reap(struct pl_lane *lane)
-{
-    struct pl_lanes *lanes = lane->lanes;
-    int stuck = count_stuck(lanes, -1);
-    pl_log(PL_LOG_INFO, "a lane that could not be interrupted has ended",
-           pl_int("lane", lane->number), pl_int("stuck", stuck));
-    pl_link_unlink(&lane->io.link);
-    pl_lane_free(lane);
-}
-
 bool pl_lanes_close(struct pl_lanes *lanes)
 {
     pl_lane_metrics_remove(lanes->shown); /* it reads states, which end now */
@@ -159,17 +137,6 @@ bool pl_lanes_close(struct pl_lanes *lanes)
     return all;
 }
 
-/* From now on, threads of abandoned lanes touch nothing of this if they end. */
-static void leave_abandoned(struct pl_lanes *lanes)
-{
-    pthread_mutex_lock(&lanes->end_lock);
-    lanes->over = true;
-    pthread_mutex_unlock(&lanes->end_lock);
-    PL_LIST_FOR (link, &lanes->abandoned) {
-        pl_loop_undefer(&PL_CONTAINER_OF(link, struct pl_lane, io.link)->io.reap);
-    }
-}
-
 /* No lane is freed before all threads have ended, since a lane may just be waking another. */
 static void end_lanes(struct pl_lanes *lanes)
 {
@@ -188,7 +155,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     pl_lanes_drop_again(lanes);
     end_lanes(lanes);
     pl_free(lanes->lanes);
-    leave_abandoned(lanes);
+    pl_lanes_leave_abandoned(lanes);
     if (pl_list_empty(&lanes->abandoned)) {
         pl_mailbox_destroy(lanes->replies, NULL);
         pl_metrics_destroy(lanes->own_metrics);
@@ -218,8 +185,6 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
 }
 
 /* ---- running ---- */
-
-static void replace_lane(struct pl_lane *lane);
 
 static void on_lanes_read(struct pl_lane *lane)
 {
@@ -252,7 +217,7 @@ static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
         on_lanes_read(PL_CONTAINER_OF(msg, struct pl_lane, read_msg));
         break;
     case PL_IO_STUCK:
-        replace_lane(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
+        pl_lanes_replace(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
         break;
     case PL_IO_ENDED: {
         struct pl_lane *lane = PL_CONTAINER_OF(msg, struct pl_lane, end_msg);
@@ -284,87 +249,6 @@ void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct 
     lanes->loop = loop;
     lanes->io_box = pl_mailbox_create_for_loop(loop, on_messages, lanes);
     lanes->shown = pl_lane_metrics_add(lanes);
-}
-
-static void lanes_give_up(int stuck)
-{
-    pl_log(PL_LOG_ERROR, "too many lanes are stuck in scripts that can't be interrupted; giving up",
-           pl_int("stuck", stuck));
-    _exit(1);
-}
-
-/* A main chunk that cannot be interrupted. */
-static void give_up_loading(struct pl_lane *lane, const char *script)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    pl_err_set(&err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end", script);
-    lane->lanes->lanes[lane->number] = NULL;
-    pl_lanes_end_loading(lane->lanes, &err);
-}
-
-static void log_stuck(struct pl_lane *lane, const char *script, const struct pl_exec *run,
-                      const struct pl_ask *ask, int stuck)
-{
-    int controller = run != NULL ? run->controller : ask != NULL ? ask->external.controller : -1;
-    struct pl_buf key = PL_BUF_INIT;
-    if (run != NULL)
-        pl_buf_add_z(&key, run->key);
-    else if (ask != NULL && ask->event.object != NULL)
-        pl_meta_put_key(pl_doc_root(ask->event.object), &key);
-    pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
-           pl_int("lane", lane->number), pl_str("script", script),
-           pl_str("controller", controller >= 0 ? lane->lanes->controllers[controller].name : ""),
-           pl_str("kind", ask != NULL ? ask->kind : ""), pl_str("key", pl_buf_z(&key)),
-           pl_int("stuck", stuck));
-    pl_buf_deinit(&key);
-}
-
-/* Runs that would begin later on that lane go back to their queue. */
-static void take_back_runs(struct pl_lanes *lanes)
-{
-    for (size_t i = 0; i < lanes->controller_count; i++)
-        if (lanes->controllers[i].controller != NULL)
-            pl_controller_take_back(lanes->controllers[i].controller);
-}
-
-/* A slice of the lane cannot be ended: its runs and questions are written off, its thread and state
- * are left alone until the slice ends after all, and a new lane replaces it. */
-static void replace_lane(struct pl_lane *lane)
-{
-    struct pl_lanes *lanes = lane->lanes;
-    /* Read it first: the state is freed by the thread, which may end any time from then on. */
-    char *script = pl_strdup(lane->s->script != NULL ? lane->s->script : "?");
-    take_back_runs(lanes);
-    const struct pl_exec *run = pl_lane_guilty_run(lane);
-    const struct pl_ask *ask = pl_lane_guilty_ask(lane);
-    pl_lane_abandon(lane);
-    int stuck = count_stuck(lanes, 1);
-    log_stuck(lane, script, run, ask, stuck);
-    if (stuck > PL_STUCK_MAX)
-        lanes_give_up(stuck);
-    pl_list_push(&lanes->abandoned, &lane->io.link);
-    if (lanes->loading.on && lanes->lanes[lane->number] == lane) {
-        give_up_loading(lane, script);
-        pl_free(script);
-        return;
-    }
-    pl_free(script);
-    struct pl_lane *fresh = pl_lane_create(lanes, lane->number);
-    lanes->lanes[lane->number] = fresh;
-    pl_lane_send_load(fresh, NULL);
-    PL_LIST_FOR (link, &lane->io.ops) {
-        pl_lop_abandon_io(PL_CONTAINER_OF(link, struct pl_lop, io.link));
-    }
-    if (run != NULL)
-        pl_lanes_bar_run(lanes, run);
-    if (ask != NULL)
-        pl_lanes_bar_ask(lanes, ask);
-    PL_LIST_FOR (link, &lane->io.execs) {
-        struct pl_exec *exec = PL_CONTAINER_OF(link, struct pl_exec, link);
-        pl_exec_abandon_io(exec, exec == run);
-    }
-    pl_ask_abandon_io(lane);
 }
 
 /* A key always goes to the same lane. */
@@ -601,11 +485,6 @@ size_t pl_lanes_memory(struct pl_lanes *lanes)
             bytes += pl_limits_used(limits);
     }
     return bytes;
-}
-
-int pl_lanes_stuck(struct pl_lanes *lanes)
-{
-    return atomic_load(&lanes->stuck);
 }
 
 const char *pl_lanes_lua_version(void)
