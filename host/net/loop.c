@@ -5,12 +5,12 @@
  * Deferred tasks come first, so that their requests are sent before other work here. A task that is
  * deferred by a task runs in the next turn, so that no chain of tasks starves the poll.
  *
- * Before it sleeps the loop may spin for a moment (base/awake.h). While it spins, senders do not
+ * Before it sleeps the loop may spin for a moment (net/awake.h). While it spins, senders do not
  * wake it, so it must check every mailbox again before it sleeps. */
 #include "net/loop.h"
 
 #include "base/alloc.h"
-#include "base/awake.h"
+#include "net/awake.h"
 #include "base/check.h"
 #include "base/err.h"
 #include "base/log.h"

@@ -49,7 +49,7 @@ bool pl_loop_is_current(const struct pl_loop *loop);
  * callback". */
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
 /* Another thread was asked for something that it will answer soon: the next wait for events begins
- * by spinning (base/awake.h). */
+ * by spinning (net/awake.h). */
 void pl_loop_expect(struct pl_loop *loop);
 /* Does nothing when the task is not deferred. */
 void pl_loop_undefer(struct pl_task *task);

@@ -8,7 +8,7 @@
 #include "net/mailbox.h"
 
 #include "base/alloc.h"
-#include "base/awake.h"
+#include "net/awake.h"
 #include "base/check.h"
 #include "net/loop.h"
 

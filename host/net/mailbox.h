@@ -1,5 +1,5 @@
 /* The only way from thread to thread: intrusive messages, many senders, one receiver. The receiver
- * is woken only if the box was empty and it does not spin (base/awake.h). It takes all messages at
+ * is woken only if the box was empty and it does not spin (net/awake.h). It takes all messages at
  * once and processes them without a lock. Senders give their messages away. */
 #pragma once
 

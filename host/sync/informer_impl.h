@@ -1,7 +1,7 @@
 /* The internals of an informer, only for informer*.c and feed.c. I/O thread. */
 #pragma once
 
-#include "base/backoff.h"
+#include "sync/backoff.h"
 #include "sync/backlog.h"
 #include "sync/feed.h"
 #include "sync/own_write.h"

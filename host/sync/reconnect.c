@@ -4,7 +4,7 @@
 #include "sync/reconnect.h"
 
 #include "base/alloc.h"
-#include "base/backoff.h"
+#include "sync/backoff.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* The internals of a reflector, only for reflector*.c. I/O thread. */
 #pragma once
 
-#include "base/backoff.h"
+#include "sync/backoff.h"
 #include "base/map.h"
 #include "sync/reflector.h"
 #include "kube/status.h"

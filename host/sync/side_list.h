@@ -2,7 +2,7 @@
  * filter, it does not list the others. It retries until it is complete or dropped. I/O thread. */
 #pragma once
 
-#include "base/backoff.h"
+#include "sync/backoff.h"
 #include "sync/listing.h"
 
 struct pl_side_list;

@@ -1,7 +1,7 @@
 /* The internals of the recorder, only for recorder*.c. */
 #pragma once
 
-#include "base/backoff.h"
+#include "sync/backoff.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"

@@ -1,4 +1,4 @@
-#include "base/awake.h"
+#include "net/awake.h"
 
 #include <sched.h>
 

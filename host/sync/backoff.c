@@ -1,4 +1,4 @@
-#include "base/backoff.h"
+#include "sync/backoff.h"
 
 #include "base/base.h"
 
