@@ -269,22 +269,10 @@ static void on_stopping(void *arg)
     pl_webhooks_stop(host->webhooks, on_webhooks_stopped, host);
 }
 
-static int start_controllers(struct host *host, struct pl_err *err)
+/* What reloads the scripts, and what tries candidates beside them. The first lanes become theirs.
+ */
+static void create_reload(struct host *host)
 {
-    struct pl_manager_options options = {
-        .cluster = host->cluster,
-        .grace_ns = host->options->grace_ns,
-        .leadership = pl_leader_leadership(host->leader),
-        .stopped = on_host_stopped,
-        .stopping = on_stopping,
-        .gone = on_host_gone,
-        .arg = host,
-    };
-    host->manager = pl_manager_create(&options);
-    host->key_count = pl_shard_key_count_create(host->manager);
-    pl_manager_hold(host->manager); /* until the webhooks have stopped */
-    if (host->options->once)
-        prepare_once(host);
     struct pl_reload_options reload = {
         .loop = host->loop,
         .cluster = host->cluster,
@@ -311,6 +299,25 @@ static int start_controllers(struct host *host, struct pl_err *err)
                                        .lanes = lanes_options(host),
                                        .config = host->options->lanes.config_path};
     host->shadow = pl_shadow_create(&shadow);
+}
+
+static int start_controllers(struct host *host, struct pl_err *err)
+{
+    struct pl_manager_options options = {
+        .cluster = host->cluster,
+        .grace_ns = host->options->grace_ns,
+        .leadership = pl_leader_leadership(host->leader),
+        .stopped = on_host_stopped,
+        .stopping = on_stopping,
+        .gone = on_host_gone,
+        .arg = host,
+    };
+    host->manager = pl_manager_create(&options);
+    host->key_count = pl_shard_key_count_create(host->manager);
+    pl_manager_hold(host->manager); /* until the webhooks have stopped */
+    if (host->options->once)
+        prepare_once(host);
+    create_reload(host);
     pl_manager_start(host->manager);
     pl_view_set_manager(host->view, host->manager);
     int rc = pl_reload_start(host->reload, err);

@@ -22,12 +22,10 @@ static struct pl_slice env_or(const char *name, const char *otherwise)
     return pl_slice_z(value != NULL && *value != '\0' ? value : otherwise);
 }
 
-int pl_host_connect(struct host *host, struct pl_err *err)
+static struct pl_client_options client_options(struct host *host)
 {
     const struct pl_options *options = host->options;
-    pl_rand_init(&host->rand);
-    host->decode_thread = pl_decode_thread_create(host->loop);
-    struct pl_client_options client = {
+    return (struct pl_client_options){
         .transport = pl_http_client_transport(host->http),
         .timers = pl_loop_timers(host->loop),
         .rand = &host->rand,
@@ -43,33 +41,43 @@ int pl_host_connect(struct host *host, struct pl_err *err)
         .burst = options->burst,
         .probe_ns = 30 * PL_SECOND,
     };
-    host->client = pl_client_create(&client, err);
-    if (host->client == NULL)
-        return err->code;
-    pl_view_set_client(host->view, host->client);
+}
+
+static struct pl_site_options site_options(struct host *host)
+{
+    return (struct pl_site_options){.client = host->client,
+                                    .timers = pl_loop_timers(host->loop),
+                                    .rand = &host->rand,
+                                    .waits = &host->waits,
+                                    .pool = host->pool,
+                                    .metrics = host->metrics,
+                                    .defer = defer,
+                                    .defer_arg = host->loop,
+                                    .shards = host->shards,
+                                    .stream_lists = host->options->stream_lists};
+}
+
+static struct pl_object_ref own_pod(const struct host *host)
+{
+    return (struct pl_object_ref){.api_version = pl_slice_z("v1"),
+                                  .kind = pl_slice_z("Pod"),
+                                  .ns = env_or("POD_NAMESPACE", host->config.ns),
+                                  .name = env_or("POD_NAME", getenv("HOSTNAME")),
+                                  .uid = env_or("POD_UID", NULL)};
+}
+
+static void create_clusters(struct host *host, const struct pl_client_options *client)
+{
     char instance[80] = "perilune-";
     if (gethostname(instance + strlen(instance), 64) != 0)
         strcpy(instance, "perilune");
     instance[sizeof(instance) - 1] = '\0';
-    struct pl_object_ref self = {.api_version = pl_slice_z("v1"),
-                                 .kind = pl_slice_z("Pod"),
-                                 .ns = env_or("POD_NAMESPACE", host->config.ns),
-                                 .name = env_or("POD_NAME", getenv("HOSTNAME")),
-                                 .uid = env_or("POD_UID", NULL)};
+    struct pl_object_ref self = own_pod(host);
     bool in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL && self.ns.len > 0 && self.name.len > 0;
     struct pl_cluster_options cluster = {
-        .site = {.client = host->client,
-                 .timers = pl_loop_timers(host->loop),
-                 .rand = &host->rand,
-                 .waits = &host->waits,
-                 .pool = host->pool,
-                 .metrics = host->metrics,
-                 .defer = defer,
-                 .defer_arg = host->loop,
-                 .shards = host->shards,
-                 .stream_lists = options->stream_lists},
-        .namespaces = (char **)options->namespaces,
-        .dry_run = options->dry_run,
+        .site = site_options(host),
+        .namespaces = (char **)host->options->namespaces,
+        .dry_run = host->options->dry_run,
         .instance = instance,
         .self = in_pod ? &self : NULL,
     };
@@ -77,11 +85,23 @@ int pl_host_connect(struct host *host, struct pl_err *err)
     cluster.self = NULL; /* Events about us go to the home cluster */
     cluster.namespaces = NULL;
     const struct pl_remotes_options remotes = {.home = host->cluster,
-                                               .client = client,
+                                               .client = *client,
                                                .cluster = cluster,
-                                               .files = options->kubeconfig,
+                                               .files = host->options->kubeconfig,
                                                .loop = host->loop};
     host->remotes = pl_remotes_create(&remotes);
+}
+
+int pl_host_connect(struct host *host, struct pl_err *err)
+{
+    pl_rand_init(&host->rand);
+    host->decode_thread = pl_decode_thread_create(host->loop);
+    struct pl_client_options client = client_options(host);
+    host->client = pl_client_create(&client, err);
+    if (host->client == NULL)
+        return err->code;
+    pl_view_set_client(host->view, host->client);
+    create_clusters(host, &client);
     return 0;
 }
 

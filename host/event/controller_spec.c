@@ -114,6 +114,21 @@ static int check_clusters(const struct pl_controller_spec *spec, struct pl_err *
     return 0;
 }
 
+/* waking: the number of sources whose events queue keys. */
+static int check_waking(const struct pl_controller_spec *spec, int waking, struct pl_err *err)
+{
+    if (spec->task.form != PL_NO_TASK && (waking > 0 || spec->channels != NULL))
+        return pl_err_set(err, PL_EINVAL, "task \"%s\" can only read kinds", spec->name);
+    if (spec->task.form == PL_TASK_EVERY && spec->task.period_ns <= 0)
+        return pl_err_set(err, PL_EINVAL, "task \"%s\": the period must be above zero", spec->name);
+    if (waking == 0 && spec->channels == NULL && spec->task.form == PL_NO_TASK)
+        return pl_err_set(err, PL_EINVAL,
+                          "nothing wakes controller \"%s\": it needs For, Owns, Watches or "
+                          "WatchesChannel",
+                          spec->name);
+    return 0;
+}
+
 int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err)
 {
     if (spec->hook != NULL)
@@ -138,18 +153,12 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
         if (code != 0)
             return code;
     }
-    if (spec->task.form != PL_NO_TASK && (waking > 0 || spec->channels != NULL))
-        return pl_err_set(err, PL_EINVAL, "task \"%s\" can only read kinds", spec->name);
-    if (spec->task.form == PL_TASK_EVERY && spec->task.period_ns <= 0)
-        return pl_err_set(err, PL_EINVAL, "task \"%s\": the period must be above zero", spec->name);
-    if (waking == 0 && spec->channels == NULL && spec->task.form == PL_NO_TASK)
-        return pl_err_set(err, PL_EINVAL,
-                          "nothing wakes controller \"%s\": it needs For, Owns, Watches or "
-                          "WatchesChannel",
-                          spec->name);
+    int code = check_waking(spec, waking, err);
+    if (code != 0)
+        return code;
     if (spec->resync_period_ns > 0 && fors == 0)
         return pl_err_set(err, PL_EINVAL, "resync_period needs For: it enqueues the For objects");
-    int code = check_clusters(spec, err);
+    code = check_clusters(spec, err);
     if (code != 0)
         return code;
     code = check_numbers(spec, err);

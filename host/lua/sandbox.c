@@ -404,7 +404,8 @@ static void *alloc_kept(void *data, void *ptr, size_t old_size, size_t new_size)
     return NULL;
 }
 
-struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err)
+/* A state as the options say, in which no library is open yet. */
+static struct pl_state *new_state(const struct pl_sandbox_options *options)
 {
     static const struct pl_state_hooks none = {.open = NULL};
     struct pl_state *s = PL_NEW(struct pl_state);
@@ -430,6 +431,12 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->asking = -1;
     s->phase = PL_PHASE_LOAD;
     lua_atpanic(s->L, on_panic);
+    return s;
+}
+
+struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err)
+{
+    struct pl_state *s = new_state(options);
     struct open_arguments args = {
         .s = s, .unsafe = options->unsafe, .math_seed = options->math_seed, .err = err};
     if (lua_cpcall(s->L, open_protected, &args) != 0) {

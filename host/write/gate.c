@@ -364,11 +364,10 @@ static void log_dry_run(const struct pl_gate_op *op)
            pl_str("key", op->key));
 }
 
-static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
+static struct pl_call gate_call(struct pl_gate_op *op, int64_t timeout_ns)
 {
     struct pl_gate *gate = op->gate;
     const struct pl_write *w = &op->w;
-    PL_REQUIRE(!w->held);
     struct pl_call call = {
         .verb = w->verb,
         .resource = op->resource,
@@ -401,10 +400,17 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
         call.uid = w->uid;
         call.precondition_rv = w->rv;
     }
+    return call;
+}
+
+static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
+{
+    PL_REQUIRE(!op->w.held);
+    struct pl_call call = gate_call(op, timeout_ns);
     if (call.dry_run)
         log_dry_run(op);
     op->stage = PL_GATE_SENDING;
-    op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
+    op->op = pl_client_start(pl_site_client(op->gate->site), &call, on_sent, op);
 }
 
 static void gate_send(struct pl_gate_op *op)
