@@ -12,6 +12,7 @@
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "base/alloc.h"
+#include "base/text.h"
 #include "format/units.h"
 #include "format/yaml.h"
 #include "object/meta.h"
@@ -401,7 +402,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     if (pl_api_type_is_builtin(ctx->type, "PriorityClass") && ctx->request.name.len > 7 &&
-        memcmp(ctx->request.name.ptr, "system-", 7) == 0)
+        pl_text_begins(ctx->request.name, "system-"))
         return pl_api_forbid(ctx, ctx->request.name,
                              pl_slice_z("this is a system priority class and cannot be deleted"));
     struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));

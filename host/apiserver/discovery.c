@@ -5,6 +5,7 @@
 #include "apiserver/debug.h"
 #include "apiserver/openapi.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "crypto/sha256.h"
 #include "gotype/message.h"
 #include "net/http_server.h"
@@ -307,12 +308,6 @@ static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
     ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1, text);
 }
 
-static bool begins_with(struct pl_slice path, const char *start)
-{
-    size_t len = strlen(start);
-    return path.len >= len && memcmp(path.ptr, start, len) == 0;
-}
-
 /* ---- health: a server that answers is healthy ---- */
 
 /* The storage is also known by the name that it has in a cluster. */
@@ -334,7 +329,7 @@ static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
     pl_buf_deinit(&verbose);
     for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++) {
         size_t len = strlen(pages[i]);
-        if (!begins_with(path, pages[i]))
+        if (!pl_text_begins(path, pages[i]))
             continue;
         struct pl_slice check = pl_slice(path.ptr + len, path.len - len);
         if (check.len > 0 && !is_check(check))
@@ -401,7 +396,7 @@ static bool is_page(struct pl_slice path)
     static const char *const trees[] = {"/api/", "/apis/", "/openapi/"};
     static const char *const pages[] = {"/", "/api", "/version", "/metrics"};
     for (size_t i = 0; i < PL_ARRAY_LEN(trees); i++)
-        if (begins_with(path, trees[i]))
+        if (pl_text_begins(path, trees[i]))
             return true;
     for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++)
         if (pl_slice_eqz(path, pages[i]))
@@ -412,14 +407,14 @@ static bool is_page(struct pl_slice path)
 int pl_api_discover(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path, parts[3];
-    if (begins_with(path, "/apis//"))
+    if (pl_text_begins(path, "/apis//"))
         return pl_api_no_page(&ctx->status);
     if (answer_health(ctx, path))
         return 0;
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
     if (memmem(path.ptr, path.len, "//", 2) != NULL)
-        return begins_with(path, "/api/") || begins_with(path, "/apis/")
+        return pl_text_begins(path, "/api/") || pl_text_begins(path, "/apis/")
                    ? pl_api_no_resource(&ctx->status)
                    : pl_api_no_page(&ctx->status);
     bool is_list = pl_slice_eqz(path, "/apis"); /* the only page for every method */
@@ -435,7 +430,7 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         answer_versions(ctx);
         return 0;
     }
-    if (path.len > 8 && memcmp(path.ptr, "/openapi", 8) == 0)
+    if (path.len > 8 && pl_text_begins(path, "/openapi"))
         return pl_api_openapi(ctx, path);
     size_t count = discovery_split(path, parts);
     bool apis = count > 0 && pl_slice_eqz(parts[0], "apis");

@@ -3,6 +3,7 @@
  * an ETag tells a client that nothing has changed. */
 #include "apiserver/discovery.h"
 
+#include "base/text.h"
 #include "crypto/sha256.h"
 
 #include <stdio.h>
@@ -121,7 +122,7 @@ static void whole_reply(struct pl_api_ctx *ctx, struct pl_slice body)
 int pl_api_discover_whole(struct pl_api_ctx *ctx)
 {
     struct pl_slice path = ctx->request.call.path;
-    bool is_core = path.len < 5 || memcmp(path.ptr, "/apis", 5) != 0;
+    bool is_core = !pl_text_begins(path, "/apis");
     if (strcmp(ctx->request.call.method, "GET") != 0)
         return pl_api_no_method(&ctx->status);
     struct whole w = {.ctx = ctx, .arena = &ctx->arena};

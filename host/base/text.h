@@ -18,6 +18,12 @@ static inline bool pl_is_lower_or_digit(char c)
     return pl_is_digit(c) || (c >= 'a' && c <= 'z');
 }
 
+static inline bool pl_text_begins(struct pl_slice text, const char *with)
+{
+    size_t len = strlen(with);
+    return text.len >= len && memcmp(text.ptr, with, len) == 0;
+}
+
 /* NULL equals NULL alone. */
 bool pl_text_eq(const char *a, const char *b);
 /* For qsort and bsearch over an array of `char *`: the order of strcmp. */

@@ -1,5 +1,6 @@
 /* host: documents. */
 #include "base/buf.h"
+#include "base/text.h"
 #include "bind/list.h"
 #include "format/yaml.h"
 #include "lua/lazy.h"
@@ -224,7 +225,7 @@ static int yaml_encode(lua_State *L)
 
 static bool is_separator(struct pl_slice line)
 {
-    return line.len >= 3 && memcmp(line.ptr, "---", 3) == 0 &&
+    return pl_text_begins(line, "---") &&
            (line.len == 3 || line.ptr[3] == ' ' || line.ptr[3] == '\t' || line.ptr[3] == '\r');
 }
 

@@ -2,6 +2,8 @@
  * IPv6 form. URLs are absolute, or absolute paths. */
 #include "cel/function.h"
 
+#include "base/text.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -284,7 +286,7 @@ static bool parse_url(struct pl_slice text, struct pl_cel_url *url)
             return false;
         rest = pl_slice(rest.ptr + 1, rest.len - 1);
     }
-    bool has_host = url->scheme.len > 0 && rest.len >= 2 && memcmp(rest.ptr, "//", 2) == 0;
+    bool has_host = url->scheme.len > 0 && pl_text_begins(rest, "//");
     if (has_host) {
         rest = pl_slice(rest.ptr + 2, rest.len - 2);
         url->host = until(&rest, "/?");

@@ -2,6 +2,7 @@
  * 3986, without its lenient forms. */
 #include "format/url.h"
 
+#include "base/text.h"
 #include "format/ip.h"
 
 #include <ctype.h>
@@ -188,7 +189,7 @@ int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
         return pl_err_set(err, PL_EINVAL, "it must begin with a scheme such as https:");
     struct pl_slice rest = pl_slice(colon + 1, text.len - url->scheme.len - 1);
     bool needs_host = always_has_host(url->scheme);
-    if (rest.len < 2 || memcmp(rest.ptr, "//", 2) != 0) {
+    if (!pl_text_begins(rest, "//")) {
         url->path = rest;
         return needs_host ? pl_err_set(err, PL_EINVAL, "%.*s: must be followed by //",
                                        (int)url->scheme.len, url->scheme.ptr)

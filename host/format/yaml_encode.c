@@ -2,6 +2,7 @@
  * and a list no deeper than the name it belongs to. */
 #include "format/yaml.h"
 
+#include "base/text.h"
 #include "format/yaml_scalar.h"
 
 /* libyaml reads a key without "? " only when it ends within 1024 characters. */
@@ -75,7 +76,7 @@ static bool yaml_encode_is_plain(struct pl_slice text)
     if (text.ptr[0] == '-' && (text.len == 1 || text.ptr[1] == ' '))
         return false;
     /* Document markers, where they could stand at the beginning of a line. */
-    if (text.len >= 3 && (memcmp(text.ptr, "---", 3) == 0 || memcmp(text.ptr, "...", 3) == 0))
+    if (pl_text_begins(text, "---") || pl_text_begins(text, "..."))
         return false;
     for (size_t i = 0; i < text.len;) {
         size_t start = i;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "kube/status.h"
 #include "lead/lease.h"
 #include "object/meta.h"
@@ -66,7 +67,7 @@ static int64_t shard_leases_number_of(struct pl_slice text)
 static bool read_name(struct pl_slice text, const char *name, struct pl_shard_lease *lease)
 {
     size_t len = strlen(name);
-    if (text.len < len || memcmp(text.ptr, name, len) != 0)
+    if (!pl_text_begins(text, name))
         return false;
     struct pl_slice rest = pl_slice(text.ptr + len, text.len - len);
     if (rest.len == 0) {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "net/http_upgrade.h"
 
 #include <errno.h>
@@ -301,7 +302,7 @@ bool pl_http_call_head(struct pl_http_call *call, struct pl_slice line)
     if (call->responded)
         return true;
     line = trim(line.ptr, line.len);
-    if (line.len >= 5 && memcmp(line.ptr, "HTTP/", 5) == 0) {
+    if (pl_text_begins(line, "HTTP/")) {
         begin_head(call, line);
     } else if (line.len > 0) {
         if (call->head.len + line.len > MAX_RESPONSE_HEAD) {

@@ -3,6 +3,7 @@
 #include "object/patch_strategic.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "object/go_map.h"
 #include "value/member.h"
 
@@ -62,17 +63,11 @@ bool pl_smp_is_directive(struct pl_node patch)
     return !pl_node_is_missing(directive) && !pl_node_str_eq(directive, pl_slice_z("merge"));
 }
 
-static bool has_prefix(struct pl_slice name, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return name.len >= len && memcmp(name.ptr, prefix, len) == 0;
-}
-
 static bool is_reserved(struct pl_slice name)
 {
-    return has_prefix(name, "$") &&
+    return pl_text_begins(name, "$") &&
            (pl_slice_eqz(name, DIRECTIVE) || pl_slice_eqz(name, RETAIN_KEYS) ||
-            has_prefix(name, SET_ORDER) || has_prefix(name, DELETE_FROM));
+            pl_text_begins(name, SET_ORDER) || pl_text_begins(name, DELETE_FROM));
 }
 
 static void clean_members(struct pl_smp *s, struct pl_node patch)

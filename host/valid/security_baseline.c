@@ -2,6 +2,8 @@
  */
 #include "valid/security_impl.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ static void app_armor_annotations(struct pl_secured *s, struct pl_names *found)
     {
         struct pl_slice value = pl_tree_text(item->value);
         bool good = value.len == 0 || pl_slice_eqz(value, "runtime/default") ||
-                    (value.len >= 10 && memcmp(value.ptr, "localhost/", 10) == 0);
+                    pl_text_begins(value, "localhost/");
         if (!good && item->key.len >= sizeof(head) - 1 &&
             memcmp(item->key.ptr, head, sizeof(head) - 1) == 0)
             pl_names_add(s, found,
@@ -297,7 +299,7 @@ static bool seccomp(struct pl_secured *s, const struct pl_tree *container, void 
 static bool good_seccomp(struct pl_slice value)
 {
     return pl_is_among(value, "runtime/default,docker/default") ||
-           (value.len >= 10 && memcmp(value.ptr, "localhost/", 10) == 0);
+           pl_text_begins(value, "localhost/");
 }
 
 static void seccomp_annotation(struct pl_secured *s, struct pl_names *found, struct pl_slice key)
