@@ -432,7 +432,8 @@ static void tear_down(struct host *host)
     pl_kubeconfig_deinit(&host->config);
 }
 
-static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
+/* In this order: each part uses those before it. After a failure some are open. */
+static int open_parts(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     int rc = open_view(host, err);
@@ -464,6 +465,12 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         open_admin(host);
         rc = open_page(host, err);
     }
+    return rc;
+}
+
+static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
+{
+    int rc = open_parts(host, hooks, err);
     if (rc != 0 && host->manager != NULL) {
         pl_manager_stop(host->manager); /* started parts end before they are destroyed */
         pl_loop_run(host->loop);
