@@ -2,9 +2,11 @@
 --
 -- - rules that a comment or a test's name cites ("rule 61", "rules 61-71, 73", rule_114_...) are in
 --   host/RULES.md, and faults (F20) are in the table of spec/README.md;
--- - a page (*.md) or a path that a comment names exists;
+-- - a page (*.md) or a path that a comment names exists, as does a name of C (pl_...);
 -- - each rule of host/RULES.md is cited somewhere, has a source, and names tests that exist;
--- - in Markdown, links lead to files, and paths of host/ in backticks to files or folders.
+-- - in Markdown, links lead to files, and paths, C files and names of C in backticks exist;
+-- - the README of each folder of host/ names each C file of the folder, or a pattern as gate_*, and
+--   has the four headings.
 --
 --   git ls-files -co --exclude-standard | luajit scripts/references.lua [FOLDER]
 --
@@ -23,7 +25,7 @@ end
 
 -- ---- what there is ----
 
-local files, folders, by_name = {}, {}, {}
+local in_order, files, folders, by_name = {}, {}, {}, {}
 
 local function remember(file)
   files[file] = true
@@ -277,6 +279,26 @@ local function read_faults()
   end)
 end
 
+-- ---- names of the code ----
+
+-- Name -> how often it is in the code, outside of comments.
+local identifiers = {}
+
+local function count_identifiers(text, by)
+  for name in text:gmatch("%f[%w_][pP][lL]_[%w_]+") do
+    identifiers[name] = (identifiers[name] or 0) + by
+  end
+end
+
+-- "pl_gate_" stands for all names that begin with it.
+local function check_identifiers(file, line, text)
+  for name in text:gmatch("%f[%w_][pP][lL]_[%w_]+") do
+    if (identifiers[name] or 0) == 0 and name:sub(-1) ~= "_" then
+      complain(file, line, "no code names %s", name)
+    end
+  end
+end
+
 -- ---- what a comment says ----
 
 -- "rules 1-10, 12 and 14": whole is "1-10, 12 and 14".
@@ -320,7 +342,7 @@ for name in ("lua.h uv.h curl.h main.lua"):gmatch("%S+") do
   FOREIGN[name] = true
 end
 
-local TOP = { host = true, spec = true, scripts = true, examples = true }
+local TOP = { host = true, lua = true, spec = true, scripts = true, examples = true }
 
 local function check_path(file, line, path)
   local ending = path:match("%.(%w+)$")
@@ -362,6 +384,7 @@ local function check_comment(file, line, text)
   end
   if file:find("%.[ch]$") then
     check_bare(file, line, text)
+    check_identifiers(file, line, text)
   end
   check_paths(file, line, text)
 end
@@ -391,28 +414,86 @@ local function check_link(file, line, link)
   end
 end
 
+local function check_path_of_page(file, line, path)
+  local top = path:match("^(%w+)/")
+  if top and (TOP[top] or (file:find("^host/") and folders["host/" .. top])) then
+    if not resolves(path, file) then
+      complain(file, line, "there is no %s", path)
+    end
+  elseif path:find("^[%w_%*]+%.[ch]$") and file ~= RULES then -- tests: see check_tests
+    check_path(file, line, path)
+  end
+end
+
 local function check_page(file, text)
   each_line(text, function(line, row)
     for link in row:gmatch("%]%(([^)%s]+)%)") do
       check_link(file, line, link)
     end
-    for path in row:gmatch("`([%w_%./%-%*]+)`") do
-      local top = path:match("^(%w+)/")
-      if file:find("^host/") and top and folders["host/" .. top] and not resolves(path, file) then
-        complain(file, line, "there is no %s", path)
+    for code in row:gmatch("`([^`]+)`") do
+      check_identifiers(file, line, code)
+      if code:find("^[%w_%./%-%*]+$") then
+        check_path_of_page(file, line, code)
       end
     end
   end)
 end
 
+-- The text has the name, or a pattern such as `gate_*` that fits it.
+local function names(text, name)
+  for stars in text:gmatch("`([%w_]*%*[%w_]*)") do
+    if #stars > 1 and fits({ [name] = true }, stars) then
+      return true
+    end
+  end
+  return text:find("%f[%w_]" .. name .. "%f[^%w_]")
+end
+
+local HEADINGS = { "Data", "Files, in reading order", "Invariants", "Where to add a thing" }
+
+-- A header that only one folder includes (NAME_impl.h) is named by its file, NAME.
+local function check_folder(folder)
+  local page = folder .. "/README.md"
+  local text = read(page) or ""
+  for file in pairs(files) do
+    local name = folder_of(file) == folder and file:match("([%w_]+)%.[ch]$")
+    if name and not names(text, (name:gsub("_impl$", ""))) then
+      complain(page, 1, "the page does not name %s", file:match("[^/]+$"))
+    end
+  end
+  local at = 1
+  for _, heading in ipairs(HEADINGS) do
+    local found = ("\n" .. text):find("\n##+ " .. heading .. "\n", at)
+    if not found then
+      complain(page, 1, "the page has no heading \"%s\" in its place", heading)
+    end
+    at = found or at
+  end
+end
+
 -- ---- all of it ----
 
-local function check_source(file, text)
-  local language = language_of(file, text)
-  if not language then
-    return
+local function each_text(see)
+  for _, file in ipairs(in_order) do
+    if file:find("%.%w+$") or file:find("^scripts/") or file:find("^spec/") then
+      see(file, read(file) or "")
+    end
   end
-  each_line(comments_of(text, language, language.first), function(line, comment)
+end
+
+local comments = {} -- file -> its text with everything but its comments blanked
+
+local function read_source(file, text)
+  local language = language_of(file, text)
+  if language then
+    comments[file] = comments_of(text, language, language.first)
+    count_identifiers(text, 1)
+    count_identifiers(comments[file], -1)
+  end
+end
+
+local function check_source(file, text)
+  each_line(comments[file] or "", function(line, comment)
     check_comment(file, line, comment)
   end)
   each_line(text, function(line, row)
@@ -420,19 +501,23 @@ local function check_source(file, text)
   end)
 end
 
-local list = {}
 for file in io.lines() do
-  table.insert(list, file)
+  table.insert(in_order, file)
   remember(file)
 end
 read_rules()
 read_faults()
-for _, file in ipairs(list) do
-  local text = (file:find("%.%w+$") or file:find("^scripts/") or file:find("^spec/")) and read(file)
-  if text and file:find("%.md$") then
+each_text(read_source)
+each_text(function(file, text)
+  if file:find("%.md$") then
     check_page(file, text)
-  elseif text then
+  elseif comments[file] then
     check_source(file, text)
+  end
+end)
+for folder in pairs(folders) do
+  if folder:find("^host/%w+$") then
+    check_folder(folder)
   end
 end
 for number, rule in pairs(rules) do

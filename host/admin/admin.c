@@ -116,6 +116,26 @@ bool pl_admin_is_kind(const struct pl_kind *kind, const char *text)
     return pl_kind_parse(pl_slice_z(text), &asked, &err) == 0 && pl_kind_eq_group(kind, &asked);
 }
 
+struct pl_controller *pl_admin_find_controller(const struct pl_admin_call *call, const char *name,
+                                               struct pl_err *err)
+{
+    struct pl_manager *manager = call->admin->o.manager;
+    struct pl_controller *found = pl_manager_find(manager, pl_slice_z(name));
+    if (found != NULL)
+        return found;
+    size_t count = pl_manager_count(manager);
+    const char **names = pl_calloc(count + 1, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[i] = pl_controller_spec(pl_manager_at(manager, i))->name;
+    const char *nearest = pl_nearest(pl_slice_z(name), names, count);
+    pl_free(names);
+    pl_err_clear(err);
+    pl_err_set(err, PL_ENOTFOUND, "there is no controller \"%s\"%s%s%s", name,
+               nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
+               nearest != NULL ? "\"?" : "");
+    return NULL;
+}
+
 void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...)
 {
     char text[PL_ERR_MESSAGE];

@@ -101,6 +101,10 @@ void pl_admin_build_seconds(struct pl_build *b, const char *key, int64_t ns);
  * name, in any case. */
 bool pl_admin_is_kind(const struct pl_kind *kind, const char *text);
 
+/* The controller of that name. NULL and ENOTFOUND with the nearest name when there is none. */
+struct pl_controller *pl_admin_find_controller(const struct pl_admin_call *call, const char *name,
+                                               struct pl_err *err);
+
 void pl_admin_status(void *arg, struct pl_admin_call *call);
 void pl_admin_why(void *arg, struct pl_admin_call *call);
 void pl_admin_queue(void *arg, struct pl_admin_call *call);

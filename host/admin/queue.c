@@ -118,12 +118,12 @@ static void change(struct pl_admin_call *call, struct pl_controller *controller,
 void pl_admin_queue(void *arg, struct pl_admin_call *call)
 {
     PL_UNUSED(arg);
-    struct pl_manager *manager = pl_admin_host(call)->manager;
     const char *action = pl_admin_text(call, "action"), *name = pl_admin_text(call, "controller");
+    struct pl_err err;
     struct pl_controller *controller =
-        name != NULL ? pl_manager_find(manager, pl_slice_z(name)) : NULL;
+        name != NULL ? pl_admin_find_controller(call, name, &err) : NULL;
     if (name != NULL && controller == NULL)
-        pl_admin_fail(call, "there is no controller \"%s\"", name);
+        pl_admin_fail(call, "%s", err.message);
     else if (action == NULL || strcmp(action, "list") == 0)
         queue_list(call, controller);
     else if (strcmp(action, "requeue") != 0 && strcmp(action, "drop") != 0)

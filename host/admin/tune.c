@@ -88,16 +88,6 @@ static int tune_numbers(struct pl_admin_call *call, struct pl_tuning *tuning, st
                : pl_err_set(err, PL_EINVAL, "the retries per second must be above zero");
 }
 
-static struct pl_controller *tune_find(struct pl_manager *manager, const char *name)
-{
-    for (size_t i = 0; i < pl_manager_count(manager); i++) {
-        struct pl_controller *c = pl_manager_at(manager, i);
-        if (strcmp(pl_controller_spec(c)->name, name) == 0)
-            return c;
-    }
-    return NULL;
-}
-
 static void tune_build_controller(struct pl_build *b, struct pl_controller *c)
 {
     struct pl_tuning t;
@@ -150,13 +140,12 @@ static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         asked = asked || tune_has(call, members[i]);
     if (name == NULL)
-        return asked ? pl_err_set(err, PL_EINVAL, "which controller? use --controller NAME") : 0;
-    struct pl_controller *c = tune_find(pl_admin_host(call)->manager, name);
+        return asked ? pl_err_set(err, PL_EINVAL, "numbers are those of a controller: name it") : 0;
+    struct pl_controller *c = pl_admin_find_controller(call, name, err);
     if (c == NULL)
-        return pl_err_set(err, PL_EINVAL, "there is no controller \"%s\"", name);
+        return err->code;
     if (!asked)
-        return pl_err_set(err, PL_EINVAL,
-                          "tune what? use --workers, --retry-base, --retry-max or --retry-qps");
+        return pl_err_set(err, PL_EINVAL, "a controller is named, and no number of it");
     struct pl_tuning tuning;
     int rc = tune_numbers(call, &tuning, err);
     if (rc == 0 && tuning.workers > 0 && pl_controller_spec(c)->task.form != PL_NO_TASK)
@@ -186,7 +175,7 @@ static void tune_reset(struct pl_tuner *tuner, struct pl_manager *manager)
         pl_controller_untune(pl_manager_at(manager, i));
 }
 
-/* What goes together with what, and for how long it is. */
+/* Checks which options go together, and the time. */
 static int tune_terms(struct pl_admin_call *call, bool reset, int64_t *for_ns, struct pl_err *err)
 {
     static const struct tune_number time = {"for_ms", "the time must be from 1s to 24h", 1000,
@@ -196,7 +185,7 @@ static int tune_terms(struct pl_admin_call *call, bool reset, int64_t *for_ns, s
     if (reset && changes)
         return pl_err_set(err, PL_EINVAL, "reset undoes all changes: use it alone");
     if (tune_has(call, "for_ms") && !changes)
-        return pl_err_set(err, PL_EINVAL, "for what? use --level or --controller");
+        return pl_err_set(err, PL_EINVAL, "a time is given, and nothing that changes");
     int rc = tune_read(call, &time, &for_ms, err);
     *for_ns = for_ms * PL_MS;
     return rc;

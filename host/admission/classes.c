@@ -55,8 +55,18 @@ static int admit_priority(struct pl_api_ctx *ctx, struct pl_tree *pod)
                        given, priority));
     pl_tree_setz(arena, spec, "priority", pl_tree_int(arena, priority));
     struct pl_slice policy = pl_node_str(pl_node_getz(class, "preemptionPolicy"), &scratch);
-    if (policy.len > 0)
-        pl_tree_setz(arena, spec, "preemptionPolicy", pl_tree_str(arena, policy));
+    if (policy.len == 0)
+        policy = pl_slice_z("PreemptLowerPriority");
+    struct pl_slice own = pl_tree_text_at(spec, "preemptionPolicy");
+    if (own.len > 0 && !pl_slice_eq(own, policy))
+        return admission_refuse(
+            ctx, pod,
+            pl_arena_f(arena,
+                       "the string value of PreemptionPolicy (%.*s) must not be provided in pod "
+                       "spec; priority admission controller computed %.*s from the given "
+                       "PriorityClass name",
+                       PL_FMT(own), PL_FMT(policy)));
+    pl_tree_setz(arena, spec, "preemptionPolicy", pl_tree_str(arena, policy));
     if (name.len == 0 && !pl_node_is_missing(class))
         pl_tree_setz(arena, spec, "priorityClassName",
                      pl_tree_from_node(arena, pl_node_dig(class, "metadata", "name")));
@@ -68,23 +78,101 @@ static int admit_runtime(struct pl_api_ctx *ctx, struct pl_tree *pod)
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *spec = pl_tree_child(arena, pod, "spec");
     struct pl_slice name = pl_tree_text_at(spec, "runtimeClassName");
+    const struct pl_tree *given = pl_tree_getz(spec, "overhead");
+    static const char no_class[] = "pod rejected: Pod Overhead set without corresponding "
+                                   "RuntimeClass defined Overhead";
     if (name.len == 0)
-        return 0;
+        return given == NULL ? 0 : admission_refuse(ctx, pod, pl_slice_z(no_class));
     const struct pl_api_entry *entry =
         pl_api_table_find(table_of(ctx->api, "node.k8s.io", "runtimeclasses"), name);
     if (entry == NULL)
         return admission_refuse(
             ctx, pod,
             pl_arena_f(arena, "pod rejected: RuntimeClass \"%.*s\" not found", PL_FMT(name)));
-    struct pl_node fixed = pl_node_dig(pl_doc_root(entry->doc), "overhead", "podFixed");
-    if (!pl_node_is_missing(fixed))
-        pl_tree_default(arena, spec, "overhead", pl_tree_from_node(arena, fixed));
+    struct pl_node overhead = pl_node_getz(pl_doc_root(entry->doc), "overhead");
+    struct pl_node fixed = pl_node_getz(overhead, "podFixed");
+    if (pl_node_is_missing(fixed) && !pl_node_is_missing(overhead) &&
+        (given == NULL || given->count == 0))
+        return 0;
+    if (pl_node_is_missing(fixed))
+        return given == NULL ? 0 : admission_refuse(ctx, pod, pl_slice_z(no_class));
+    if (given != NULL && given->count > 0 && !pl_tree_equal(given, pl_tree_from_node(arena, fixed)))
+        return admission_refuse(ctx, pod,
+                                pl_slice_z("pod rejected: Pod's Overhead doesn't match "
+                                           "RuntimeClass's defined Overhead"));
+    pl_tree_setz(arena, spec, "overhead", pl_tree_from_node(arena, fixed));
     return 0;
 }
 
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod)
 {
     return admit_priority(ctx, pod) == 0 ? admit_runtime(ctx, pod) : -1;
+}
+
+/* ---- resizing ---- */
+
+static double request_of(const struct pl_tree *pod, const char *name)
+{
+    double sum = 0, is;
+    PL_TREE_FOR(item, pl_tree_dig(pod, "spec.containers"))
+    {
+        const struct pl_tree *value =
+            pl_tree_getz(pl_tree_dig(item->value, "resources.requests"), name);
+        if (pl_quantity_parse(pl_tree_text(value), &is))
+            sum += is;
+    }
+    return sum;
+}
+
+/* Whether the node has room for what the Pod's containers request; if not, says so. */
+static bool has_room(struct pl_node node, const struct pl_tree *pod, struct pl_buf *why)
+{
+    static const struct {
+        const char *name;
+        double unit;
+    } amounts[] = {{"cpu", 1000}, {"memory", 1}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(amounts); i++) {
+        struct pl_scratch scratch;
+        double has = 0, wanted = request_of(pod, amounts[i].name);
+        pl_quantity_parse(
+            pl_node_str(pl_node_dig(node, "status", "allocatable", amounts[i].name), &scratch),
+            &has);
+        if (wanted > has)
+            pl_buf_add_f(why, "%s%s, requested: %.0f, allocatable: %.0f", why->len > 0 ? "; " : "",
+                         amounts[i].name, wanted * amounts[i].unit, has * amounts[i].unit);
+    }
+    return why->len == 0;
+}
+
+static void add_reason(struct pl_api_ctx *ctx, const char *reason)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *cause = pl_tree_object(arena), *causes = pl_tree_array(arena);
+    pl_tree_set_strz(arena, cause, "reason", reason);
+    pl_tree_push(arena, causes, cause);
+    ctx->status.causes = causes;
+}
+
+int pl_api_admit_resize(struct pl_api_ctx *ctx, const struct pl_tree *pod,
+                        const struct pl_tree *old)
+{
+    struct pl_slice name = pl_tree_text_at(pod, "spec.nodeName");
+    const struct pl_tree *is = pl_tree_getz(pod, "spec"), *was = pl_tree_getz(old, "spec");
+    struct pl_buf why = PL_BUF_INIT;
+    if (name.len == 0 || pl_tree_equal(is, was))
+        return 0;
+    const struct pl_api_entry *node = pl_api_table_find(table_of(ctx->api, "", "nodes"), name);
+    if (node == NULL)
+        return admission_refuse(ctx, pod,
+                                pl_arena_f(&ctx->arena, "node \"%.*s\" not found", PL_FMT(name)));
+    if (has_room(pl_doc_root(node->doc), pod, &why))
+        return 0;
+    admission_refuse(ctx, pod,
+                     pl_arena_f(&ctx->arena, "node didn't have enough allocatable resources: %s",
+                                pl_buf_z(&why)));
+    pl_buf_deinit(&why);
+    add_reason(ctx, "NodeCapacity");
+    return -1;
 }
 
 /* ---- default classes ---- */

@@ -6,6 +6,9 @@
 /* Sets priority and overhead from the classes that the Pod names. -1 and 403 if a class does not
  * exist. */
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod);
+/* Refuses to resize a Pod on a node that is not there, or too small: -1 and 403. */
+int pl_api_admit_resize(struct pl_api_ctx *ctx, const struct pl_tree *pod,
+                        const struct pl_tree *old);
 /* Gives claims and Ingresses that name no class the class that is marked as default: the newest one
  * if several are marked. */
 void pl_api_admit_claim(struct pl_api_ctx *ctx, struct pl_tree *claim);

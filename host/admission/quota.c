@@ -91,6 +91,8 @@ static struct pl_tree *count_all(struct pl_api *api, struct pl_arena *arena,
 static void write_status(struct pl_api *api, struct pl_arena *arena, struct pl_api_entry *entry,
                          const struct pl_tree *hard, struct pl_tree *used)
 {
+    if (hard == NULL)
+        return; /* it limits nothing */
     struct pl_tree *quota = pl_tree_from_node(arena, pl_doc_root(entry->doc));
     struct pl_tree *status = pl_tree_child(arena, quota, "status");
     if (pl_tree_equal(pl_tree_getz(status, "hard"), hard) &&

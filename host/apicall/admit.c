@@ -1,10 +1,12 @@
-/* Calling admission webhooks.
+/* Admission: policies and webhooks.
  *
- * Mutating webhooks are called one after the other, ordered by the name of their configuration and
- * then by its list. Each gets the object as the previous one has left it. One with
- * reinvocationPolicy IfNeeded is called once more if another webhook has changed the object since.
- * Validating webhooks are all called at once with the final object. A webhook must never be called
- * twice in one round, nor for the server's own writes. */
+ * Mutating policies run before mutating webhooks. If one of either has changed the object, those
+ * with reinvocationPolicy IfNeeded run once more, in the same order. Mutating webhooks are called
+ * one after the other, ordered by the name of their configuration and then by its list. Each gets
+ * the object as the previous one has left it. One with reinvocationPolicy IfNeeded is called once
+ * more if another webhook has changed the object since. Validating webhooks are all called at once
+ * with the final object. A webhook must never be called twice in one round, nor for the server's
+ * own writes. */
 #include "apicall/admit.h"
 
 #include "apicall/admit_call.h"
@@ -30,7 +32,7 @@ static bool is_exempt(const struct pl_api_ctx *ctx)
 /* The object behind a Scale. Webhooks have already seen the Scale itself. */
 static bool is_behind_scale(const struct pl_api_ctx *ctx, const struct pl_api_admission *admission)
 {
-    return pl_slice_eqz(ctx->request.subresource, "scale") && !admission->is_scale;
+    return pl_slice_eqz(ctx->request.subresource, "scale") && admission->as == NULL;
 }
 
 /* An error in a match condition is not a failed call: the request is forbidden. */
@@ -125,15 +127,27 @@ bool pl_api_admit_any(struct pl_api_ctx *ctx)
 
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission)
 {
-    size_t count = is_exempt(ctx) ? 0 : count_webhooks(configurations(ctx, true));
-    if (count == 0 || is_behind_scale(ctx, admission))
+    struct pl_api_policies_again policies = {.wanted = false};
+    if (is_exempt(ctx) || is_behind_scale(ctx, admission))
         return 0;
-    struct again again = {.called = pl_arena_alloc(&ctx->arena, count),
-                          .due = pl_arena_alloc(&ctx->arena, count),
+    size_t count = count_webhooks(configurations(ctx, true));
+    struct again again = {.called = pl_arena_alloc(&ctx->arena, count + 1),
+                          .due = pl_arena_alloc(&ctx->arena, count + 1),
                           .count = count};
     memset(again.called, 0, count);
     memset(again.due, 0, count);
-    return mutate(ctx, admission, 0, &again) != 0 ? -1 : mutate(ctx, admission, 1, &again);
+    if (pl_api_policies_mutate(ctx, admission, &policies) != 0 ||
+        mutate(ctx, admission, 0, &again) != 0)
+        return -1;
+    if (!policies.wanted && policies.left == admission->object)
+        return 0;
+    const struct pl_tree *seen = admission->object;
+    policies.is_again = true;
+    if (pl_api_policies_mutate(ctx, admission, &policies) != 0)
+        return -1;
+    for (size_t i = 0; admission->object != seen && i < count; i++)
+        again.due[i] |= again.called[i];
+    return mutate(ctx, admission, 1, &again);
 }
 
 int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admission)

@@ -10,7 +10,9 @@ struct pl_api_admission {
     const char *operation;     /* "CREATE", "UPDATE", "DELETE" */
     struct pl_tree *object;    /* NULL: a deletion */
     const struct pl_tree *old; /* NULL: a creation */
-    bool is_scale;             /* both objects are Scales of the request's kind */
+    /* For subresources whose body has another kind than their object: that kind, as JSON
+     * ({"group":...,"version":...,"kind":...}). NULL: the request's kind. */
+    const char *as;
 };
 
 /* True if any webhook or policy may match a request like this one. */

@@ -259,7 +259,7 @@ static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *a
 {
     struct pl_api_ctx *ctx = hook->ctx;
     *sent = *admission;
-    if (hook->version == ctx->version || admission->is_scale)
+    if (hook->version == ctx->version || admission->as != NULL)
         return 0;
     struct pl_tree *old = admission->old != NULL ? pl_tree_copy(&ctx->arena, admission->old) : NULL;
     if (sent->object != NULL) {
@@ -311,7 +311,7 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
     struct pl_tree *changed = NULL;
     if (apply_patch(hook, response, sent.object, &changed) != 0)
         return -1;
-    if (changed != NULL && hook->version != ctx->version && !sent.is_scale &&
+    if (changed != NULL && hook->version != ctx->version && sent.as == NULL &&
         pl_api_convert(ctx, &changed, hook->version, ctx->version) != 0)
         return -1;
     if (changed == NULL)

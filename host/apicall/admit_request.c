@@ -44,14 +44,11 @@ struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
     struct pl_slice name = ctx->request.name; /* deletecollection names no object */
     if (name.len == 0 && pl_tree_text_at(made, "metadata.generateName").len == 0)
         name = pl_tree_text_at(made, "metadata.name");
-    struct pl_tree *scale = admission->is_scale
-                                ? pl_tree_literal(arena, "{\"group\":\"autoscaling\","
-                                                         "\"version\":\"v1\",\"kind\":\"Scale\"}")
-                                : NULL;
-    pl_tree_setz(arena, request, "kind", scale != NULL ? scale : kind_tree(ctx, version, false));
+    struct pl_tree *other = admission->as != NULL ? pl_tree_literal(arena, admission->as) : NULL;
+    pl_tree_setz(arena, request, "kind", other != NULL ? other : kind_tree(ctx, version, false));
     pl_tree_setz(arena, request, "resource", kind_tree(ctx, version, true));
     pl_tree_setz(arena, request, "requestKind",
-                 scale != NULL ? pl_tree_copy(arena, scale) : kind_tree(ctx, ctx->version, false));
+                 other != NULL ? pl_tree_copy(arena, other) : kind_tree(ctx, ctx->version, false));
     pl_tree_setz(arena, request, "requestResource", kind_tree(ctx, ctx->version, true));
     if (ctx->request.subresource.len > 0) {
         struct pl_tree *sub = pl_tree_str(arena, ctx->request.subresource);

@@ -11,6 +11,7 @@
 #include "format/yaml.h"
 #include "gotype/proto.h"
 #include "object/meta.h"
+#include "schema/structural.h"
 #include "schema/table.h"
 #include "value/scan.h"
 #include "value/write.h"
@@ -187,13 +188,20 @@ void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc 
                           struct pl_tree *shown)
 {
     if (ctx->type->convert != NULL || /* which is what it was stored from */
-        !pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+        !pl_api_reshapes(ctx->type, ctx->version)) {
         pl_api_answer_object(ctx, code, doc);
         return;
     }
-    pl_tree_setz(&ctx->arena, shown, "metadata",
-                 pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata")));
-    struct pl_doc *made = pl_tree_doc(shown, NULL);
+    struct pl_doc *made;
+    if (pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+        pl_tree_setz(&ctx->arena, shown, "metadata",
+                     pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata")));
+        made = pl_tree_doc(shown, NULL);
+    } else {
+        struct pl_node root = pl_doc_root(doc);
+        PL_IGNORE(pl_api_convert_nodes(ctx, &root, 1)); /* no questions: never fails */
+        made = pl_doc_from_node(root, NULL);
+    }
     pl_api_answer_object(ctx, code, made);
     pl_doc_unref(made);
 }
@@ -204,11 +212,15 @@ int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
         return -1;
     struct pl_tree *object = *whole;
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    const struct pl_api_version *storage = &ctx->type->versions[ctx->type->storage_version];
     char text[PL_KIND_TEXT];
-    struct pl_slice stored =
-        pl_api_version_text(&ctx->type->versions[ctx->type->storage_version], text);
+    struct pl_slice stored = pl_api_version_text(storage, text);
     pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, stored));
     pl_tree_set_strz(&ctx->arena, object, "kind", ctx->type->kind);
+    if (ctx->type->is_custom && v != storage) { /* what the next read would do */
+        pl_api_structural_prune(&ctx->arena, object, storage->schema, NULL);
+        pl_api_structural_default(&ctx->arena, object, storage->schema);
+    }
     for (const char *const *pair = v->renames; pair != NULL && *pair != NULL; pair += 2)
         PL_TREE_FOR(item, object)
     if (pl_slice_eqz(item->key, pair[1]))
@@ -270,4 +282,26 @@ int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const cha
                 group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), why);
     pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
     return -1;
+}
+
+int pl_api_fail_storage(struct pl_api_ctx *ctx, struct pl_slice name,
+                        const struct pl_api_entry *entry, const char *why)
+{
+    const struct pl_api_type *type = entry->type; /* of a Pod for its Binding */
+    struct pl_slice text =
+        pl_arena_f(&ctx->arena,
+                   "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, "
+                   "ResourceVersion: 0, AdditionalErrorMsg: %s",
+                   type->is_custom ? type->versions[0].group : "", type->is_custom ? "/" : "",
+                   type->plural, entry->key, why);
+    return pl_api_fail_conflict(ctx, name, text.ptr);
+}
+
+int pl_api_fail_uid(struct pl_api_ctx *ctx, struct pl_slice name, const struct pl_api_entry *entry,
+                    struct pl_slice uid)
+{
+    struct pl_slice why = pl_arena_f(
+        &ctx->arena, "Precondition failed: UID in precondition: %.*s, UID in object meta: %s",
+        PL_FMT(uid), entry->uid);
+    return pl_api_fail_storage(ctx, name, entry, why.ptr);
 }

@@ -9,6 +9,8 @@
 #include "gotype/proto.h"
 #include "gotype/typed.h"
 #include "schema/defaults.h"
+#include "schema/embedded.h"
+#include "schema/empties.h"
 #include "value/scan.h"
 
 #include <string.h>
@@ -59,13 +61,39 @@ struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *do
     return pl_typed_parse(&ctx->arena, ctx->request.call.body);
 }
 
+static void time_taint(struct pl_api_ctx *ctx, struct pl_tree *taint)
+{
+    if (pl_tree_is(taint, PL_OBJECT) && pl_tree_text_at(taint, "timeAdded").len == 0)
+        pl_tree_setz(&ctx->arena, taint, "timeAdded", pl_api_now(ctx->api, &ctx->arena));
+}
+
+/* The taints of devices have the time of the request. */
+static void time_taints(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    if (pl_api_type_is_builtin(ctx->type, "DeviceTaintRule"))
+        time_taint(ctx, pl_tree_dig(object, "spec.taint"));
+    if (!pl_api_type_is_builtin(ctx->type, "ResourceSlice"))
+        return;
+    PL_TREE_FOR(device, pl_tree_dig(object, "spec.devices"))
+    PL_TREE_FOR(taint, pl_tree_getz(device->value, "taints"))
+    time_taint(ctx, taint->value);
+}
+
 void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_message type = pl_api_body_type(ctx);
+    const char *method = ctx->request.call.method;
+    bool is_new = method != NULL && strcmp(method, "POST") == 0;
+    struct pl_api_empties empties = {.count = 0};
+    if (!ctx->type->is_custom)
+        empties = pl_api_empties_find(ctx->type->kind, object, is_new);
     pl_typed_fill(&ctx->arena, object,
                   type); /* "" does not count as a value if there is a default */
+    pl_api_empties_restore(&ctx->arena, object, &empties);
     pl_api_default_builtin(&ctx->arena, ctx->type, object);
+    time_taints(ctx, object);
     pl_typed_fill(&ctx->arena, object, type);
+    pl_api_empties_restore(&ctx->arena, object, &empties);
 }
 
 /* ---- protobuf ---- */
@@ -114,13 +142,13 @@ static struct pl_slice joined(struct pl_arena *arena, const struct pl_tree *text
 }
 
 /* The error, or nothing. Warnings are added. */
-static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
+static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object,
+                               struct pl_message type)
 {
     struct pl_typed t = {.arena = &ctx->arena,
                          .strict = ctx->strict,
                          .of_map = ctx->request.body_form == PL_API_STRATEGIC};
     struct pl_slice mode = ctx->request.field_validation;
-    struct pl_message type = pl_api_body_type(ctx);
     if (pl_message_is_none(type))
         return pl_slice("", 0);
     if (pl_typed_read(&t, object, type) != 0)
@@ -138,7 +166,7 @@ static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
 
 int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
-    struct pl_slice what = mistake(ctx, object);
+    struct pl_slice what = mistake(ctx, object, pl_api_body_type(ctx));
     if (what.len == 0)
         return 0;
     return pl_api_bad_request(&ctx->status, "%s in version \"%s\" cannot be handled as a %s: %.*s",
@@ -146,8 +174,14 @@ int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object)
                               PL_FMT(what));
 }
 
+struct pl_slice pl_api_body_mistake(struct pl_api_ctx *ctx, struct pl_tree *object,
+                                    const char *api_version, const char *kind)
+{
+    return mistake(ctx, object, pl_api_proto_type(pl_slice_z(api_version), pl_slice_z(kind)));
+}
+
 /* A patch may not change the kind of a built-in object. */
-static struct pl_slice other_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
+static struct pl_slice other_kind(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
@@ -157,8 +191,11 @@ static struct pl_slice other_kind(struct pl_api_ctx *ctx, const struct pl_tree *
         (pl_slice_eq(version, pl_api_version_text(v, text)) && pl_slice_eqz(kind, ctx->type->kind)))
         return pl_slice("", 0);
     const char *lacking = pl_api_no_kind(ctx, version, kind);
-    return lacking != NULL
-               ? pl_slice_z(lacking)
+    if (lacking != NULL)
+        return pl_slice_z(lacking);
+    struct pl_slice what = mistake(ctx, object, pl_api_proto_type(version, kind));
+    return what.len > 0
+               ? what
                : pl_arena_f(&ctx->arena, "converting (%s.%.*s) to (%s.%s): unknown conversion",
                             v->name, PL_FMT(kind), *v->group == '\0' ? "core" : v->group,
                             ctx->type->kind);
@@ -186,6 +223,13 @@ struct pl_slice pl_api_body_shown(struct pl_api_ctx *ctx, const struct pl_tree *
     return shown;
 }
 
+struct pl_slice pl_api_body_shown_sorted(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_tree *sorted = pl_tree_copy(&ctx->arena, object);
+    pl_tree_sort(sorted);
+    return pl_api_body_shown(ctx, sorted);
+}
+
 int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, struct pl_slice what)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -198,19 +242,61 @@ int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, stru
                               pl_slice("", 0));
 }
 
+static int fail_identity(struct pl_api_ctx *ctx, const struct pl_tree *object, const char *member,
+                         struct pl_slice is, struct pl_slice want)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z(member),
+                 "Invalid value: \"%.*s\": must be %.*s", PL_FMT(is), PL_FMT(want));
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+                              pl_tree_text_at(object, "kind"), ctx->request.name);
+}
+
+/* A custom object keeps its kind and version, and its metadata has a Go type. */
+static int read_patched_custom(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_slice want = pl_api_version_text(pl_api_ctx_version(ctx), text);
+    struct pl_slice version = pl_tree_text_at(object, "apiVersion");
+    struct pl_slice kind = pl_tree_text_at(object, "kind");
+    struct pl_tree *metadata = pl_tree_getz(object, "metadata");
+    const char *why = NULL;
+    if (kind.len > 0 && !pl_slice_eqz(kind, ctx->type->kind))
+        return fail_identity(ctx, object, "kind", kind, pl_slice_z(ctx->type->kind));
+    if (kind.len > 0 && !pl_slice_eq(version, want))
+        return fail_identity(ctx, object, "apiVersion", version, want);
+    struct pl_slice shown = pl_api_body_shown_sorted(ctx, object);
+    if (kind.len == 0)
+        why = pl_arena_f(&ctx->arena, "Object 'Kind' is missing in '%.*s'", PL_FMT(shown)).ptr;
+    else if (metadata != NULL && metadata->type != PL_NULL)
+        why = pl_api_metadata_read(&ctx->arena, metadata);
+    return why == NULL ? 0 : pl_api_body_fail_patched(ctx, shown, pl_slice_z(why));
+}
+
+/* A patch that removes the kind or the version changes nothing. */
+static void keep_kind(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_slice version = pl_api_version_text(pl_api_ctx_version(ctx), text);
+    pl_tree_set_strz(&ctx->arena, object, "kind", ctx->type->kind);
+    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, version));
+}
+
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     bool is_strategic = ctx->request.body_form == PL_API_STRATEGIC;
     struct pl_slice shown = {NULL, 0};
     if (ctx->type->is_custom)
-        return 0;
+        return read_patched_custom(ctx, object);
     if (!is_strategic) /* the result; reading it drops what it must not have */
         shown = pl_api_body_shown(ctx, object);
     struct pl_slice what = other_kind(ctx, object);
     if (what.len == 0)
-        what = mistake(ctx, object);
-    if (what.len == 0)
+        what = mistake(ctx, object, pl_api_body_type(ctx));
+    if (what.len == 0) {
+        keep_kind(ctx, object);
         return 0;
+    }
     return pl_api_body_fail_patched(ctx, is_strategic ? strategic_shown(ctx) : shown, what);
 }
 

@@ -24,10 +24,17 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind);
 int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The same for the result of a patch and for an applied object, in kube-apiserver's words for
  * these. */
-/* 422 about a patch: what was made of it, and what is wrong with that. */
+/* 422 about a patch: the patched object, and what is wrong with it. */
 int pl_api_body_fail_patched(struct pl_api_ctx *ctx, struct pl_slice shown, struct pl_slice what);
 /* The object as JSON in the arena. */
 struct pl_slice pl_api_body_shown(struct pl_api_ctx *ctx, const struct pl_tree *object);
+/* The same with the members in the order of their names, as Go shows custom objects. */
+struct pl_slice pl_api_body_shown_sorted(struct pl_api_ctx *ctx, const struct pl_tree *object);
+/* 415: the body has another form than JSON, YAML and protobuf. */
+int pl_api_fail_body_form(struct pl_api_status *status);
+/* Reads the body of a subresource that has a kind of its own. The error, or nothing. */
+struct pl_slice pl_api_body_mistake(struct pl_api_ctx *ctx, struct pl_tree *object,
+                                    const char *api_version, const char *kind);
 int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* Drops the nulls that an applied configuration has stated. */
 void pl_api_body_drop_nulls(struct pl_api_ctx *ctx, struct pl_tree *object);

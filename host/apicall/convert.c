@@ -1,10 +1,13 @@
-/* Questions to the conversion webhook, many objects in one request. Metadata that only the server
- * may set is restored after the answer. */
+/* Stored objects in other versions. A stored object gets the defaults of a definition that is
+ * newer, is converted, and loses what the request's version does not declare: kube-apiserver does
+ * the same at each read. Questions to the conversion webhook are about many objects at once.
+ * Metadata that only the server may set is restored after the answer. */
 #include "apicall/convert.h"
 
 #include "apicall/ask.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "schema/structural.h"
 #include "value/scan.h"
 #include "value/write.h"
 
@@ -22,6 +25,12 @@ bool pl_api_converts(const struct pl_api_type *type, size_t from, size_t to)
         return from != to;
     return type->is_custom && from != to &&
            pl_node_str_eq(pl_node_getz(conversion_of(type), "strategy"), pl_slice_z("Webhook"));
+}
+
+bool pl_api_reshapes(const struct pl_api_type *type, size_t version)
+{
+    bool differs = version != type->storage_version;
+    return type->is_custom ? differs || type->is_changed : differs && type->convert != NULL;
 }
 
 static int convert_fail(struct pl_api_ctx *ctx, size_t from, const char *why)
@@ -155,6 +164,14 @@ static size_t version_of_node(const struct pl_api_type *type, struct pl_node obj
     return convert_version_of(type, pl_node_str(pl_node_getz(object, "apiVersion"), &scratch));
 }
 
+/* The root of the tree's document, which the context holds. */
+static struct pl_node held_root(struct pl_api_ctx *ctx, const struct pl_tree *tree)
+{
+    struct pl_doc *doc = pl_tree_doc(tree, NULL);
+    pl_api_ctx_hold(ctx, doc);
+    return pl_doc_root(doc);
+}
+
 /* Built-in kinds; the context holds what is made. */
 static void convert_builtins(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
 {
@@ -163,18 +180,33 @@ static void convert_builtins(struct pl_api_ctx *ctx, struct pl_node *objects, si
             continue;
         struct pl_tree *tree = pl_tree_from_node(&ctx->arena, objects[i]);
         ctx->type->convert(&ctx->arena, tree, ctx->version == ctx->type->storage_version);
-        struct pl_doc *doc = pl_tree_doc(tree, NULL);
-        pl_api_ctx_hold(ctx, doc);
-        objects[i] = pl_doc_root(doc);
+        objects[i] = held_root(ctx, tree);
     }
 }
 
-int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+/* Objects that were stored before their definition changed. */
+static void renew_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
 {
-    if (ctx->type->convert != NULL) {
-        convert_builtins(ctx, objects, count);
-        return 0;
+    for (size_t i = 0; ctx->type->is_changed && i < count; i++) {
+        struct pl_node schema = ctx->type->versions[version_of_node(ctx->type, objects[i])].schema;
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, objects[i]);
+        pl_api_structural_prune(&ctx->arena, tree, schema, NULL);
+        pl_api_structural_default(&ctx->arena, tree, schema);
+        objects[i] = held_root(ctx, tree);
     }
+}
+
+static void prune_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+{
+    for (size_t i = 0; pl_api_reshapes(ctx->type, ctx->version) && i < count; i++) {
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, objects[i]);
+        pl_api_structural_prune(&ctx->arena, tree, pl_api_ctx_version(ctx)->schema, NULL);
+        objects[i] = held_root(ctx, tree);
+    }
+}
+
+static int ask_about_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+{
     struct pl_buf text = PL_BUF_INIT;
     size_t asked = 0, at = 0, from = ctx->type->storage_version;
     for (size_t i = 0; i < count; i++) {
@@ -195,5 +227,18 @@ int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t
     for (size_t i = 0; i < count && asked > 0; i++)
         if (pl_api_converts(ctx->type, version_of_node(ctx->type, objects[i]), ctx->version))
             objects[i] = pl_node_at(found, at++);
+    return 0;
+}
+
+int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+{
+    if (ctx->type->convert != NULL) {
+        convert_builtins(ctx, objects, count);
+        return 0;
+    }
+    renew_nodes(ctx, objects, count);
+    if (ask_about_nodes(ctx, objects, count) != 0)
+        return -1;
+    prune_nodes(ctx, objects, count);
     return 0;
 }

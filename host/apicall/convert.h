@@ -7,6 +7,10 @@
 
 /* True if that version of the type differs from the stored one by more than its name. */
 bool pl_api_converts(const struct pl_api_type *type, size_t from, size_t to);
+/* True if stored objects must pass pl_api_convert_nodes to be shown in that version. Those of
+ * custom kinds must even where no webhook is asked: the version may declare fewer fields than the
+ * stored one, and a newer definition has other defaults. */
+bool pl_api_reshapes(const struct pl_api_type *type, size_t version);
 /* Replaces the tree with one of that version. 0, or -1 with the status. */
 int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from, size_t to);
 /* Converts stored objects to the request's version: nodes are replaced, the context holds the

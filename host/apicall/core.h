@@ -1,6 +1,7 @@
 /* The state that all files of the API server share, and the context of one request. */
 #pragma once
 
+#include "apicall/commands.h"
 #include "apicall/request.h"
 #include "apicall/responder.h"
 #include "apicall/services.h"
@@ -10,6 +11,7 @@
 #include "base/map.h"
 #include "base/rand.h"
 #include "base/timer.h"
+#include "format/regex_cache.h"
 #include "net/http.h"
 #include "schema/status.h"
 #include "value/pool.h"
@@ -23,6 +25,7 @@ struct pl_api_job;
 struct pl_api_gc;
 struct pl_api_protection;
 struct pl_api_quotas;
+struct pl_api_actors;
 struct pl_api_debug;
 struct pl_api_disk;
 
@@ -37,6 +40,9 @@ struct pl_api {
     struct pl_api_gc *gc;              /* owned */
     struct pl_api_protection *protect; /* owned */
     struct pl_api_quotas *quotas;      /* owned */
+    struct pl_api_actors *actors;      /* owned; NULL: none */
+    struct pl_map resources;           /* "apps/v1": its answer of discovery, owned text */
+    uint64_t resources_at;             /* the registry's changes when they were made */
     struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
@@ -53,9 +59,11 @@ struct pl_api {
     bool unprotected;                 /* nobody takes care of volumes, see api.h */
     size_t watch_unread, watch_bytes; /* unread bytes of all watches, and their limit */
     unsigned next_ip, next_port;      /* the last ones that Services were given */
+    struct pl_regex_cache patterns;   /* the expressions of CRDs' schemas */
     struct pl_map chosen;             /* addresses and ports that clients chose for Services */
     struct pl_transport transport;    /* the transport to webhooks; ops NULL: none */
     struct pl_api_services services;  /* find NULL: none */
+    struct pl_api_commands commands;  /* answer NULL: only annotations answer */
 };
 
 struct pl_api_ctx {
@@ -127,6 +135,13 @@ int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
 int pl_api_forbid(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice why);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
+/* The same in the words of kube-apiserver's storage about a stored object. */
+struct pl_api_entry;
+int pl_api_fail_storage(struct pl_api_ctx *ctx, struct pl_slice name,
+                        const struct pl_api_entry *entry, const char *why);
+/* The same: the request means an object with another uid. */
+int pl_api_fail_uid(struct pl_api_ctx *ctx, struct pl_slice name, const struct pl_api_entry *entry,
+                    struct pl_slice uid);
 /* The stored object in the request's version. NULL with the status, or while it waits for its
  * conversion (convert.h). In the request's arena. */
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);

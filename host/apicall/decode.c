@@ -1,13 +1,16 @@
 /* Reads an object from a request's body (JSON, YAML or protobuf) and checks that it has the kind of
  * the path. */
 #include "apicall/body.h"
-#include "apicall/go_words.h"
+#include "schema/go_words.h"
 
 #include "apicall/protobuf.h"
 #include "format/yaml.h"
+#include "schema/embedded.h"
 #include "value/build.h"
 #include "value/scan.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_SHOWN 30 /* bytes of a malformed body in the message */
@@ -169,6 +172,14 @@ static int check_texts(struct pl_api_ctx *ctx, const char *kind, struct pl_node 
     return check_version_form(ctx, kind, root);
 }
 
+int pl_api_fail_body_form(struct pl_api_status *status)
+{
+    return pl_api_fail(status, 415, "UnsupportedMediaType",
+                       "the body of the request was in an unknown format - accepted media types "
+                       "include: application/json, application/yaml, "
+                       "application/vnd.kubernetes.protobuf");
+}
+
 static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
 {
     struct pl_err err = {0};
@@ -176,10 +187,7 @@ static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
     if (ctx->request.body_form == PL_API_PROTOBUF && has_type)
         return pl_api_body_protobuf(ctx, kind);
     if (ctx->request.body_form != PL_API_JSON && ctx->request.body_form != PL_API_YAML) {
-        pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",
-                    "the body of the request was in an unknown format - accepted media types "
-                    "include: application/json, application/yaml, "
-                    "application/vnd.kubernetes.protobuf");
+        pl_api_fail_body_form(&ctx->status);
         return NULL;
     }
     struct pl_doc *doc = scan_body(ctx, &err);
@@ -192,12 +200,53 @@ static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
         object = pl_api_body_json(ctx, doc);
     else if (doc != NULL && pl_node_type(pl_doc_root(doc)) == PL_NULL && !ctx->type->is_custom)
         object = pl_tree_object(&ctx->arena);
-    else if (doc != NULL && !ctx->type->is_custom)
+    else if (doc != NULL && pl_node_type(pl_doc_root(doc)) != PL_NULL)
         PL_IGNORE(fail_no_object(ctx, kind, pl_doc_root(doc)));
     else
         fail_parse(ctx, kind, &err);
+    if (object != NULL && ctx->request.body_form == PL_API_YAML)
+        pl_tree_sort(object); /* Go reads YAML as maps */
     pl_doc_unref(doc);
     return object;
+}
+
+/* The first number that is too large for a double; NULL: there is none. */
+static const struct pl_tree *too_large(const struct pl_tree *value)
+{
+    if (pl_tree_is(value, PL_NUMBER)) {
+        char text[64];
+        if (value->text.len >= sizeof(text))
+            return NULL;
+        memcpy(text, value->text.ptr, value->text.len);
+        text[value->text.len] = '\0';
+        return isinf(strtod(text, NULL)) ? value : NULL;
+    }
+    const struct pl_tree *found = NULL;
+    PL_TREE_FOR(item, pl_tree_is(value, PL_OBJECT) || pl_tree_is(value, PL_ARRAY) ? value : NULL)
+    if ((found = too_large(item->value)) != NULL)
+        return found;
+    return NULL;
+}
+
+/* Metadata has a Go type in custom kinds, too, and numbers are read as Go reads them. */
+static int read_custom(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_tree *metadata = pl_tree_getz(object, "metadata");
+    if (!ctx->type->is_custom)
+        return 0;
+    const struct pl_tree *number = too_large(object);
+    const char *why = NULL;
+    if (number != NULL)
+        why = pl_arena_f(&ctx->arena,
+                         "json: cannot unmarshal number %.*s into Go value of type float64",
+                         PL_FMT(number->text))
+                  .ptr;
+    else if (metadata != NULL && metadata->type != PL_NULL)
+        why = pl_api_metadata_read(&ctx->arena, metadata);
+    return why == NULL ? 0
+                       : pl_api_bad_request(
+                             &ctx->status, "%s in version \"%s\" cannot be handled as a %s: %s",
+                             ctx->type->kind, pl_api_ctx_version(ctx)->name, ctx->type->kind, why);
 }
 
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
@@ -205,7 +254,8 @@ struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
     struct pl_tree *object = decode_parse(ctx, ctx->type->kind);
     if (object == NULL)
         return NULL;
-    if (decode_check_type(ctx, object) != 0 || pl_api_body_read(ctx, object) != 0)
+    if (decode_check_type(ctx, object) != 0 || read_custom(ctx, object) != 0 ||
+        pl_api_body_read(ctx, object) != 0)
         return NULL;
     pl_tree_child(&ctx->arena, object, "metadata");
     return object;
@@ -218,9 +268,17 @@ struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version
         return NULL;
     struct pl_slice version = pl_tree_text_at(object, "apiVersion");
     struct pl_slice given = pl_tree_text_at(object, "kind");
-    if ((version.len == 0 || pl_slice_eqz(version, api_version)) &&
-        (given.len == 0 || pl_slice_eqz(given, kind)))
-        return object;
+    bool older = strcmp(kind, "Eviction") == 0 && pl_slice_eqz(version, "policy/v1beta1");
+    if ((version.len == 0 || older || pl_slice_eqz(version, api_version)) &&
+        (given.len == 0 || pl_slice_eqz(given, kind))) {
+        const char *number = strchr(api_version, '/');
+        struct pl_slice what = pl_api_body_mistake(ctx, object, api_version, kind);
+        if (what.len == 0)
+            return object;
+        pl_api_bad_request(&ctx->status, "%s in version \"%s\" cannot be handled as a %s: %.*s",
+                           kind, number != NULL ? number + 1 : api_version, kind, PL_FMT(what));
+        return NULL;
+    }
     const char *slash = pl_slice_chr(version, '/');
     size_t skip = slash != NULL ? (size_t)(slash + 1 - version.ptr) : 0;
     size_t group = strchr(api_version, '/') != NULL ? strcspn(api_version, "./") : 0;

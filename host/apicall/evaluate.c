@@ -79,7 +79,9 @@ struct pl_cel_program *pl_api_evaluate_kept(struct pl_api_evaluation *evaluation
     struct pl_buf why = PL_BUF_INIT;
     uint64_t cost = 0;
     struct pl_cel_program *program =
-        pl_cel_compile(expression, evaluation->vars, PL_VAR_COUNT, &why);
+        evaluation->makes_patches
+            ? pl_cel_compile_patch(expression, evaluation->vars, PL_VAR_COUNT, &why)
+            : pl_cel_compile(expression, evaluation->vars, PL_VAR_COUNT, &why);
     if (program == NULL) {
         *value = evaluate_fail(
             arena, pl_arena_f(arena, "compilation error: compilation failed: %s", pl_buf_z(&why)));
@@ -95,18 +97,24 @@ struct pl_cel_program *pl_api_evaluate_kept(struct pl_api_evaluation *evaluation
     return program;
 }
 
-struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression)
+struct pl_cel_program *pl_api_evaluate_held(struct pl_api_evaluation *evaluation,
+                                            struct pl_slice expression, struct pl_cel *value)
 {
     struct pl_arena *arena = &evaluation->ctx->arena;
+    struct pl_cel_program *program = pl_api_evaluate_kept(evaluation, expression, value);
+    if (program != NULL && pl_cel_is_error(*value) && !evaluation->is_over)
+        *value = evaluate_fail(arena, pl_arena_f(arena, "expression '%.*s' resulted in error: %.*s",
+                                                 PL_FMT(expression), PL_FMT(value->s)));
+    return program;
+}
+
+struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression)
+{
     struct pl_cel result;
-    struct pl_cel_program *program = pl_api_evaluate_kept(evaluation, expression, &result);
-    bool has_run = program != NULL;
+    struct pl_cel_program *program = pl_api_evaluate_held(evaluation, expression, &result);
     /* the text may belong to the program */
     if (result.kind == PL_CEL_STRING || pl_cel_is_error(result))
-        result.s = pl_arena_copy(arena, result.s);
+        result.s = pl_arena_copy(&evaluation->ctx->arena, result.s);
     pl_cel_program_destroy(program);
-    if (!pl_cel_is_error(result) || !has_run || evaluation->is_over)
-        return result;
-    return evaluate_fail(arena, pl_arena_f(arena, "expression '%.*s' resulted in error: %.*s",
-                                           PL_FMT(expression), PL_FMT(result.s)));
+    return result;
 }

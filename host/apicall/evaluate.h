@@ -17,6 +17,7 @@ struct pl_api_evaluation {
     struct pl_cel values[PL_VAR_COUNT];
     struct pl_cel_authorizer authorizer; /* asks RBAC about the request's user */
     uint64_t left;                       /* of the budget */
+    bool makes_patches;                  /* expressions may make objects and JSON patches */
     bool is_over;                        /* the budget is used up: nothing more is evaluated */
 };
 
@@ -27,6 +28,10 @@ void pl_api_evaluation_init(struct pl_api_evaluation *evaluation, struct pl_api_
                             uint64_t budget);
 /* The value of the expression, or an error with kube-apiserver's message. */
 struct pl_cel pl_api_evaluate(struct pl_api_evaluation *evaluation, struct pl_slice expression);
+/* The same; the value may point into the program, which is returned (owned). NULL if the expression
+ * does not compile. */
+struct pl_cel_program *pl_api_evaluate_held(struct pl_api_evaluation *evaluation,
+                                            struct pl_slice expression, struct pl_cel *value);
 /* The same for an expression whose type is needed later: returns its program (owned), or NULL if it
  * does not compile. The error of *value is that of the evaluation alone. */
 struct pl_cel_program *pl_api_evaluate_kept(struct pl_api_evaluation *evaluation,

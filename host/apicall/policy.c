@@ -1,130 +1,47 @@
-/* ValidatingAdmissionPolicies: which of them match a request, with which parameters their
- * expressions are evaluated, and what follows from the results.
+/* Policies of both kinds: which of them match a request, with which parameters their expressions
+ * are evaluated, their conditions and variables. What follows from the results is in
+ * policy_validate.c and policy_mutate.c.
  *
- * Policies go in the order of their names, bindings too. The first denial is the answer, as in
- * kube-apiserver; warnings of the others are still given. A policy without a binding does nothing.
- * An expression's failure counts as failurePolicy says. A variable is evaluated once for each
- * parameter; its failure counts only where it is used. Nothing here waits or writes. */
-#include "apicall/policy.h"
+ * Policies go in the order of their names, bindings too. A policy without a binding does nothing. A
+ * variable is evaluated once for each parameter; its failure counts only where it is used. Nothing
+ * here waits or writes. */
+#include "apicall/policy_impl.h"
 
-#include "apicall/evaluate.h"
 #include "object/kind.h"
 #include "object/selector.h"
 
 #include <string.h>
 
-#define POLICY_BUDGET 10000000 /* cost of all validations of one policy with one parameter */
-#define MOST_MESSAGE  5120     /* bytes of an evaluated message */
-
-/* A policy and one of its bindings, for one request. */
-struct bound {
-    struct pl_api_ctx *ctx;
-    const struct pl_api_admission *admission; /* in the version that the policy matches */
-    struct pl_node policy, binding; /* their specs; binding: missing while none is chosen */
-    struct pl_slice policy_name, binding_name;
-    size_t version; /* index of the version that the policy matches */
-    bool *denied;   /* the answer is known */
-};
-
-static struct pl_slice text_of(struct bound *b, struct pl_node node, const char *member)
+struct pl_slice pl_policy_text(struct pl_policy_bound *b, struct pl_node node, const char *member)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(pl_node_getz(node, member), &scratch);
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
-        text.ptr++, text.len--;
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
-        text.len--;
-    return pl_arena_copy(&b->ctx->arena, text);
+    return pl_arena_copy(&b->ctx->arena, pl_slice_trim(text));
 }
 
-static bool ignores_failures(const struct bound *b)
+bool pl_policy_ignores(const struct pl_policy_bound *b)
 {
     return pl_node_str_eq(pl_node_getz(b->policy, "failurePolicy"), pl_slice_z("Ignore"));
 }
 
-/* ---- the answer ---- */
-
-static int code_of(const char *reason)
-{
-    return strcmp(reason, "Forbidden") == 0               ? 403
-           : strcmp(reason, "RequestEntityTooLarge") == 0 ? 413
-                                                          : 422;
-}
-
-/* The first denial is the answer. */
-static void deny(struct bound *b, struct pl_slice why, const char *reason)
-{
-    struct pl_api_ctx *ctx = b->ctx;
-    const struct pl_tree *named =
-        b->admission->object != NULL ? b->admission->object : b->admission->old;
-    struct pl_slice name = pl_tree_text_at(named, "metadata.name");
-    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group), by = pl_slice("", 0);
-    if (*b->denied)
-        return;
-    *b->denied = true;
-    if (b->binding_name.len > 0)
-        by = pl_arena_f(&ctx->arena, " with binding '%.*s'", PL_FMT(b->binding_name));
-    struct pl_slice text =
-        pl_arena_f(&ctx->arena, "ValidatingAdmissionPolicy '%.*s'%.*s denied request: %.*s",
-                   PL_FMT(b->policy_name), PL_FMT(by), PL_FMT(why));
-    pl_api_fail(&ctx->status, code_of(reason), reason, "%s%s%.*s \"%.*s\" is forbidden: %.*s",
-                ctx->type->plural, group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name),
-                PL_FMT(text));
-    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
-    pl_api_fail_cause(&ctx->status, "", pl_slice("", 0), text);
-}
-
 /* The policy can't be evaluated: the fault is the policy's, not the object's. */
-static void misconfigured(struct bound *b, struct pl_slice why)
+static void misconfigured(struct pl_policy_bound *b, struct pl_slice why)
 {
-    if (!ignores_failures(b))
-        deny(b,
-             pl_arena_f(&b->ctx->arena, "failed to configure %s: %.*s",
-                        b->binding_name.len > 0 ? "binding" : "policy", PL_FMT(why)),
-             "Invalid");
-}
-
-/* A validation does not hold, or its expression has failed. */
-static void violated(struct bound *b, struct pl_slice why, const char *reason)
-{
-    struct pl_iter it = pl_iter(pl_node_getz(b->binding, "validationActions"));
-    while (pl_iter_next(&it)) {
-        if (pl_node_str_eq(it.value, pl_slice_z("Deny")))
-            deny(b, why, reason);
-        else if (pl_node_str_eq(it.value, pl_slice_z("Warn")))
-            pl_api_warn(b->ctx,
-                        pl_arena_f(&b->ctx->arena,
-                                   "Validation failed for ValidatingAdmissionPolicy '%.*s' "
-                                   "with binding '%.*s': %.*s",
-                                   PL_FMT(b->policy_name), PL_FMT(b->binding_name), PL_FMT(why)));
-    }
-}
-
-static void policy_failed(struct bound *b, struct pl_slice why)
-{
-    if (!ignores_failures(b))
-        violated(b, why, "Invalid");
+    if (!pl_policy_ignores(b))
+        b->kind->misconfigured(b, pl_arena_f(&b->ctx->arena, "failed to configure %s: %.*s",
+                                             b->binding_name.len > 0 ? "binding" : "policy",
+                                             PL_FMT(why)));
 }
 
 /* ---- variables ---- */
 
-/* The variables of a policy: their programs own the types. */
-struct variables {
-    struct pl_cel_program **programs;
-    struct pl_cel_field *fields;
-    struct pl_cel_entry *entries;
-    struct pl_cel_type type;
-    struct pl_cel_map map;
-    struct pl_cel_var vars[PL_VAR_COUNT];
-};
-
-static void add_variable(struct bound *b, struct pl_api_evaluation *e, struct variables *v,
-                         struct pl_node variable)
+static void add_variable(struct pl_policy_bound *b, struct pl_api_evaluation *e,
+                         struct pl_policy_variables *v, struct pl_node variable)
 {
     struct pl_arena *arena = &b->ctx->arena;
     struct pl_cel value;
-    struct pl_slice name = text_of(b, variable, "name");
-    struct pl_slice text = text_of(b, variable, "expression");
+    struct pl_slice name = pl_policy_text(b, variable, "name");
+    struct pl_slice text = pl_policy_text(b, variable, "expression");
     size_t i = v->type.field_count;
     struct pl_cel_program *program = pl_api_evaluate_kept(e, text, &value);
     if (pl_cel_is_error(value) && !e->is_over)
@@ -137,19 +54,20 @@ static void add_variable(struct bound *b, struct pl_api_evaluation *e, struct va
     v->type.field_count = v->map.count = i + 1;
 }
 
-static void variables_init(struct bound *b, struct pl_api_evaluation *e, struct variables *v)
+void pl_policy_variables_init(struct pl_policy_bound *b, struct pl_api_evaluation *e,
+                              struct pl_policy_variables *v)
 {
     struct pl_arena *arena = &b->ctx->arena;
     struct pl_node list = pl_node_getz(b->policy, "variables");
     size_t most = pl_node_len(list) + 1;
-    *v = (struct variables){.programs =
-                                pl_arena_alloc(arena, most * sizeof(struct pl_cel_program *)),
-                            .fields = pl_arena_alloc(arena, most * sizeof(struct pl_cel_field)),
-                            .entries = pl_arena_alloc(arena, most * sizeof(struct pl_cel_entry)),
-                            .type = {.kind = PL_CEL_OBJECT,
-                                     .name = "kubernetes.variables",
-                                     .max_size = PL_CEL_UNBOUNDED,
-                                     .min_bytes = 2}};
+    *v = (struct pl_policy_variables){
+        .programs = pl_arena_alloc(arena, most * sizeof(struct pl_cel_program *)),
+        .fields = pl_arena_alloc(arena, most * sizeof(struct pl_cel_field)),
+        .entries = pl_arena_alloc(arena, most * sizeof(struct pl_cel_entry)),
+        .type = {.kind = PL_CEL_OBJECT,
+                 .name = "kubernetes.variables",
+                 .max_size = PL_CEL_UNBOUNDED,
+                 .min_bytes = 2}};
     v->type.fields = v->fields;
     v->map.entries = v->entries;
     pl_condition_vars_of_policy(v->vars, !pl_node_is_missing(pl_node_getz(b->policy, "paramKind")),
@@ -161,81 +79,13 @@ static void variables_init(struct bound *b, struct pl_api_evaluation *e, struct 
         add_variable(b, e, v, it.value);
 }
 
-static void variables_deinit(struct variables *v)
+void pl_policy_variables_deinit(struct pl_policy_variables *v)
 {
     for (size_t i = 0; i < v->type.field_count; i++)
         pl_cel_program_destroy(v->programs[i]);
 }
 
-/* ---- validations ---- */
-
-static const char *reason_of(struct pl_node validation)
-{
-    static const char *const reasons[] = {"Forbidden", "RequestEntityTooLarge"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(reasons); i++)
-        if (pl_node_str_eq(pl_node_getz(validation, "reason"), pl_slice_z(reasons[i])))
-            return reasons[i];
-    return "Invalid";
-}
-
-static struct pl_slice message_of(struct bound *b, struct pl_api_evaluation *e,
-                                  struct pl_node validation)
-{
-    struct pl_slice expression = text_of(b, validation, "messageExpression");
-    struct pl_slice message = text_of(b, validation, "message");
-    if (expression.len > 0) {
-        struct pl_cel shown = pl_api_evaluate(e, expression);
-        if (shown.kind == PL_CEL_STRING && shown.s.len > 0 && shown.s.len <= MOST_MESSAGE &&
-            pl_slice_chr(shown.s, '\n') == NULL)
-            return shown.s;
-    }
-    return message.len > 0 ? message
-                           : pl_arena_f(&b->ctx->arena, "failed expression: %.*s",
-                                        PL_FMT(text_of(b, validation, "expression")));
-}
-
-static void apply_validation(struct bound *b, struct pl_api_evaluation *e,
-                             struct pl_node validation)
-{
-    struct pl_cel result = pl_api_evaluate(e, text_of(b, validation, "expression"));
-    if (pl_cel_is_error(result))
-        policy_failed(b, result.s);
-    else if (result.kind != PL_CEL_BOOL || !result.b)
-        violated(b, message_of(b, e, validation), reason_of(validation));
-}
-
-/* There is no audit log, so the annotation is dropped; but an expression that fails is a denial. */
-static void apply_annotation(struct bound *b, struct pl_api_evaluation *e,
-                             struct pl_node annotation)
-{
-    struct pl_slice text = text_of(b, annotation, "valueExpression");
-    struct pl_cel result = pl_api_evaluate(e, text);
-    if (result.kind == PL_CEL_STRING || result.kind == PL_CEL_NULL || ignores_failures(b))
-        return;
-    struct pl_slice why =
-        pl_cel_is_error(result)
-            ? result.s
-            : pl_arena_f(&b->ctx->arena,
-                         "valueExpression '%.*s' resulted in unsupported return type: %s. Return "
-                         "type must be either string or null.",
-                         PL_FMT(text), pl_cel_kind_name(result.kind));
-    deny(b, why, "Invalid");
-}
-
-static void apply_all(struct bound *b, struct pl_api_evaluation *e)
-{
-    struct variables v;
-    variables_init(b, e, &v);
-    if (e->is_over)
-        policy_failed(b, v.entries[v.map.count - 1].value.s);
-    struct pl_iter it = pl_iter(pl_node_getz(b->policy, "validations"));
-    while (!e->is_over && pl_iter_next(&it))
-        apply_validation(b, e, it.value);
-    it = pl_iter(pl_node_getz(b->policy, "auditAnnotations"));
-    while (!e->is_over && pl_iter_next(&it))
-        apply_annotation(b, e, it.value);
-    variables_deinit(&v);
-}
+/* ---- conditions ---- */
 
 static struct pl_cel namespace_of(struct pl_api_ctx *ctx)
 {
@@ -249,34 +99,42 @@ static struct pl_cel namespace_of(struct pl_api_ctx *ctx)
                             pl_condition_vars()[PL_VAR_NAMESPACE].type);
 }
 
-/* param: NULL is a value, too. */
-static void apply_with(struct bound *b, const struct pl_tree *param)
+void pl_policy_evaluation_init(struct pl_policy_bound *b, const struct pl_api_admission *admission,
+                               const struct pl_tree *param, struct pl_api_evaluation *e)
 {
-    struct pl_api_ctx *ctx = b->ctx;
-    struct pl_api_evaluation e;
+    pl_api_evaluation_init(e, b->ctx, admission, b->version, PL_POLICY_BUDGET);
+    e->values[PL_VAR_NAMESPACE] = namespace_of(b->ctx);
+    if (param != NULL)
+        e->values[PL_VAR_PARAMS] = pl_cel_from_tree(&b->ctx->arena, param, NULL);
+}
+
+enum pl_api_match pl_policy_begin(struct pl_policy_bound *b,
+                                  const struct pl_api_admission *admission,
+                                  const struct pl_tree *param, struct pl_api_evaluation *e,
+                                  struct pl_slice *why)
+{
     struct pl_cel_var vars[PL_VAR_COUNT];
-    struct pl_buf why = PL_BUF_INIT;
-    pl_api_evaluation_init(&e, ctx, b->admission, b->version, PL_API_CONDITIONS_BUDGET);
+    struct pl_buf faults = PL_BUF_INIT;
+    pl_policy_evaluation_init(b, admission, param, e);
     pl_condition_vars_of_policy(vars, !pl_node_is_missing(pl_node_getz(b->policy, "paramKind")),
                                 true, NULL);
-    e.vars = vars;
-    if (param != NULL)
-        e.values[PL_VAR_PARAMS] = pl_cel_from_tree(&ctx->arena, param, NULL);
+    struct pl_cel ns = e->values[PL_VAR_NAMESPACE];
+    e->values[PL_VAR_NAMESPACE] = pl_cel_null();
+    e->vars = vars;
+    e->left = PL_API_CONDITIONS_BUDGET;
     enum pl_api_match match =
-        pl_api_match_conditions(&e, pl_node_getz(b->policy, "matchConditions"), &why);
-    if (match == PL_API_MATCH_FAILED)
-        policy_failed(b, pl_arena_copy(&ctx->arena, pl_buf_slice(&why)));
-    pl_buf_deinit(&why);
-    if (match != PL_API_MATCHES)
-        return;
-    e.left = POLICY_BUDGET;
-    e.values[PL_VAR_NAMESPACE] = namespace_of(ctx);
-    apply_all(b, &e);
+        pl_api_match_conditions(e, pl_node_getz(b->policy, "matchConditions"), &faults);
+    *why = pl_arena_copy(&b->ctx->arena, pl_buf_slice(&faults));
+    pl_buf_deinit(&faults);
+    e->vars = pl_condition_vars();
+    e->left = PL_POLICY_BUDGET;
+    e->values[PL_VAR_NAMESPACE] = ns;
+    return match;
 }
 
 /* ---- parameters ---- */
 
-static const struct pl_api_type *param_type(struct bound *b)
+static const struct pl_api_type *param_type(struct pl_policy_bound *b)
 {
     struct pl_scratch kind_scratch, version_scratch;
     struct pl_node wanted = pl_node_getz(b->policy, "paramKind");
@@ -293,7 +151,13 @@ static const struct pl_api_type *param_type(struct bound *b)
     return NULL;
 }
 
-static void apply_param(struct bound *b, const struct pl_api_entry *entry)
+bool pl_policy_param_is_custom(struct pl_policy_bound *b)
+{
+    const struct pl_api_type *type = param_type(b);
+    return type != NULL && type->is_custom;
+}
+
+static void apply_param(struct pl_policy_bound *b, const struct pl_api_entry *entry)
 {
     struct pl_arena *arena = &b->ctx->arena;
     struct pl_tree *param = pl_tree_from_node(arena, pl_doc_root(entry->doc));
@@ -301,12 +165,13 @@ static void apply_param(struct bound *b, const struct pl_api_entry *entry)
     pl_tree_setz(arena, param, "apiVersion",
                  pl_tree_from_node(arena, pl_node_getz(kind, "apiVersion")));
     pl_tree_setz(arena, param, "kind", pl_tree_from_node(arena, pl_node_getz(kind, "kind")));
-    apply_with(b, param);
+    b->param_key = pl_slice_z(entry->key);
+    b->kind->apply(b, param);
 }
 
 /* Returns the number of parameters. */
-static size_t apply_named(struct bound *b, const struct pl_api_type *type, struct pl_slice ns,
-                          struct pl_slice name)
+static size_t apply_named(struct pl_policy_bound *b, const struct pl_api_type *type,
+                          struct pl_slice ns, struct pl_slice name)
 {
     const struct pl_api_entry *entry =
         pl_api_table_find(type->table, pl_api_key(&b->ctx->arena, ns, name));
@@ -315,8 +180,8 @@ static size_t apply_named(struct bound *b, const struct pl_api_type *type, struc
     return entry != NULL;
 }
 
-static size_t apply_selected(struct bound *b, const struct pl_api_type *type, struct pl_slice ns,
-                             struct pl_node wanted)
+static size_t apply_selected(struct pl_policy_bound *b, const struct pl_api_type *type,
+                             struct pl_slice ns, struct pl_node wanted)
 {
     struct pl_selector *selector = pl_selector_from_node(wanted, NULL);
     struct pl_api_span span = pl_api_table_span(type->table, ns);
@@ -334,11 +199,11 @@ static size_t apply_selected(struct bound *b, const struct pl_api_type *type, st
 }
 
 /* The namespace of parameters: the binding's, or the request's. False: there is none. */
-static bool param_namespace(struct bound *b, const struct pl_api_type *type, struct pl_node ref,
-                            struct pl_slice *ns)
+static bool param_namespace(struct pl_policy_bound *b, const struct pl_api_type *type,
+                            struct pl_node ref, struct pl_slice *ns)
 {
     bool placed = type->flags & PL_API_NAMESPACED;
-    *ns = text_of(b, ref, "namespace");
+    *ns = pl_policy_text(b, ref, "namespace");
     if (!placed && ns->len > 0) {
         misconfigured(b, pl_slice_z("paramRef.namespace must not be provided for a cluster-scoped "
                                     "`paramKind`"));
@@ -352,27 +217,19 @@ static bool param_namespace(struct bound *b, const struct pl_api_type *type, str
     return !placed || ns->len > 0;
 }
 
-static void apply_params(struct bound *b)
+static void apply_params(struct pl_policy_bound *b)
 {
     struct pl_node kind = pl_node_getz(b->policy, "paramKind");
     struct pl_node ref = pl_node_getz(b->binding, "paramRef");
     struct pl_slice ns, name;
     if (pl_node_type(kind) != PL_OBJECT || pl_node_type(ref) != PL_OBJECT) {
-        apply_with(b, NULL);
+        b->kind->apply(b, NULL);
         return;
     }
     const struct pl_api_type *type = param_type(b);
-    if (type == NULL) {
-        misconfigured(b, pl_arena_f(&b->ctx->arena,
-                                    "failed to find resource referenced by paramKind: '%.*s, "
-                                    "Kind=%.*s'",
-                                    PL_FMT(text_of(b, kind, "apiVersion")),
-                                    PL_FMT(text_of(b, kind, "kind"))));
-        return;
-    }
     if (!param_namespace(b, type, ref, &ns))
         return;
-    name = text_of(b, ref, "name");
+    name = pl_policy_text(b, ref, "name");
     size_t count = name.len > 0 ? apply_named(b, type, ns, name)
                                 : apply_selected(b, type, ns, pl_node_getz(ref, "selector"));
     if (count == 0 &&
@@ -388,7 +245,7 @@ static const struct pl_api_table *policy_table(struct pl_api_ctx *ctx, const cha
     return pl_api_builtin_table(ctx->api->registry, "admissionregistration.k8s.io", plural);
 }
 
-static bool is_matched(struct bound *b, struct pl_node match, size_t *version)
+static bool is_matched(struct pl_policy_bound *b, struct pl_node match, size_t *version)
 {
     struct pl_buf why = PL_BUF_INIT;
     enum pl_api_match found = pl_api_admit_match_policy(b->ctx, match, b->admission, version, &why);
@@ -398,72 +255,75 @@ static bool is_matched(struct bound *b, struct pl_node match, size_t *version)
     return found == PL_API_MATCHES;
 }
 
-static void apply_binding(struct bound *b, const struct pl_api_entry *entry)
+static bool lacks_param_type(struct pl_policy_bound *b)
+{
+    return pl_node_type(pl_node_getz(b->policy, "paramKind")) == PL_OBJECT && param_type(b) == NULL;
+}
+
+static bool binds(const struct pl_policy_bound *b, const struct pl_api_entry *entry)
+{
+    struct pl_node spec = pl_node_getz(pl_doc_root(entry->doc), "spec");
+    return pl_node_str_eq(pl_node_getz(spec, "policyName"), b->policy_name);
+}
+
+/* This fault counts as soon as the policy has any binding, whatever that matches. */
+static void tell_no_param_type(struct pl_policy_bound *b, const struct pl_api_table *bindings)
+{
+    struct pl_node kind = pl_node_getz(b->policy, "paramKind");
+    for (size_t i = 0; i < bindings->count; i++)
+        if (binds(b, bindings->entries[i])) {
+            misconfigured(b, pl_arena_f(&b->ctx->arena,
+                                        "failed to find resource referenced by paramKind: '%.*s, "
+                                        "Kind=%.*s'",
+                                        PL_FMT(pl_policy_text(b, kind, "apiVersion")),
+                                        PL_FMT(pl_policy_text(b, kind, "kind"))));
+            return;
+        }
+}
+
+static void apply_binding(struct pl_policy_bound *b, const struct pl_api_entry *entry)
 {
     struct pl_node spec = pl_node_getz(pl_doc_root(entry->doc), "spec");
     struct pl_node match = pl_node_getz(spec, "matchResources");
     size_t version;
-    if (!pl_node_str_eq(pl_node_getz(spec, "policyName"), b->policy_name))
+    if (!binds(b, entry))
         return;
     b->binding = spec;
     b->binding_name = pl_slice_z(entry->key);
+    b->param_key = pl_slice("", 0);
     if (pl_node_type(match) != PL_OBJECT || is_matched(b, match, &version))
         apply_params(b);
 }
 
-/* The objects as the version that the policy matches has them; other versions of a kind that is
- * converted by a webhook are seen as they were sent. */
-static struct pl_api_admission as_matched(struct bound *b, const struct pl_api_admission *sent)
+static void apply_policy(struct pl_policy_bound *b, const struct pl_api_entry *entry)
 {
-    struct pl_api_admission out = *sent;
-    struct pl_arena *arena = &b->ctx->arena;
-    char text[PL_KIND_TEXT];
-    if (b->version == b->ctx->version)
-        return out;
-    struct pl_slice name =
-        pl_arena_copy(arena, pl_api_version_text(&b->ctx->type->versions[b->version], text));
-    if (sent->object != NULL) {
-        out.object = pl_tree_copy(arena, sent->object);
-        pl_tree_setz(arena, out.object, "apiVersion", pl_tree_str(arena, name));
+    const struct pl_api_table *bindings = policy_table(b->ctx, b->kind->bindings);
+    b->policy = pl_node_getz(pl_doc_root(entry->doc), "spec");
+    b->policy_name = pl_slice_z(entry->key);
+    b->binding_name = b->param_key = pl_slice("", 0);
+    if (!is_matched(b, pl_node_getz(b->policy, "matchConstraints"), &b->version))
+        return;
+    if (lacks_param_type(b)) {
+        tell_no_param_type(b, bindings);
+        return;
     }
-    if (sent->old != NULL) {
-        struct pl_tree *old = pl_tree_copy(arena, sent->old);
-        pl_tree_setz(arena, old, "apiVersion", pl_tree_str(arena, name));
-        out.old = old;
-    }
-    return out;
+    for (size_t i = 0; i < bindings->count; i++)
+        apply_binding(b, bindings->entries[i]);
 }
 
-static void apply_policy(struct pl_api_ctx *ctx, const struct pl_api_admission *admission,
-                         const struct pl_api_entry *entry, bool *denied)
+void pl_policies_apply(struct pl_api_ctx *ctx, const struct pl_api_admission *admission,
+                       const struct pl_policy_kind *kind, void *result)
 {
-    const struct pl_api_table *bindings = policy_table(ctx, "validatingadmissionpolicybindings");
-    struct bound b = {.ctx = ctx,
-                      .admission = admission,
-                      .policy = pl_node_getz(pl_doc_root(entry->doc), "spec"),
-                      .policy_name = pl_slice_z(entry->key),
-                      .denied = denied};
-    if (!is_matched(&b, pl_node_getz(b.policy, "matchConstraints"), &b.version))
+    struct pl_policy_bound b = {.ctx = ctx, .admission = admission, .kind = kind, .result = result};
+    if (policy_table(ctx, kind->bindings)->count == 0)
         return;
-    struct pl_api_admission seen = as_matched(&b, admission);
-    b.admission = &seen;
-    for (size_t i = 0; i < bindings->count; i++)
-        apply_binding(&b, bindings->entries[i]);
+    const struct pl_api_table *policies = policy_table(ctx, kind->policies);
+    for (size_t i = 0; i < policies->count; i++)
+        apply_policy(&b, policies->entries[i]);
 }
 
 bool pl_api_policies_any(struct pl_api_ctx *ctx)
 {
-    return policy_table(ctx, "validatingadmissionpolicybindings")->count > 0;
-}
-
-int pl_api_policies_check(struct pl_api_ctx *ctx, const struct pl_api_admission *admission)
-{
-    const struct pl_api_table *policies;
-    bool denied = false;
-    if (!pl_api_policies_any(ctx))
-        return 0;
-    policies = policy_table(ctx, "validatingadmissionpolicies");
-    for (size_t i = 0; i < policies->count; i++)
-        apply_policy(ctx, admission, policies->entries[i], &denied);
-    return denied ? -1 : 0;
+    return policy_table(ctx, "validatingadmissionpolicybindings")->count > 0 ||
+           policy_table(ctx, "mutatingadmissionpolicybindings")->count > 0;
 }

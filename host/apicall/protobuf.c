@@ -9,6 +9,7 @@
 
 #include "gotype/proto.h"
 #include "gotype/wire.h"
+#include "valid/check.h"
 #include "value/scan.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ int pl_api_proto_choose(struct pl_api_ctx *ctx)
     if (request->is_proto_answer)
         request->form = request->proto_form;
     else if (request->takes_nothing_else)
-        return pl_api_fail_media_type(&ctx->status);
+        return pl_api_fail_media_type(&ctx->request, &ctx->status);
     return 0;
 }
 
@@ -156,24 +157,40 @@ void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame)
 /* Kinds that kube-apiserver still knows without serving them. */
 static bool was_there(struct pl_slice api_version, struct pl_slice kind)
 {
-    static const char *const old[][2] = {
+    static const struct {
+        const char *version, *kinds;
+    } old[] = {
         {"v1", "List"},
-        {"apps/v1beta1", "Deployment"},
-        {"apps/v1beta1", "StatefulSet"},
-        {"apps/v1beta2", "DaemonSet"},
-        {"apps/v1beta2", "Deployment"},
-        {"apps/v1beta2", "ReplicaSet"},
-        {"apps/v1beta2", "StatefulSet"},
-        {"extensions/v1beta1", "DaemonSet"},
-        {"extensions/v1beta1", "Deployment"},
-        {"extensions/v1beta1", "Ingress"},
-        {"extensions/v1beta1", "NetworkPolicy"},
-        {"extensions/v1beta1", "ReplicaSet"},
+        {"admissionregistration.k8s.io/v1beta1",
+         "MutatingWebhookConfiguration,ValidatingAdmissionPolicy,ValidatingAdmissionPolicyBinding,"
+         "ValidatingWebhookConfiguration"},
+        {"apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"},
+        {"apps/v1beta1", "ControllerRevision,Deployment,StatefulSet"},
+        {"apps/v1beta2", "ControllerRevision,DaemonSet,Deployment,ReplicaSet,StatefulSet"},
+        {"authentication.k8s.io/v1beta1", "SelfSubjectReview,TokenReview"},
+        {"authorization.k8s.io/v1beta1",
+         "LocalSubjectAccessReview,SelfSubjectAccessReview,SelfSubjectRulesReview,"
+         "SubjectAccessReview"},
         {"batch/v1beta1", "CronJob"},
-        {"policy/v1beta1", "PodDisruptionBudget"},
+        {"certificates.k8s.io/v1beta1", "CertificateSigningRequest"},
+        {"coordination.k8s.io/v1beta1", "Lease"},
+        {"discovery.k8s.io/v1beta1", "EndpointSlice"},
+        {"events.k8s.io/v1beta1", "Event"},
+        {"extensions/v1beta1", "DaemonSet,Deployment,Ingress,NetworkPolicy,ReplicaSet"},
+        {"flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema,PriorityLevelConfiguration"},
+        {"flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema,PriorityLevelConfiguration"},
+        {"flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema,PriorityLevelConfiguration"},
+        {"networking.k8s.io/v1beta1", "IPAddress,Ingress,IngressClass,ServiceCIDR"},
+        {"node.k8s.io/v1beta1", "RuntimeClass"},
+        {"policy/v1beta1", "Eviction,PodDisruptionBudget"},
+        {"rbac.authorization.k8s.io/v1beta1", "ClusterRole,ClusterRoleBinding,Role,RoleBinding"},
+        {"scheduling.k8s.io/v1beta1", "PriorityClass"},
+        {"storage.k8s.io/v1beta1",
+         "CSIDriver,CSINode,CSIStorageCapacity,StorageClass,VolumeAttachment,"
+         "VolumeAttributesClass"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(old); i++)
-        if (pl_slice_eqz(api_version, old[i][0]) && pl_slice_eqz(kind, old[i][1]))
+        if (pl_slice_eqz(api_version, old[i].version) && pl_is_among(kind, old[i].kinds))
             return true;
     return false;
 }

@@ -37,6 +37,16 @@ static struct pl_slice selected_name(struct pl_api_ctx *ctx)
     return pl_slice_chr(name, ',') == NULL ? name : pl_slice("", 0);
 }
 
+/* Other methods have no verb. */
+static bool is_resource_method(const char *method)
+{
+    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(methods); i++)
+        if (strcmp(method, methods[i]) == 0)
+            return true;
+    return false;
+}
+
 struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
@@ -47,8 +57,8 @@ struct pl_api_attributes pl_api_attributes_of(struct pl_api_ctx *ctx)
         return asked;
     }
     asked.verb = pl_slice_z(pl_api_verb(request));
-    if (asked.verb.len == 0)
-        asked.verb = pl_arena_lower(&ctx->arena, pl_slice_z(ctx->request.call.method));
+    if (asked.verb.len == 0 && is_resource_method(request->call.method))
+        asked.verb = pl_arena_lower(&ctx->arena, pl_slice_z(request->call.method));
     asked.group = request->group;
     asked.resource = request->resource;
     asked.subresource = request->subresource;

@@ -252,11 +252,7 @@ static int check_binding(struct pl_api_ctx *ctx, const struct pl_tree *object,
     const struct pl_tree *rules = pl_api_rbac_role(ctx, ctx->request.ns, kind, name);
     if (rules != NULL)
         return check_rules(ctx, object, rules);
-    pl_api_fail(&ctx->status, 404, "NotFound", "%s.%s \"%.*s\" not found", plural,
-                pl_api_ctx_version(ctx)->group, PL_FMT(name));
-    pl_api_fail_about(&ctx->status, pl_slice_z(pl_api_ctx_version(ctx)->group), pl_slice_z(plural),
-                      name);
-    return -1;
+    return pl_api_fail_not_found(ctx, name); /* as if the binding were missing, as there */
 }
 
 int pl_api_rbac_check_write(struct pl_api_ctx *ctx, const struct pl_tree *object,

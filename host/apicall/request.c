@@ -241,12 +241,16 @@ int pl_api_fail_form(struct pl_api_status *status)
                        "application/yaml, application/vnd.kubernetes.protobuf");
 }
 
-int pl_api_fail_media_type(struct pl_api_status *status)
+int pl_api_fail_media_type(const struct pl_api_request *request, struct pl_api_status *status)
 {
+    bool may_watch = request->name.len == 0 && request->call.method != NULL &&
+                     strcmp(request->call.method, "GET") == 0;
     pl_api_fail(status, 406, "NotAcceptable",
                 "406: Not Acceptable\n\nAvailable representations: application/json, "
-                "application/yaml, application/vnd.kubernetes.protobuf, "
-                "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch");
+                "application/yaml, application/vnd.kubernetes.protobuf%s",
+                may_watch ? ", application/json;stream=watch, "
+                            "application/vnd.kubernetes.protobuf;stream=watch"
+                          : "");
     status->has_details = true;
     return -1;
 }
@@ -278,7 +282,8 @@ static int parse_accept(struct pl_api_request *request, struct pl_api_status *st
     /* openapi in protobuf, metrics in text: the handler decides */
     if (request->takes_proto || !request->is_resource)
         return 0;
-    return request->has_other_form ? pl_api_fail_form(status) : pl_api_fail_media_type(status);
+    return request->has_other_form ? pl_api_fail_form(status)
+                                   : pl_api_fail_media_type(request, status);
 }
 
 static enum pl_api_body body_form(const char *content_type)
@@ -299,7 +304,7 @@ static enum pl_api_body body_form(const char *content_type)
         return PL_API_JSON;
     size_t len = strcspn(content_type, "; ");
     for (size_t i = 0; i < PL_ARRAY_LEN(forms); i++)
-        if (strlen(forms[i].name) == len && strncmp(content_type, forms[i].name, len) == 0)
+        if (strlen(forms[i].name) == len && strncasecmp(content_type, forms[i].name, len) == 0)
             return forms[i].form;
     return PL_API_UNKNOWN_BODY;
 }

@@ -69,7 +69,7 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
 /* -1, with 406: the server has none of the forms that the client accepts. */
 int pl_api_fail_form(struct pl_api_status *status);
 /* 406: -1. */
-int pl_api_fail_media_type(struct pl_api_status *status);
+int pl_api_fail_media_type(const struct pl_api_request *request, struct pl_api_status *status);
 /* The field manager of writes: the parameter, or the user agent up to "/". */
 struct pl_slice pl_api_request_manager(const struct pl_api_request *request);
 /* The verb of a request for a resource: get list watch create update patch delete deletecollection;

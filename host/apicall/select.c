@@ -3,11 +3,11 @@
  * other names for some of them; these are translated before the comparison. */
 #include "apicall/select.h"
 
-#include "apicall/go_words.h"
+#include "schema/go_words.h"
 
 #include "base/alloc.h"
 #include "object/meta.h"
-#include "schema/jsonpath.h"
+#include "schema/crd_path.h"
 
 #include <stdio.h>
 
@@ -62,6 +62,20 @@ static struct pl_slice stored_path(struct pl_api_ctx *ctx, struct pl_slice path)
             return pl_arena_f(&ctx->arena, "%s%.*s", pair[0], (int)(path.len - head),
                               path.ptr + head);
     return path;
+}
+
+/* A name that only the stored version has. */
+static bool is_other_name(struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    struct pl_slice head = path;
+    const char *dot = pl_slice_chr(path, '.');
+    if (dot != NULL)
+        head.len = (size_t)(dot - path.ptr);
+    const char *const *pair = pl_api_ctx_version(ctx)->renames;
+    for (; pair != NULL && *pair != NULL; pair += 2)
+        if (pl_slice_eqz(head, pair[0]) || pl_slice_eqz(head, "deprecatedSource"))
+            return true;
+    return false;
 }
 
 /* Reports the first term without an operator, in kube-apiserver's words. */
@@ -134,7 +148,7 @@ static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
         bool equals;
         pl_fields_term(fields, i, &path, &value, &equals);
         struct pl_slice inner = stored_path(ctx, path);
-        if (!is_selectable(ctx, inner)) {
+        if (!is_selectable(ctx, inner) || is_other_name(ctx, path)) {
             code = refuse_field(ctx, path);
             break;
         }

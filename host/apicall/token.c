@@ -202,6 +202,17 @@ static int check_seconds(struct pl_api_ctx *ctx, int64_t seconds)
                               pl_slice_z("TokenRequest"), pl_slice("", 0));
 }
 
+static int check_token_name(struct pl_api_ctx *ctx, struct pl_slice name)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
+        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("metadata.name"),
+                     "Invalid value: \"%.*s\": must match the service account name if specified",
+                     PL_FMT(name));
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("authentication.k8s.io"),
+                              pl_slice_z("TokenRequest"), ctx->request.name);
+}
+
 static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_entry *account,
                                  struct pl_tree *audiences, int64_t seconds, struct pl_tree *bound)
 {
@@ -262,22 +273,36 @@ static int check_bound(struct pl_api_ctx *ctx, const struct pl_tree *ref)
                               slash == NULL ? "/" : "", PL_FMT(version), PL_FMT(kind));
 }
 
-int pl_api_token_request(struct pl_api_ctx *ctx)
+struct pl_tree *pl_api_token_read(struct pl_api_ctx *ctx)
 {
     struct pl_tree *object = pl_api_decode_as(ctx, "authentication.k8s.io/v1", "TokenRequest");
     if (object == NULL)
-        return -1;
-    const struct pl_api_entry *account = account_of(ctx, ctx->request.ns, ctx->request.name);
-    if (account == NULL)
-        return pl_api_fail_not_found(ctx, ctx->request.name);
+        return NULL;
+    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
+    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns)) {
+        pl_api_bad_request(&ctx->status, "the namespace of the provided object does not match the "
+                                         "namespace sent on the request");
+        return NULL;
+    }
+    if (account_of(ctx, ctx->request.ns, ctx->request.name) == NULL) {
+        pl_api_fail_not_found(ctx, ctx->request.name);
+        return NULL;
+    }
     int64_t seconds = DEFAULT_S;
     pl_tree_integer(pl_tree_dig(object, "spec.expirationSeconds"), &seconds);
-    struct pl_tree *bound = pl_tree_dig(object, "spec.boundObjectRef");
-    if (check_seconds(ctx, seconds) != 0 || check_bound(ctx, bound) != 0)
-        return -1;
+    bool good = check_token_name(ctx, pl_tree_text_at(object, "metadata.name")) == 0 &&
+                check_seconds(ctx, seconds) == 0 &&
+                check_bound(ctx, pl_tree_dig(object, "spec.boundObjectRef")) == 0;
+    return good ? object : NULL;
+}
+
+struct pl_tree *pl_api_token_make(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    const struct pl_api_entry *account = account_of(ctx, ctx->request.ns, ctx->request.name);
     struct pl_tree *audiences = pl_tree_dig(object, "spec.audiences");
+    int64_t seconds = DEFAULT_S;
+    pl_tree_integer(pl_tree_dig(object, "spec.expirationSeconds"), &seconds);
     if (audiences == NULL || audiences->count == 0)
         audiences = pl_tree_literal(&ctx->arena, "[\"" ISSUER "\"]");
-    pl_api_answer_tree(ctx, 201, answer_of(ctx, account, audiences, seconds, bound));
-    return 0;
+    return answer_of(ctx, account, audiences, seconds, pl_tree_dig(object, "spec.boundObjectRef"));
 }

@@ -10,5 +10,5 @@ struct pl_api_webhook_address {
 };
 
 /* EINVAL, ENOTFOUND or EUNSUPPORTED with the reason; `out` is empty then. */
-int pl_api_webhook_address(struct pl_api *api, const struct pl_tree *client,
-                           struct pl_api_webhook_address *out, struct pl_err *err);
+PL_MUST_USE int pl_api_webhook_address(struct pl_api *api, const struct pl_tree *client,
+                                       struct pl_api_webhook_address *out, struct pl_err *err);

@@ -12,12 +12,13 @@
 #include "apicall/core.h"
 #include "apicall/protobuf.h"
 #include "apicall/rbac.h"
-#include "apicall/token.h"
+#include "apiserver/actors.h"
 #include "apiserver/crd_life.h"
-#include "apiserver/debug.h"
-#include "apiserver/discovery.h"
+#include "apiinfo/debug.h"
+#include "apiinfo/discovery.h"
 #include "apiserver/gc.h"
 #include "apiserver/persist.h"
+#include "apiserver/eviction.h"
 #include "apiserver/pods.h"
 #include "apiserver/quotas.h"
 #include "apiserver/review.h"
@@ -47,6 +48,7 @@ static void on_api_event(void *arg, const struct pl_api_event *event)
     pl_api_gc_note(api->gc, event);
     pl_api_protection_note(api->protect, event);
     pl_api_quotas_note(api->quotas, event);
+    pl_api_actors_note(api->actors, event);
     pl_api_watch_deliver(api, event);
 }
 
@@ -61,6 +63,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->timers = timers;
     api->transport = options->transport;
     api->services = options->services;
+    api->commands = options->commands;
     api->token = pl_strdup_or_null(options->token);
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
     api->host = pl_strdup_or_null(options->host);
@@ -84,6 +87,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->gc = pl_api_gc_create(api);
     api->protect = pl_api_protection_create(api);
     api->quotas = pl_api_quotas_create(api);
+    api->actors = options->simulate ? pl_api_actors_create(api) : NULL;
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     api->bare = options->bare;
@@ -102,6 +106,7 @@ void pl_api_destroy(struct pl_api *api)
          type = type->next)
         pl_api_watch_end_all(type);
     pl_api_debug_destroy(api->debug);
+    pl_api_actors_destroy(api->actors);
     pl_api_quotas_destroy(api->quotas);
     pl_api_protection_destroy(api->protect);
     pl_api_gc_destroy(api->gc);
@@ -110,7 +115,9 @@ void pl_api_destroy(struct pl_api *api)
     pl_api_registry_destroy(api->registry);
     pl_pool_collect(api->pool);
     pl_pool_destroy(api->pool);
+    pl_regex_cache_deinit(&api->patterns);
     pl_map_deinit(&api->chosen);
+    pl_api_discovery_forget(api);
     pl_free(api->token);
     pl_free(api->host);
     pl_free(api);
@@ -160,7 +167,7 @@ static const struct {
     const char *plural, *sub, *verb;
     int (*run)(struct pl_api_ctx *ctx);
 } own_subresources[] = {
-    {"serviceaccounts", "token", "create", pl_api_token_request},
+    {"serviceaccounts", "token", "create", pl_api_account_token},
     {"pods", "binding", "create", pl_api_pod_bind},
     {"pods", "eviction", "create", pl_api_pod_evict},
     {"pods", "log", "get", pl_api_pod_log},
@@ -183,7 +190,7 @@ static int (*own_subresource(const struct pl_api_ctx *ctx, const char *verb))(st
     return NULL;
 }
 
-/* By another method. */
+/* True if some method serves this subresource. */
 static bool has_own_subresource(const struct pl_api_ctx *ctx)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(own_subresources); i++)
@@ -191,6 +198,18 @@ static bool has_own_subresource(const struct pl_api_ctx *ctx)
             pl_slice_eqz(ctx->request.subresource, own_subresources[i].sub))
             return true;
     return false;
+}
+
+/* 405 with the message that custom kinds have. */
+static int fail_verb(struct pl_api_ctx *ctx, const char *verb)
+{
+    const char *group = pl_api_ctx_version(ctx)->group;
+    pl_api_fail(&ctx->status, 405, "MethodNotAllowed",
+                "%s is not supported on resources of kind \"%s.%s\"", verb, ctx->type->plural,
+                group);
+    pl_api_fail_about(&ctx->status, pl_slice_z(group), pl_slice_z(ctx->type->plural),
+                      pl_slice("", 0));
+    return -1;
 }
 
 static int run_sub(struct pl_api_ctx *ctx, const char *verb)
@@ -215,7 +234,8 @@ static int run_sub(struct pl_api_ctx *ctx, const char *verb)
         return status ? pl_api_update(ctx) : pl_api_write_scale(ctx);
     if (strcmp(verb, "patch") == 0)
         return status ? pl_api_patch(ctx) : pl_api_write_scale(ctx);
-    return pl_api_no_method(&ctx->status);
+    return ctx->type->is_custom && *verb != '\0' ? fail_verb(ctx, verb)
+                                                 : pl_api_no_method(&ctx->status);
 }
 
 /* A namespaced kind can only be read across all namespaces. */
@@ -223,7 +243,7 @@ static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
 {
     bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
     bool read = strcmp(verb, "list") == 0 || strcmp(verb, "watch") == 0;
-    if (*verb == '\0')
+    if (*verb == '\0' || (ctx->request.is_watch_path && strcmp(verb, "watch") != 0))
         return false;
     if (ctx->type->flags & PL_API_REVIEW && strcmp(verb, "create") != 0)
         return false;
@@ -274,7 +294,7 @@ static void warn_of_version(struct pl_api_ctx *ctx)
                                           ctx->type->kind, PL_FMT(better_version(ctx))));
 }
 
-/* The key of a stored object has no such part. */
+/* A namespace "." or ".." makes no valid key in the storage. */
 static int check_path_namespace(struct pl_api_ctx *ctx, const char *verb)
 {
     struct pl_slice ns = ctx->request.ns, name = ctx->request.name;
@@ -314,7 +334,8 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
     warn_of_version(ctx);
     bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
     if (!namespaced && request->ns.len > 0)
-        return pl_api_no_resource(&ctx->status);
+        return ctx->type->is_custom ? pl_api_no_page(&ctx->status)
+                                    : pl_api_no_resource(&ctx->status);
     if (namespaced && request->ns.len == 0 && request->name.len > 0)
         return pl_api_no_resource(&ctx->status);
     if (!is_allowed(ctx, verb))

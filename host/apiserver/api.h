@@ -2,6 +2,7 @@
  * functions. One thread. Time comes from the timers' clock. */
 #pragma once
 
+#include "apicall/commands.h"
 #include "apicall/request.h"
 #include "apicall/responder.h"
 #include "apicall/services.h"
@@ -23,12 +24,14 @@ struct pl_api_options {
     uint64_t first_version;          /* 0: 1 */
     struct pl_transport transport;   /* the transport to webhooks; ops NULL: none */
     struct pl_api_services services; /* find NULL: none */
+    struct pl_api_commands commands; /* in Pods; answer NULL: only annotations answer */
     bool bare;                       /* without default roles and bindings */
     bool no_shard_selector; /* ignore it, as without the feature gate ShardedListAndWatch */
     /* Nobody takes care of volumes: those in use are deleted at once, and unbound claims may grow.
      */
     bool unprotected;
-    bool empty; /* without any object; pl_api_persist_in must follow */
+    bool simulate; /* with actors, see actors.h */
+    bool empty;    /* without any object; pl_api_persist_in must follow */
 };
 
 /* timers are borrowed for life. options are copied. The caller owns the result. */

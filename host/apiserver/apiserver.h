@@ -45,6 +45,7 @@ struct pl_apiserver_options {
     uint64_t first_version;
     /* Ignore shardSelector, as kube-apiserver does without ShardedListAndWatch. */
     bool no_shard_selector;
+    bool simulate;                   /* with stand-ins for controllers and kubelets, see actors.h */
     struct pl_api_services services; /* find NULL: none; called on the loop's thread */
 };
 

@@ -8,17 +8,20 @@
  * that loses its last finalizer while it is being deleted is removed instead of stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "admission/certificates.h"
 #include "admission/classes.h"
 #include "admission/pod_security.h"
 #include "admission/prepare.h"
 #include "admission/quota.h"
 #include "apicall/rbac.h"
+#include "apiserver/config.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "gotype/typed.h"
 #include "object/meta.h"
+#include "schema/crd.h"
 #include "schema/defaults.h"
-#include "schema/jsonpath.h"
+#include "schema/crd_path.h"
 #include "value/scan.h"
 
 #include <inttypes.h>
@@ -68,13 +71,7 @@ static int check_uid(struct change *c)
     if (uid.len == 0 || pl_slice_eqz(uid, c->entry->uid) || c->options->is_patch ||
         c->options->by_apply)
         return 0;
-    struct pl_slice why = pl_arena_f(
-        &ctx->arena,
-        "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
-        "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
-        "%s",
-        ctx->type->plural, c->entry->key, PL_FMT(uid), c->entry->uid);
-    return pl_api_fail_conflict(ctx, pl_api_name_of(c->object), why.ptr);
+    return pl_api_fail_uid(ctx, pl_api_name_of(c->object), c->entry, uid);
 }
 
 static int check_place(struct change *c)
@@ -344,6 +341,11 @@ static void record_writer(struct change *c)
         pl_api_set_managed(ctx, c->object, NULL);
         return;
     }
+    if (pl_api_manager_fault(ctx, c->old, entries) != NULL ||
+        pl_api_manager_fault(ctx, c->object, entries) != NULL) {
+        pl_api_set_managed(ctx, c->object, pl_api_managed_base(&ctx->arena, c->old, NULL));
+        return;
+    }
     pl_api_to_stored_form_and_back(ctx, &c->object);
     bool counted = false; /* a new size gets an owner if the old one had some */
     PL_TREE_FOR(item, entries)
@@ -358,8 +360,8 @@ static void record_writer(struct change *c)
     pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, whole));
 }
 
-/* From here on both objects have the stored form, which can say more than the request's. What this
- * request does not write is that of the old object. */
+/* Converts both objects to the stored form, which can have more members than the request's version.
+ * Members that the request does not write are taken from the old object. */
 static void change_to_stored_form(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
@@ -389,11 +391,13 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         return -1;
     keep_metadata(&c);
     keep_other_half(&c);
+    if (options->by_apply && pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition"))
+        pl_api_crd_drop_released(c.object);
     pl_api_body_default(ctx, c.object);
-    if (admit(&c) != 0)
-        return -1;
     if (!options->by_apply)
         record_writer(&c);
+    if (admit(&c) != 0)
+        return -1;
     size_t asked = ctx->version;
     change_to_stored_form(&c);
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
@@ -401,9 +405,12 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     count_generation(&c);
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
         pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
+        pl_api_certificates_check(ctx, c.object, c.old) != 0 ||
         pl_api_pod_security(ctx, c.object, c.old) != 0 ||
-        pl_api_admit_growth(ctx, c.object, c.old) != 0 || admit_check(&c) != 0 ||
-        pl_api_quota_check(ctx, c.object, c.old) != 0)
+        pl_api_admit_growth(ctx, c.object, c.old) != 0 ||
+        (pl_slice_eqz(ctx->request.subresource, "resize") &&
+         pl_api_admit_resize(ctx, c.object, c.old) != 0) ||
+        admit_check(&c) != 0 || pl_api_quota_check(ctx, c.object, c.old) != 0)
         return -1;
     pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));
     ctx->version = asked;

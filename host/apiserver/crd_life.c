@@ -1,6 +1,7 @@
 /* The life of a kind that a CustomResourceDefinition declares.
  *
- * A kind is served as soon as its CRD is stored. When the spec changes, its watches end, because
+ * A kind is served as soon as its CRD is stored, unless another kind of the group has one of its
+ * names. Then it waits until that kind is gone. When the spec changes, its watches end, because
  * the kind that they serve has a new definition. A deleted CRD stays, with a finalizer, until all
  * objects of its kind are gone. Only then is the kind removed from the registry, after the storage
  * has removed it from its history. */
@@ -27,6 +28,49 @@ static bool is_crd(const struct pl_api_type *type)
     return !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") == 0;
 }
 
+/* ---- names ---- */
+
+static void add_texts(struct pl_arena *arena, struct pl_tree *list, const char *texts)
+{
+    while (*texts != '\0') {
+        size_t len = strcspn(texts, ",");
+        pl_tree_push(arena, list, pl_tree_str(arena, pl_slice(texts, len)));
+        texts += len + (texts[len] == ',');
+    }
+}
+
+/* The names of the other kinds in the group of the CRD. */
+static struct pl_api_used_names names_beside(struct pl_api *api, struct pl_arena *arena,
+                                             struct pl_node crd)
+{
+    struct pl_scratch scratch;
+    const struct pl_api_type *own = type_of_crd(api, crd);
+    struct pl_slice group = pl_node_str(pl_node_dig(crd, "spec", "group"), &scratch);
+    struct pl_api_used_names used = {pl_tree_array(arena), pl_tree_array(arena)};
+    for (const struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
+         type = type->next) {
+        if (!type->is_custom || type == own || type->version_count == 0 ||
+            !pl_slice_eqz(group, type->versions[0].group))
+            continue;
+        add_texts(arena, used.resources, type->plural);
+        add_texts(arena, used.resources, type->singular);
+        add_texts(arena, used.resources, type->short_names);
+        add_texts(arena, used.kinds, type->kind);
+        add_texts(arena, used.kinds, type->list_kind);
+    }
+    return used;
+}
+
+static bool has_conflict(struct pl_api *api, struct pl_doc *crd)
+{
+    struct pl_arena arena = {0};
+    struct pl_api_used_names used = names_beside(api, &arena, pl_doc_root(crd));
+    bool conflict = !pl_api_crd_accept(&arena, pl_tree_from_node(&arena, pl_doc_root(crd)), &used,
+                                       pl_tree_strz(&arena, ""));
+    pl_arena_deinit(&arena);
+    return conflict;
+}
+
 static int crd_life_serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
 {
     struct pl_err err = {0};
@@ -39,6 +83,8 @@ static int crd_life_serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
             return 0;
         pl_api_watch_end_all(type); /* the kind has a new definition */
     }
+    if (has_conflict(ctx->api, crd))
+        return 0;
     if (pl_api_registry_apply(ctx->api->registry, crd, &err) != 0)
         return pl_api_bad_request(&ctx->status, "%s", err.message);
     return 0;
@@ -71,7 +117,8 @@ static void accept_names(struct pl_api *api, struct pl_doc *crd)
         pl_tree_text_at(object, "metadata.name"));
     if (entry != NULL && !pl_api_crd_is_accepted(object)) {
         struct pl_tree *before = pl_tree_copy(&arena, object);
-        pl_api_crd_accept(&arena, object, pl_api_now(api, &arena));
+        struct pl_api_used_names used = names_beside(api, &arena, pl_doc_root(crd));
+        pl_api_crd_accept(&arena, object, &used, pl_api_now(api, &arena));
         note_acceptance(api, &arena, entry->type, before, object);
         pl_api_store_raw(api, &arena, entry, object);
     }
@@ -85,6 +132,24 @@ int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
         !pl_meta_is_deleting(pl_doc_root(crd)))
         accept_names(ctx->api, crd);
     return code;
+}
+
+/* CRDs that were waiting for names of that group. */
+static void accept_waiting(struct pl_api *api, struct pl_slice group)
+{
+    struct pl_api_table *table =
+        pl_api_builtin_table(api->registry, "apiextensions.k8s.io", "customresourcedefinitions");
+    for (size_t i = 0; i < table->count; i++) {
+        struct pl_doc *crd = pl_doc_ref(table->entries[i]->doc);
+        struct pl_err err;
+        struct pl_node root = pl_doc_root(crd);
+        bool waits = type_of_crd(api, root) == NULL && !pl_meta_is_deleting(root) &&
+                     pl_node_str_eq(pl_node_dig(root, "spec", "group"), group) &&
+                     !has_conflict(api, crd);
+        if (waits && pl_api_registry_apply(api->registry, crd, &err) == 0)
+            accept_names(api, crd);
+        pl_doc_unref(crd);
+    }
 }
 
 /* ---- deletion ---- */
@@ -121,7 +186,9 @@ void pl_api_crd_finish(struct pl_api *api, struct pl_api_entry *crd)
     }
     struct pl_arena arena = {0};
     struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(crd->doc));
+    struct pl_slice group = pl_arena_copy(&arena, pl_tree_text_at(object, "spec.group"));
     if (pl_api_crd_unmark(object))
         pl_api_store_raw(api, &arena, crd, object);
+    accept_waiting(api, group);
     pl_arena_deinit(&arena);
 }

@@ -1,12 +1,10 @@
-/* Deletes one object or many: options, preconditions, deletion marks, answers.
+/* Deletes one object or many: preconditions, deletion marks, answers.
  *
  * An object with finalizers is marked and stays; one without finalizers is removed at once. The
  * write that removes the last finalizer removes the object (change.c). Foreground and orphan
  * deletion are finalizers, too; gc.c handles them. deletecollection selects its objects before it
  * deletes the first one, because deletions move the table. */
 #include "apicall/admit.h"
-#include "apicall/body.h"
-#include "apicall/go_words.h"
 #include "apicall/convert.h"
 #include "apicall/select.h"
 #include "apiserver/steps.h"
@@ -14,136 +12,14 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "format/units.h"
-#include "format/yaml.h"
 #include "object/meta.h"
 #include "schema/crd.h"
-#include "value/scan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN     "orphan"
-#define UNSAFE     "ignoreStoreReadErrorWithClusterBreakingPotential"
-
-/* ---- options ---- */
-
-static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, bool says_orphan)
-{
-    static const char *const known[] = {"", "Background", "Foreground", "Orphan"};
-    if (policy.len > 0 && says_orphan)
-        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("propagationPolicy"),
-                     "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be "
-                     "both set",
-                     PL_FMT(policy));
-    for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
-        if (pl_slice_eqz(policy, known[i]))
-            return;
-    pl_api_fault(faults, "FieldValueNotSupported", pl_slice_z("propagationPolicy"),
-                 "Unsupported value: \"%.*s\": supported values: \"Foreground\", \"Background\", "
-                 "\"Orphan\", \"nil\"",
-                 PL_FMT(policy));
-}
-
-/* The kind of the body, if the body names it. */
-static int check_options_kind(struct pl_api_ctx *ctx, const struct pl_tree *tree)
-{
-    struct pl_slice kind = pl_tree_text_at(tree, "kind");
-    struct pl_slice version = pl_tree_text_at(tree, "apiVersion");
-    if (kind.len == 0 || pl_slice_eqz(kind, "DeleteOptions"))
-        return 0;
-    return pl_api_bad_request(&ctx->status,
-                              "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                              "\"pkg/runtime/scheme.go:111\"",
-                              PL_FMT(kind), PL_FMT(version));
-}
-
-static struct pl_doc *scan_options(struct pl_api_ctx *ctx, struct pl_err *err)
-{
-    if (ctx->request.body_form != PL_API_YAML)
-        return pl_scan_text(ctx->request.call.body,
-                            &(struct pl_scan_options){.replace_surrogates = true}, err);
-    struct pl_docs docs = {0};
-    struct pl_doc *doc = NULL;
-    if (pl_yaml_decode(ctx->request.call.body, &docs, err) == 0 && docs.count > 0)
-        doc = pl_doc_ref(docs.items[0]);
-    pl_docs_deinit(&docs);
-    return doc;
-}
-
-static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
-{
-    struct pl_err err = {0};
-    if (ctx->request.body_form == PL_API_PROTOBUF)
-        return pl_api_body_protobuf(ctx, "DeleteOptions");
-    struct pl_doc *doc = scan_options(ctx, &err);
-    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
-    if (doc == NULL) {
-        bool yaml = ctx->request.body_form == PL_API_YAML;
-        const char *why = yaml ? pl_go_yaml_fault(&ctx->arena, &err)
-                               : pl_go_json_fault(&ctx->arena, ctx->request.call.body);
-        pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
-                           why != NULL ? why : err.message);
-    } else if (!pl_tree_is(tree, PL_OBJECT) && !pl_tree_is(tree, PL_NULL)) {
-        pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
-                           pl_api_no_object(ctx, pl_doc_root(doc)));
-        tree = NULL;
-    } else if (check_options_kind(ctx, tree) != 0) {
-        tree = NULL;
-    }
-    pl_doc_unref(doc);
-    return tree;
-}
-
-static int delete_read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
-{
-    *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
-                                              .dry_run = ctx->request.dry_run,
-                                              .is_unsafe = ctx->request.ignore_unreadable,
-                                              .is_graceful = true,
-                                              .is_asked = true,
-                                              .has_grace = ctx->request.has_grace,
-                                              .grace_s = ctx->request.grace_s};
-    struct pl_api_faults faults = {.arena = &ctx->arena};
-    bool says_orphan = ctx->request.has_orphan && options->policy.len > 0;
-    struct pl_slice dried = ctx->request.dry;
-    if (ctx->request.has_orphan && options->policy.len == 0)
-        options->policy = pl_slice_z(ctx->request.orphan ? "Orphan" : "Background");
-    options->says_no_orphans = ctx->request.has_orphan && !ctx->request.orphan;
-    if (ctx->request.call.body.len > 0) {
-        struct pl_tree *tree = parse_options(ctx);
-        if (tree == NULL)
-            return -1;
-        struct pl_tree *grace = pl_tree_getz(tree, "gracePeriodSeconds");
-        if (grace != NULL && !pl_tree_is(grace, PL_NUMBER) && !pl_tree_is(grace, PL_NULL))
-            return pl_api_bad_request(&ctx->status,
-                                      "json: cannot unmarshal %s into Go struct field "
-                                      "DeleteOptions.gracePeriodSeconds of type int64",
-                                      pl_type_name(grace->type));
-        struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
-        struct pl_slice policy = pl_tree_text_at(tree, "propagationPolicy");
-        options->uid = pl_tree_text_at(tree, "preconditions.uid");
-        options->rv = pl_tree_text_at(tree, "preconditions.resourceVersion");
-        if (policy.len > 0)
-            options->policy = policy;
-        else if (pl_tree_is(orphan, PL_BOOL))
-            options->policy = pl_slice_z(orphan->boolean ? "Orphan" : "Background");
-        if (pl_tree_integer(pl_tree_getz(tree, "gracePeriodSeconds"), &options->grace_s))
-            options->has_grace = true;
-        const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
-        const struct pl_tree *unsafe = pl_tree_getz(tree, UNSAFE);
-        options->is_unsafe = options->is_unsafe || (pl_tree_is(unsafe, PL_BOOL) && unsafe->boolean);
-        options->dry_run = options->dry_run || (pl_tree_is(dry, PL_ARRAY) && dry->count > 0);
-        if (pl_tree_is(dry, PL_ARRAY) && dry->count > 0)
-            dried = pl_tree_text(pl_tree_at(dry, 0));
-        says_orphan = pl_tree_is(orphan, PL_BOOL) && policy.len > 0;
-        options->says_no_orphans = pl_tree_is(orphan, PL_BOOL) && !orphan->boolean;
-    }
-    check_policy(&faults, options->policy, says_orphan);
-    pl_api_check_dry(&faults, dried);
-    return pl_api_fail_options(ctx, &faults, "DeleteOptions");
-}
 
 /* ---- preconditions ---- */
 
@@ -182,19 +58,15 @@ static int check_preconditions(struct pl_api_ctx *ctx, const struct pl_api_entry
     return 0;
 }
 
-/* Only what can't be read from storage may go unsafely; everything can be read here. */
+/* An unsafe deletion is only for objects that can't be read from storage. Here all can be read. */
 static int check_unsafe(struct pl_api_ctx *ctx, const struct pl_api_entry *entry,
                         const struct pl_api_delete_options *options)
 {
     if (!options->is_unsafe)
         return 0;
-    struct pl_slice why = pl_arena_f(
-        &ctx->arena,
-        "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
-        "AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from "
-        "storage",
-        ctx->type->plural, entry->key);
-    return pl_api_fail_conflict(ctx, ctx->request.name, why.ptr);
+    return pl_api_fail_storage(
+        ctx, ctx->request.name, entry,
+        "unsafe deletion is not allowed because the object is decodable from storage");
 }
 
 static int check_immortal(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
@@ -396,7 +268,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     struct pl_doc *left;
     bool gone;
-    if (delete_read_options(ctx, &options) != 0)
+    if (pl_api_delete_options_read(ctx, &options) != 0)
         return -1;
     warn_of_orphans(ctx, &options);
     if (entry == NULL)
@@ -429,9 +301,10 @@ static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t cou
     struct pl_buf out = PL_BUF_INIT;
     char text[PL_KIND_TEXT];
     pl_buf_add_f(&out,
-                 "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":"
+                 "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{%s\"resourceVersion\":"
                  "\"%" PRIu64 "\"},\"items\":[",
                  ctx->type->list_kind, PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)),
+                 ctx->type->is_custom ? "\"continue\":\"\"," : "",
                  pl_api_storage_rv(ctx->api->storage));
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
@@ -495,7 +368,7 @@ static size_t admit_many(struct pl_api_ctx *ctx, const struct many *many)
 /* The object in the request's version, with the metadata of its last state. */
 static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
 {
-    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version))
+    if (!pl_api_reshapes(ctx->type, ctx->version))
         return;
     struct pl_tree *shown = pl_tree_from_node(&ctx->arena, many->nodes[i]);
     struct pl_node meta = pl_node_getz(pl_doc_root(many->docs[i]), "metadata");
@@ -514,7 +387,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     struct pl_api_delete_options options;
     struct pl_api_select select;
     struct many many = {.count = 0};
-    if (delete_read_options(ctx, &options) != 0 || pl_api_list_check(ctx) != 0 ||
+    if (pl_api_delete_options_read(ctx, &options) != 0 || pl_api_list_check(ctx) != 0 ||
         pl_api_select_init(&select, ctx) != 0)
         return -1;
     warn_of_orphans(ctx, &options);

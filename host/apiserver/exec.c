@@ -1,9 +1,11 @@
 /* Simulated commands: over WebSocket, with the channels of v5.channel.k8s.io and v4, the server
- * sends the output and the exit code of the Pod's annotation.
+ * sends the output and the exit code that the code around it gives (commands.h), or else those of
+ * the Pod's annotation.
  *
  *     perilune.dev/exec: '{"stdout": "...", "stderr": "...", "code": 3, "echo": true}'
  *
- * With echo, stdin is copied to stdout, and the command ends with stdin. A session owns itself: it
+ * With echo, stdin is copied to stdout, and the command ends with stdin. The code around the server
+ * is asked once stdin is complete. A session owns itself: it
  * is freed when the client leaves or when everything was sent. The client is hostile: frames are
  * checked, messages have a size limit, and a violation ends the session. */
 #include "apiserver/exec.h"
@@ -19,7 +21,7 @@
 #include <strings.h>
 
 #define MAX_MESSAGE ((size_t)1 << 20)
-#define MAX_ECHO    ((size_t)64 << 20)
+#define MAX_INPUT   ((size_t)64 << 20)
 #define PIECE       ((size_t)32 * 1024)
 
 enum channel { STDIN = 0, STDOUT = 1, STDERR = 2, STATUS = 3, CLOSING = 255 };
@@ -27,15 +29,22 @@ enum channel { STDIN = 0, STDOUT = 1, STDERR = 2, STATUS = 3, CLOSING = 255 };
 struct session {
     struct pl_api_responder responder;
     struct pl_ws_reader reader;
-    struct pl_doc *answer; /* counted */
-    bool echo, over;
-    size_t echoed;
+    struct pl_doc *answer; /* counted; NULL: `commands` is asked when stdin is complete */
+    const struct pl_api_commands *commands;
+    char *ns, *pod, *query; /* owned; NULL if there is an answer */
+    struct pl_buf input;    /* for `commands` */
+    bool reads, over;
+    size_t received;
 };
 
 static void destroy(struct session *session)
 {
     pl_ws_reader_deinit(&session->reader);
     pl_doc_unref(session->answer);
+    pl_buf_deinit(&session->input);
+    pl_free(session->ns);
+    pl_free(session->pod);
+    pl_free(session->query);
     pl_free(session);
 }
 
@@ -82,10 +91,29 @@ static void tell_status(struct session *session)
     pl_buf_deinit(&text);
 }
 
+/* The output that `commands` gives. Where it fails, the command does. */
+static void ask_commands(struct session *session)
+{
+    const struct pl_api_command command = {pl_slice_z(session->ns), pl_slice_z(session->pod),
+                                           pl_slice_z(session->query),
+                                           pl_buf_slice(&session->input)};
+    struct pl_buf text = PL_BUF_INIT;
+    if (session->commands->answer(session->commands->arg, &command, &text))
+        session->answer =
+            pl_scan_text(pl_buf_slice(&text), &(struct pl_scan_options){.max_depth = 8}, NULL);
+    if (session->answer == NULL)
+        session->answer =
+            pl_scan_text(pl_slice_z("{\"code\":1}"), &(struct pl_scan_options){0}, NULL);
+    pl_buf_deinit(&text);
+    print(session, STDOUT, "stdout");
+}
+
 /* The command ends, and the session with it. */
 static void exec_finish(struct session *session)
 {
     static const char normal[] = {3, (char)0xe8}; /* 1000 */
+    if (session->answer == NULL)
+        ask_commands(session);
     print(session, STDERR, "stderr");
     tell_status(session);
     exec_say(session, PL_WS_CLOSE, -1, pl_slice(normal, sizeof normal));
@@ -100,12 +128,15 @@ static int on_message(struct session *session, struct pl_slice message)
         return 0;
     struct pl_slice text = pl_slice(message.ptr + 1, message.len - 1);
     uint8_t channel = (uint8_t)message.ptr[0];
-    if (channel == STDIN && session->echo && !session->over) {
-        session->echoed += text.len;
-        if (session->echoed > MAX_ECHO)
+    if (channel == STDIN && session->reads && !session->over) {
+        session->received += text.len;
+        if (session->received > MAX_INPUT)
             return PL_ELIMIT;
-        exec_say(session, PL_WS_BINARY, STDOUT, text);
-    } else if (channel == CLOSING && text.len == 1 && text.ptr[0] == STDIN && session->echo) {
+        if (session->answer == NULL)
+            pl_buf_add_slice(&session->input, text);
+        else
+            exec_say(session, PL_WS_BINARY, STDOUT, text);
+    } else if (channel == CLOSING && text.len == 1 && text.ptr[0] == STDIN && session->reads) {
         exec_finish(session);
         return PL_ECLOSED;
     }
@@ -168,6 +199,11 @@ static struct pl_doc *answer_of(struct pl_api_ctx *ctx, struct pl_node pod)
     return NULL;
 }
 
+static bool echoes(const struct pl_doc *answer)
+{
+    return pl_node_bool(pl_node_getz(pl_doc_root(answer), "echo"));
+}
+
 static bool asks_for_stdin(const struct pl_api_ctx *ctx)
 {
     struct pl_buf value = PL_BUF_INIT;
@@ -177,36 +213,63 @@ static bool asks_for_stdin(const struct pl_api_ctx *ctx)
     return asks;
 }
 
-static void begin(struct pl_api_ctx *ctx, struct pl_doc *answer, const char *protocol)
+/* answer: a reference to take; NULL: `commands` answers. */
+static struct session *exec_open(struct pl_api_ctx *ctx, struct pl_doc *answer)
 {
-    char accept[PL_WS_ACCEPT];
     struct session *session = PL_NEW(struct session);
     session->responder = ctx->responder;
     session->reader = (struct pl_ws_reader){.max_message = MAX_MESSAGE, .from_client = true};
     session->answer = answer;
-    session->echo = asks_for_stdin(ctx) && pl_node_bool(pl_node_getz(pl_doc_root(answer), "echo"));
+    session->commands = &ctx->api->commands;
+    session->reads = asks_for_stdin(ctx) && (answer == NULL || echoes(answer));
+    if (answer == NULL) {
+        struct pl_slice query = ctx->request.call.query;
+        session->ns = pl_memdup0(ctx->request.ns.ptr, ctx->request.ns.len);
+        session->pod = pl_memdup0(ctx->request.name.ptr, ctx->request.name.len);
+        session->query = pl_memdup0(query.ptr, query.len);
+    }
+    return session;
+}
+
+static void begin(struct pl_api_ctx *ctx, struct pl_doc *answer, const char *protocol)
+{
+    char accept[PL_WS_ACCEPT];
+    struct session *session = exec_open(ctx, answer);
     pl_ws_accept(ctx->request.call.ws_key, accept);
     const struct pl_http_header headers[] = {{"Upgrade", "websocket"},
                                              {"Sec-WebSocket-Accept", accept},
                                              {"Sec-WebSocket-Protocol", protocol}};
     struct pl_api_responder responder = session->responder;
     responder.ops->upgrade(responder.self, headers, 3, on_bytes, on_close, session);
-    print(session, STDOUT, "stdout");
-    if (session->echo)
+    if (answer != NULL)
+        print(session, STDOUT, "stdout");
+    if (session->reads)
         return;
     exec_finish(session);
     destroy(session);
     responder.ops->end(responder.self);
 }
 
+/* `commands` answers for this Pod. */
+static bool is_answered(const struct pl_api_ctx *ctx)
+{
+    const struct pl_api_commands *commands = &ctx->api->commands;
+    const struct pl_api_command command = {.ns = ctx->request.ns, .pod = ctx->request.name};
+    return commands->answer != NULL && commands->answer(commands->arg, &command, NULL);
+}
+
 int pl_api_exec(struct pl_api_ctx *ctx, struct pl_node pod)
 {
     const struct pl_api_call *call = &ctx->request.call;
-    struct pl_node answers = pl_node_dig(pod, "metadata", "annotations");
+    struct pl_node noted =
+        pl_node_getz(pl_node_dig(pod, "metadata", "annotations"), PL_API_EXEC_ANNOTATION);
     bool upgrades = call->upgrade != NULL && strcasecmp(call->upgrade, "websocket") == 0 &&
                     call->ws_key != NULL && strcmp(call->method, "GET") == 0;
-    if (pl_node_is_missing(pl_node_getz(answers, PL_API_EXEC_ANNOTATION)) || !upgrades ||
-        !pl_slice_eqz(ctx->request.subresource, "exec") || ctx->responder.ops->upgrade == NULL)
+    if (!upgrades || !pl_slice_eqz(ctx->request.subresource, "exec") ||
+        ctx->responder.ops->upgrade == NULL)
+        return 1;
+    bool answered = is_answered(ctx);
+    if (!answered && pl_node_is_missing(noted))
         return 1;
     const char *protocol = offers(call->ws_protocol, "v5.channel.k8s.io")   ? "v5.channel.k8s.io"
                            : offers(call->ws_protocol, "v4.channel.k8s.io") ? "v4.channel.k8s.io"
@@ -214,8 +277,8 @@ int pl_api_exec(struct pl_api_ctx *ctx, struct pl_node pod)
     if (protocol == NULL)
         return pl_api_bad_request(&ctx->status, "unable to upgrade: none of v5.channel.k8s.io and "
                                                 "v4.channel.k8s.io is offered");
-    struct pl_doc *answer = answer_of(ctx, pod);
-    if (answer == NULL)
+    struct pl_doc *answer = answered ? NULL : answer_of(ctx, pod);
+    if (answer == NULL && !answered)
         return -1;
     begin(ctx, answer, protocol);
     return 0;

@@ -1,9 +1,17 @@
 /* The initial objects of every cluster: namespaces and, unless the server is bare, the default
- * roles, priority classes, flow control and API services. A server with a data folder makes them
- * only once. */
+ * roles, priority classes, flow control, API services, and the Service of the API server. A server
+ * with a data folder makes them only once. */
 #include "apicall/rbac.h"
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"
+#include "format/units.h"
+
+static void make_object(struct pl_api *api, const char *group, const char *plural, const char *json)
+{
+    struct pl_arena arena = {0};
+    pl_api_store_own(api, group, plural, pl_tree_literal(&arena, json));
+    pl_arena_deinit(&arena);
+}
 
 /* The initial namespaces. */
 static void make_namespaces(struct pl_api *api)
@@ -11,10 +19,12 @@ static void make_namespaces(struct pl_api *api)
     static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
         struct pl_arena arena = {0};
-        struct pl_tree *object =
-            pl_tree_literal(&arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}");
-        pl_tree_set_strz(&arena, pl_tree_child(&arena, object, "metadata"), "name", names[i]);
-        pl_api_store_own(api, "", "namespaces", object);
+        make_object(api, "", "namespaces",
+                    pl_arena_f(&arena,
+                               "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{"
+                               "\"name\":\"%s\"}}",
+                               names[i])
+                        .ptr);
         pl_arena_deinit(&arena);
     }
 }
@@ -33,12 +43,8 @@ static void make_priorities(struct pl_api *api)
         "\"system-node-critical\"},\"value\":2000001000,\"description\":\"Used for system critical "
         "pods that must not be moved from their current node.\"}",
     };
-    for (size_t i = 0; i < PL_ARRAY_LEN(classes); i++) {
-        struct pl_arena arena = {0};
-        pl_api_store_own(api, "scheduling.k8s.io", "priorityclasses",
-                         pl_tree_literal(&arena, classes[i]));
-        pl_arena_deinit(&arena);
-    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(classes); i++)
+        make_object(api, "scheduling.k8s.io", "priorityclasses", classes[i]);
 }
 
 /* ---- flow control: nothing is limited here, but clients read these objects ---- */
@@ -112,7 +118,7 @@ static void make_flow_object(struct pl_api *api, const char *kind, const char *p
                    "{\"apiVersion\":\"" FLOW "/v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
                    "\"annotations\":{\"apf.kubernetes.io/autoupdate-spec\":\"true\"}},%.*s}",
                    kind, name, PL_FMT(rest));
-    pl_api_store_own(api, FLOW, plural, pl_tree_literal(&arena, text.ptr));
+    make_object(api, FLOW, plural, text.ptr);
     pl_arena_deinit(&arena);
 }
 
@@ -212,10 +218,45 @@ static void make_api_services(struct pl_api *api)
             "\"versionPriority\":%d}}",
             services[i].version, services[i].group, PL_FMT(group), services[i].version,
             services[i].group_priority, services[i].priority);
-        pl_api_store_own(api, "apiregistration.k8s.io", "apiservices",
-                         pl_tree_literal(&arena, text.ptr));
+        make_object(api, "apiregistration.k8s.io", "apiservices", text.ptr);
         pl_arena_deinit(&arena);
     }
+}
+
+/* ---- the API server's own Service ---- */
+
+#define NETWORKING "networking.k8s.io"
+
+/* The network is that of admission/prepare_service.c. */
+static void make_network(struct pl_api *api)
+{
+    struct pl_arena arena = {0};
+    char now[40];
+    pl_time_text(pl_clock_wall(api->timers->clock), 0, now);
+    struct pl_slice cidr = pl_arena_f(
+        &arena,
+        "{\"apiVersion\":\"" NETWORKING "/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":"
+        "\"kubernetes\"},\"spec\":{\"cidrs\":[\"10.0.0.0/16\"]},\"status\":{\"conditions\":[{"
+        "\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"\",\"message\":\"Kubernetes default "
+        "Service CIDR is ready\",\"lastTransitionTime\":\"%s\"}]}}",
+        now);
+    make_object(api, NETWORKING, "servicecidrs", cidr.ptr);
+    make_object(api, NETWORKING, "ipaddresses",
+                "{\"apiVersion\":\"" NETWORKING "/v1\",\"kind\":\"IPAddress\",\"metadata\":{"
+                "\"name\":\"10.0.0.1\",\"labels\":{\"ipaddress.kubernetes.io/ip-family\":\"IPv4\","
+                "\"ipaddress.kubernetes.io/managed-by\":\"ipallocator.k8s.io\"}},\"spec\":{"
+                "\"parentRef\":{\"resource\":\"services\",\"namespace\":\"default\",\"name\":"
+                "\"kubernetes\"}}}");
+    make_object(
+        api, "", "services",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"kubernetes\","
+        "\"namespace\":\"default\",\"labels\":{\"component\":\"apiserver\",\"provider\":"
+        "\"kubernetes\"}},\"spec\":{\"clusterIP\":\"10.0.0.1\",\"clusterIPs\":[\"10.0.0.1\"],"
+        "\"internalTrafficPolicy\":\"Cluster\",\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":"
+        "\"SingleStack\",\"ports\":[{\"name\":\"https\",\"port\":443,\"protocol\":\"TCP\","
+        "\"targetPort\":6443}],\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},"
+        "\"status\":{\"loadBalancer\":{}}}");
+    pl_arena_deinit(&arena);
 }
 
 void pl_api_make_first(struct pl_api *api)
@@ -227,4 +268,5 @@ void pl_api_make_first(struct pl_api *api)
     make_priorities(api);
     make_flow_control(api);
     make_api_services(api);
+    make_network(api);
 }

@@ -5,9 +5,12 @@
 #include "object/patch.h"
 
 #include "apicall/body.h"
-#include "apicall/go_words.h"
+#include "schema/go_words.h"
+#include "apiserver/config.h"
+#include "apiserver/patch_operations.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
+#include "base/text.h"
 #include "format/yaml.h"
 #include "gotype/typed.h"
 #include "value/scan.h"
@@ -90,12 +93,49 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
     return doc;
 }
 
+/* The first list that a strategic patch orders and the type does not have; false: there is none. */
+static bool find_unknown_list(struct pl_node patch, struct pl_message type, struct pl_slice *name,
+                              struct pl_message *owner)
+{
+    static const char mark[] = "$setElementOrder/";
+    struct pl_message_field field;
+    struct pl_iter it = pl_iter(patch);
+    bool found = false;
+    while (!found && pl_node_type(patch) == PL_OBJECT && pl_iter_next(&it)) {
+        bool orders = pl_text_begins(it.key, mark);
+        struct pl_slice key =
+            orders ? pl_slice(it.key.ptr + sizeof(mark) - 1, it.key.len - sizeof(mark) + 1)
+                   : it.key;
+        bool known = pl_message_get(type, key, &field);
+        found = orders && !known;
+        if (found)
+            *name = key, *owner = type;
+        else if (known && !orders && field.form == PL_FORM_MESSAGE && field.many == PL_MANY_ONE)
+            found = find_unknown_list(it.value, field.message, name, owner);
+    }
+    return found;
+}
+
+static int check_orders(struct pl_api_ctx *ctx, struct pl_node patch)
+{
+    struct pl_message type = pl_api_body_type(ctx), owner;
+    struct pl_slice name;
+    if (ctx->request.body_form != PL_API_STRATEGIC || pl_message_is_none(type) ||
+        !find_unknown_list(patch, type, &name, &owner))
+        return 0;
+    return pl_api_fail(&ctx->status, 500, "",
+                       "unable to find api field in struct %s for the json field \"%.*s\"",
+                       pl_message_go(owner), PL_FMT(name));
+}
+
 static struct pl_doc *patched(struct pl_api_ctx *ctx, struct pl_node target, struct pl_node root)
 {
     struct pl_err err = {0};
     struct pl_doc *result = NULL;
+    if (check_orders(ctx, root) != 0 || pl_api_operations_check(ctx, root) != 0)
+        return NULL;
     if (ctx->request.body_form == PL_API_JSON_PATCH)
-        result = pl_patch_json(target, root, &err);
+        result = pl_api_operations_apply(target, root, &err);
     else if (ctx->request.body_form == PL_API_STRATEGIC)
         result = pl_patch_strategic(target, root, pl_api_type_lists(ctx->type, ctx->version), &err);
     else
@@ -132,19 +172,44 @@ static void sort_merged(struct pl_tree *object, const struct pl_tree *patch)
     sort_merged(pl_tree_get(object, item->key), item->value);
 }
 
-static void sort_path(struct pl_tree *object, struct pl_slice path)
+/* Adds the words of a path to a tree of paths. */
+static void add_path(struct pl_arena *arena, struct pl_tree *paths, struct pl_slice path)
 {
-    size_t at = 0;
-    while (object != NULL && at < path.len) {
-        if (pl_tree_is(object, PL_OBJECT))
-            pl_tree_sort_members(object);
+    for (size_t at = 0; at < path.len;) {
         const char *begin = path.ptr + at + 1;
         const char *end = memchr(begin, '/', path.len - at - 1);
         struct pl_slice word =
             pl_slice(begin, end != NULL ? (size_t)(end - begin) : path.len - at - 1);
+        struct pl_tree *below = pl_tree_get(paths, word);
+        if (below == NULL) {
+            below = pl_tree_object(arena);
+            pl_tree_set(arena, paths, word, below);
+        }
+        paths = below;
         at += word.len + 1;
-        object = pl_tree_is(object, PL_ARRAY) ? pl_tree_at(object, strtoul(word.ptr, NULL, 10))
-                                              : pl_tree_get(object, word);
+    }
+}
+
+/* Sorts the objects in which a path goes on. */
+static void sort_paths(struct pl_arena *arena, struct pl_tree *value, const struct pl_tree *paths)
+{
+    if (value == NULL || paths->count == 0)
+        return;
+    if (value->type == PL_OBJECT) {
+        pl_tree_sort_members(value);
+        PL_TREE_FOR(item, paths)
+        sort_paths(arena, pl_tree_get(value, item->key), item->value);
+    } else if (value->type == PL_ARRAY) {
+        struct pl_tree **elements = pl_arena_alloc(arena, value->count * sizeof(*elements));
+        size_t i = 0;
+        PL_TREE_FOR(item, value)
+        elements[i++] = item->value;
+        PL_TREE_FOR(item, paths)
+        {
+            size_t index = strtoul(item->key.ptr, NULL, 10);
+            if (index < value->count)
+                sort_paths(arena, elements[index], item->value);
+        }
     }
 }
 
@@ -156,8 +221,10 @@ static void sort_touched(struct pl_api_ctx *ctx, struct pl_tree *object, struct 
     } else if (ctx->request.body_form == PL_API_STRATEGIC) {
         pl_tree_sort(object);
     } else {
+        struct pl_tree *paths = pl_tree_object(&ctx->arena);
         PL_TREE_FOR(item, tree)
-        sort_path(object, pl_tree_text_at(item->value, "path"));
+        add_path(&ctx->arena, paths, pl_tree_text_at(item->value, "path"));
+        sort_paths(&ctx->arena, object, paths);
     }
 }
 
@@ -226,6 +293,8 @@ struct pl_tree *pl_api_read_config(struct pl_api_ctx *ctx)
     struct pl_tree *config = NULL;
     if (pl_yaml_decode(ctx->request.call.body, &docs, &err) != 0)
         fail_config(ctx, &err);
+    else if (docs.count == 1 && pl_node_type(pl_doc_root(docs.items[0])) == PL_NULL)
+        config = pl_tree_object(&ctx->arena);
     else if (docs.count != 1 || pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)
         pl_api_bad_request(&ctx->status,
                            "error decoding patch: error unmarshaling JSON: while decoding JSON: "
@@ -252,7 +321,7 @@ static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
                                   PL_FMT(api_version), PL_FMT(kind));
     if (pl_tree_dig(config, "metadata.managedFields") != NULL)
         return pl_api_bad_request(&ctx->status, "metadata.managedFields must be nil");
-    return pl_api_check_name(ctx, name);
+    return name.len > 0 ? pl_api_check_name(ctx, name) : 0;
 }
 
 /* Stated identity fields must equal those of the stored object. */
@@ -269,7 +338,7 @@ static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
     }
 }
 
-/* Of kubectl, the annotation of its client-side apply goes on with what it applies here. */
+/* kubectl's annotation about its client-side apply gets what kubectl applies here. */
 static void note_last_applied(struct pl_api_ctx *ctx, const struct pl_tree *config,
                               struct pl_tree *object)
 {
@@ -286,6 +355,25 @@ static void note_last_applied(struct pl_api_ctx *ctx, const struct pl_tree *conf
     pl_buf_add_char(&text, '\n');
     pl_tree_setz(arena, there, name, pl_tree_str(arena, pl_arena_copy(arena, pl_buf_slice(&text))));
     pl_buf_deinit(&text);
+}
+
+/* Refuses what cannot be compared in the versions of other managers. */
+static int check_managers(struct pl_api_ctx *ctx, const struct pl_api_writer *writer,
+                          const struct pl_tree *live, const struct pl_tree *stated)
+{
+    if (live == NULL || !ctx->type->is_custom)
+        return 0;
+    struct pl_tree *entries = pl_api_managed_base(&ctx->arena, live, NULL);
+    if (!pl_api_has_other_versions(ctx, entries)) /* the usual case needs no merged copy */
+        return 0;
+    const char *fault = pl_api_manager_fault(ctx, live, entries);
+    if (fault != NULL)
+        return pl_api_fail(&ctx->status, 500, "", "%s", fault);
+    fault = pl_api_manager_fault(
+        ctx, pl_api_managed_merge(&ctx->arena, live, stated, writer->schema), entries);
+    return fault == NULL
+               ? 0
+               : pl_api_fail(&ctx->status, 500, "", "failed to convert new object: %s", fault);
 }
 
 static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
@@ -308,11 +396,12 @@ static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     if (entry != NULL && live == NULL)
         return -1;
     struct pl_tree *stated = pl_tree_copy(&ctx->arena, config);
-    if (pl_api_body_read_applied(ctx, stated) != 0 || pl_api_shape_config(ctx, stated) != 0)
+    if (pl_api_body_read_applied(ctx, stated) != 0 || pl_api_shape_config(ctx, stated) != 0 ||
+        check_managers(ctx, &writer, live, stated) != 0)
         return -1;
     struct pl_tree *object =
         pl_api_managed_apply(&writer, live, stated, ctx->request.force, &ctx->status);
-    if (object == NULL)
+    if (object == NULL || (entry == NULL && pl_api_check_name(ctx, pl_api_name_of(config)) != 0))
         return -1;
     pl_api_body_drop_nulls(ctx, object);
     note_last_applied(ctx, config, object);
@@ -322,6 +411,9 @@ static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "name",
                  pl_tree_str(&ctx->arena, ctx->request.name));
     if (entry == NULL) {
+        struct pl_tree *prefix = pl_tree_dig(config, "metadata.generateName");
+        if (pl_tree_text(prefix).len > 0)
+            pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "generateName", prefix);
         pl_tree_removez(pl_api_meta_of(ctx, object), "resourceVersion");
         return pl_api_store_new(ctx, object, true);
     }

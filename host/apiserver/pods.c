@@ -1,34 +1,46 @@
-/* Subresources whose body is another kind than their object: Binding, Eviction, logs and commands
- * of Pods, and the finalizers of a Namespace.
+/* Subresources whose body is another kind than their object: Binding, logs and commands of Pods,
+ * tokens, and the finalizers of a Namespace. Evictions have a file of their own (eviction.c).
  *
  * No container runs here: a log is empty and a command is refused, in kube-apiserver's words where
- * it would refuse, too. An eviction checks the disruption budgets of the Pod, is counted in the
- * budget's status, and then deletes the Pod. A test must play the budget's controller and write
- * what the budget allows; without such a status it allows nothing. */
+ * it would refuse, too. */
 #include "apiserver/pods.h"
 
+#include "apicall/admit.h"
 #include "apicall/body.h"
+#include "apicall/token.h"
 #include "apiserver/exec.h"
 #include "apiserver/steps.h"
 #include "net/http_server.h"
 #include "object/meta.h"
-#include "object/selector.h"
 
 #include <inttypes.h>
-
-#define BUSY_S 10 /* delay until a budget without a status is checked again */
+#include <stdlib.h>
 
 static struct pl_api_type *pods_of(struct pl_api *api)
 {
     return pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("pods"));
 }
 
-static int answer_success(struct pl_api_ctx *ctx)
+int pl_api_pods_answer_success(struct pl_api_ctx *ctx)
 {
     pl_api_answer_tree(ctx, 201,
                        pl_tree_literal(&ctx->arena,
                                        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
                                        "\"status\":\"Success\",\"code\":201}"));
+    return 0;
+}
+
+int pl_api_pods_admit_body(struct pl_api_ctx *ctx, struct pl_tree **body, const char *group,
+                           const char *kind)
+{
+    struct pl_slice as = pl_arena_f(
+        &ctx->arena, "{\"group\":\"%s\",\"version\":\"v1\",\"kind\":\"%s\"}", group, kind);
+    struct pl_api_admission admission = {.operation = "CREATE", .object = *body, .as = as.ptr};
+    if (!pl_api_admit_any(ctx))
+        return 0;
+    if (pl_api_admit(ctx, &admission) != 0 || pl_api_admit_check(ctx, &admission) != 0)
+        return -1;
+    *body = admission.object;
     return 0;
 }
 
@@ -74,20 +86,14 @@ static int check_named(struct pl_api_ctx *ctx, const struct pl_tree *binding, st
     return 0;
 }
 
-/* A Binding may say which Pod of that name it means. */
+/* A Binding may name the uid of the Pod that it means. */
 static int check_meant(struct pl_api_ctx *ctx, const struct pl_tree *binding,
                        const struct pl_api_entry *entry, struct pl_slice name)
 {
     struct pl_slice uid = pl_tree_text_at(binding, "metadata.uid");
     if (uid.len == 0 || pl_slice_eqz(uid, entry->uid))
         return 0;
-    struct pl_slice why = pl_arena_f(
-        &ctx->arena,
-        "StorageError: invalid object, Code: 4, Key: /registry/pods/%s, ResourceVersion: 0, "
-        "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
-        "%s",
-        entry->key, PL_FMT(uid), entry->uid);
-    return pl_api_fail_conflict(ctx, name, why.ptr);
+    return pl_api_fail_uid(ctx, name, entry, uid);
 }
 
 static int check_bindable(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice name)
@@ -104,6 +110,11 @@ static int check_bindable(struct pl_api_ctx *ctx, const struct pl_tree *pod, str
         return fail_binding(ctx, name,
                             pl_arena_f(arena, "pod %.*s is already assigned to node \"%.*s\"",
                                        PL_FMT(name), PL_FMT(node)));
+    const struct pl_tree *gates = pl_tree_dig(pod, "spec.schedulingGates");
+    if (gates != NULL && gates->count > 0)
+        return fail_binding(
+            ctx, name,
+            pl_arena_f(arena, "pod %.*s has non-empty .spec.schedulingGates", PL_FMT(name)));
     return 0;
 }
 
@@ -152,159 +163,7 @@ int pl_api_pod_bind(struct pl_api_ctx *ctx)
     ctx->request.subresource = pl_slice_z("binding");
     if (!ctx->request.dry_run) /* managedFields have no entry for it */
         pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type, pl_slice_z(entry->key), pod);
-    return answer_success(ctx);
-}
-
-/* ---- eviction ---- */
-
-static int fail_busy(struct pl_api_ctx *ctx, struct pl_slice why, int retry_s)
-{
-    pl_api_fail(&ctx->status, 429, "TooManyRequests",
-                "Cannot evict pod as it would violate the pod's disruption budget.");
-    pl_api_fail_cause(&ctx->status, "DisruptionBudget", pl_slice("", 0), why);
-    ctx->status.retry_after = retry_s;
-    return -1;
-}
-
-/* The budget that selects the pod; NULL: none. several: there is more than one. */
-static struct pl_api_entry *budget_of(struct pl_api_ctx *ctx, struct pl_node pod, bool *several)
-{
-    const struct pl_api_table *table =
-        pl_api_builtin_table(ctx->api->registry, "policy", "poddisruptionbudgets");
-    struct pl_api_span span = pl_api_table_span(table, ctx->request.ns);
-    struct pl_api_entry *found = NULL;
-    *several = false;
-    for (size_t i = span.first; i < span.end; i++) {
-        struct pl_api_entry *entry = table->entries[i];
-        struct pl_selector *selector =
-            pl_selector_from_node(pl_node_dig(pl_doc_root(entry->doc), "spec", "selector"), NULL);
-        if (selector != NULL && pl_selector_matches(selector, pl_meta_labels(pod))) {
-            *several = found != NULL;
-            found = entry;
-        }
-        pl_selector_destroy(selector);
-    }
-    return found;
-}
-
-static int64_t integer_at(const struct pl_tree *object, const char *path)
-{
-    int64_t value = 0;
-    pl_tree_integer(pl_tree_dig(object, path), &value);
-    return value;
-}
-
-/* Subtracts one disruption and records its pod. */
-static void pods_spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
-{
-    struct pl_arena *arena = &ctx->arena;
-    struct pl_tree *budget = pl_tree_from_node(arena, pl_doc_root(entry->doc));
-    int64_t left = integer_at(budget, "status.disruptionsAllowed") - 1;
-    struct pl_tree *status = pl_tree_child(arena, budget, "status");
-    pl_tree_setz(arena, status, "disruptionsAllowed", pl_tree_int(arena, left));
-    pl_tree_set(arena, pl_tree_child(arena, status, "disruptedPods"), ctx->request.name,
-                pl_api_now(ctx->api, arena));
-    if (!ctx->request.dry_run)
-        pl_api_store_raw(ctx->api, arena, entry, budget);
-}
-
-/* -1 if the pod's budget allows nothing. Else *spent is set if a disruption must be counted. */
-static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_entry **spent)
-{
-    bool several;
-    struct pl_arena *arena = &ctx->arena;
-    struct pl_api_entry *entry = budget_of(ctx, pod, &several);
-    if (several)
-        return pl_api_fail(&ctx->status, 500, "InternalError",
-                           "This pod has more than one PodDisruptionBudget, which the eviction "
-                           "subresource does not support.");
-    if (entry == NULL)
-        return 0;
-    struct pl_tree *budget = pl_tree_from_node(arena, pl_doc_root(entry->doc));
-    struct pl_slice name = pl_tree_text_at(budget, "metadata.name");
-    if (integer_at(budget, "status.observedGeneration") < integer_at(budget, "metadata.generation"))
-        return fail_busy(ctx,
-                         pl_arena_f(arena,
-                                    "The disruption budget %.*s is still being processed by "
-                                    "the server.",
-                                    PL_FMT(name)),
-                         BUSY_S);
-    if (integer_at(budget, "status.disruptionsAllowed") <= 0)
-        return fail_busy(ctx,
-                         pl_arena_f(arena,
-                                    "The disruption budget %.*s needs %" PRId64
-                                    " healthy pods and has %" PRId64 " currently",
-                                    PL_FMT(name), integer_at(budget, "status.desiredHealthy"),
-                                    integer_at(budget, "status.currentHealthy")),
-                         0);
-    *spent = entry;
-    return 0;
-}
-
-/* Pods that have not started, have ended, or are being deleted need no budget. */
-static bool needs_budget(struct pl_node pod)
-{
-    static const char *const phases[] = {"Succeeded", "Failed", "Pending"};
-    struct pl_node phase = pl_node_dig(pod, "status", "phase");
-    for (size_t i = 0; i < PL_ARRAY_LEN(phases); i++)
-        if (pl_node_str_eq(phase, pl_slice_z(phases[i])))
-            return false;
-    return !pl_meta_is_deleting(pod);
-}
-
-/* A Pod says why it ends. managedFields have no entry for it. */
-static struct pl_api_entry *note_eviction(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
-{
-    struct pl_arena *arena = &ctx->arena;
-    struct pl_tree *pod = pl_tree_from_node(arena, pl_doc_root(entry->doc));
-    struct pl_tree *status = pl_tree_child(arena, pod, "status");
-    struct pl_tree *list = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
-    struct pl_tree *condition = pl_tree_literal(
-        arena, "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastProbeTime\":null,"
-               "\"reason\":\"EvictionByEvictionAPI\","
-               "\"message\":\"Eviction API: evicting\"}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(ctx->api, arena));
-    PL_TREE_FOR(item, list)
-    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionTarget"))
-        pl_tree_unlink(list, item);
-    pl_tree_push(arena, list, condition);
-    return pl_api_storage_put(ctx->api->storage, arena, ctx->type, pl_slice_z(entry->key), pod);
-}
-
-int pl_api_pod_evict(struct pl_api_ctx *ctx)
-{
-    struct pl_doc *left;
-    bool gone;
-    struct pl_tree *eviction = pl_api_decode_as(ctx, "policy/v1", "Eviction");
-    if (eviction == NULL)
-        return -1;
-    if (!pl_slice_eq(pl_tree_text_at(eviction, "metadata.name"), ctx->request.name))
-        return pl_api_bad_request(&ctx->status,
-                                  "name in URL does not match name in Eviction object");
-    const struct pl_tree *given = pl_tree_getz(eviction, "deleteOptions");
-    struct pl_api_entry *entry = pl_api_table_find(
-        ctx->type->table, pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name));
-    if (entry == NULL)
-        return pl_api_fail_not_found(ctx, ctx->request.name);
-    struct pl_api_delete_options options = {
-        .uid = pl_tree_text_at(given, "preconditions.uid"),
-        .rv = pl_tree_text_at(given, "preconditions.resourceVersion"),
-        .dry_run = ctx->request.dry_run,
-        .is_graceful = true,
-        .has_grace = pl_tree_integer(pl_tree_getz(given, "gracePeriodSeconds"), &options.grace_s),
-    };
-    struct pl_node pod = pl_doc_root(entry->doc);
-    struct pl_api_entry *spent = NULL;
-    if (needs_budget(pod) && ask_budget(ctx, pod, &spent) != 0)
-        return -1;
-    if (!options.dry_run)
-        entry = note_eviction(ctx, entry);
-    if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
-        return -1; /* or the request waits for a webhook and runs again from the beginning */
-    pl_doc_unref(left);
-    if (spent != NULL)
-        pods_spend(ctx, spent);
-    return answer_success(ctx);
+    return pl_api_pods_answer_success(ctx);
 }
 
 /* ---- logs and commands ---- */
@@ -376,9 +235,35 @@ static bool has_node(const struct pl_api_entry *entry)
     return pl_node_str(node, &scratch).len > 0;
 }
 
+/* The numbers among the options of a log. Values that are no numbers are read as 0 there. */
+static int check_log_options(struct pl_api_ctx *ctx)
+{
+    static const struct {
+        const char *name;
+        int64_t least;
+        const char *why;
+    } numbers[] = {
+        {"tailLines", 0, "must be greater than or equal to 0"},
+        {"limitBytes", 1, "must be greater than 0"},
+        {"sinceSeconds", 1, "must be greater than 0"},
+    };
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    for (size_t i = 0; i < PL_ARRAY_LEN(numbers); i++) {
+        struct pl_slice text = parameter(ctx, numbers[i].name);
+        int64_t value = strtoll(pl_arena_copy(&ctx->arena, text).ptr, NULL, 10);
+        if (text.len > 0 && value < numbers[i].least)
+            pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z(numbers[i].name),
+                         "Invalid value: %" PRId64 ": %s", value, numbers[i].why);
+    }
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice("", 0), pl_slice_z("PodLogOptions"),
+                              ctx->request.name);
+}
+
 int pl_api_pod_log(struct pl_api_ctx *ctx)
 {
     struct pl_http_header type = {"Content-Type", "text/plain"};
+    if (check_log_options(ctx) != 0)
+        return -1;
     const struct pl_api_entry *entry = find_container(ctx);
     if (entry == NULL)
         return -1;
@@ -411,7 +296,7 @@ int pl_api_pod_connect(struct pl_api_ctx *ctx)
 int pl_api_namespace_finalize(struct pl_api_ctx *ctx)
 {
     struct pl_tree *given = pl_api_decode(ctx);
-    if (given == NULL)
+    if (given == NULL || pl_api_check_name(ctx, pl_api_name_of(given)) != 0)
         return -1;
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, ctx->request.name);
     if (entry == NULL)
@@ -431,9 +316,23 @@ int pl_api_namespace_finalize(struct pl_api_ctx *ctx)
         pl_tree_setz(&ctx->arena, spec, "finalizers", finalizers);
     else
         pl_tree_removez(spec, "finalizers");
+    if (pl_api_validate(ctx, object, old) != 0)
+        return -1;
     entry = ctx->request.dry_run ? NULL : store(ctx, entry, old, object);
     if (entry == NULL)
         return pl_api_answer_dry(ctx, 200, object);
     pl_api_answer_object(ctx, 200, entry->doc);
+    return 0;
+}
+
+/* ---- service accounts ---- */
+
+int pl_api_account_token(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *request = pl_api_token_read(ctx);
+    if (request == NULL ||
+        pl_api_pods_admit_body(ctx, &request, "authentication.k8s.io", "TokenRequest") != 0)
+        return -1;
+    pl_api_answer_tree(ctx, 201, pl_api_token_make(ctx, request));
     return 0;
 }

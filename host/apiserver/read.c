@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "object/meta.h"
-#include "schema/jsonpath.h"
+#include "schema/crd_path.h"
 #include "schema/table.h"
 #include "value/scan.h"
 #include "value/write.h"
@@ -97,8 +97,7 @@ int pl_api_get(struct pl_api_ctx *ctx)
     if (check_partial(ctx, false) != 0)
         return -1;
     struct pl_node object = pl_doc_root(entry->doc);
-    if (ctx->type->convert != NULL ||
-        !pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+    if (ctx->type->convert != NULL || !pl_api_reshapes(ctx->type, ctx->version)) {
         pl_api_answer_object(ctx, 200, entry->doc);
         return 0;
     }

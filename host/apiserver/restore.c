@@ -7,6 +7,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/verbs.h"
 #include "apistore/disk.h"
+#include "schema/crd.h"
 #include "object/meta.h"
 #include "value/scan.h"
 
@@ -54,6 +55,23 @@ static void note_service(struct pl_api *api, struct pl_node service)
     }
 }
 
+/* A definition that was changed may be newer than stored objects. */
+static int restore_definition(struct pl_api *api, struct pl_doc *crd, struct pl_err *err)
+{
+    struct pl_scratch group, plural;
+    struct pl_node spec = pl_node_getz(pl_doc_root(crd), "spec");
+    int64_t generation = 0;
+    if (pl_api_crd_waits(pl_doc_root(crd)))
+        return 0;
+    if (pl_api_registry_apply(api->registry, crd, err) != 0)
+        return err->code;
+    pl_node_int(pl_node_dig(pl_doc_root(crd), "metadata", "generation"), &generation);
+    pl_api_registry_find_group(api->registry, pl_node_str(pl_node_getz(spec, "group"), &group),
+                               pl_node_str(pl_node_dig(spec, "names", "plural"), &plural))
+        ->is_changed = generation > 1;
+    return 0;
+}
+
 static int on_object(void *arg, const struct pl_api_disk_row *row, struct pl_err *err)
 {
     struct reading *reading = arg;
@@ -68,7 +86,7 @@ static int on_object(void *arg, const struct pl_api_disk_row *row, struct pl_err
     bool is_crd = !type->is_custom && strcmp(type->plural, CRDS) == 0;
     if (!type->is_custom && strcmp(type->kind, "Service") == 0)
         note_service(api, pl_doc_root(doc));
-    return is_crd ? pl_api_registry_apply(api->registry, doc, err) : 0;
+    return is_crd ? restore_definition(api, doc, err) : 0;
 }
 
 static int on_restore_event(void *arg, const struct pl_api_disk_row *row, struct pl_err *err)

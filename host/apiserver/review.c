@@ -79,7 +79,30 @@ static void check_local(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
         fault(faults, "spec.resourceAttributes.namespace", pl_tree_str(&ctx->arena, ns),
               "must match metadata.namespace");
     if (path != NULL)
-        fault(faults, "spec.nonResourceAttributes", path, "disallowed on this kind of request");
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.nonResourceAttributes"),
+                     "Invalid value: %.*s: disallowed on this kind of request",
+                     PL_FMT(pl_go_struct(faults->arena, "*@NonResourceAttributes", path)));
+}
+
+static void check_review_selector(struct pl_api_faults *faults, const struct pl_tree *about,
+                                  const char *member)
+{
+    const struct pl_tree *selector = pl_tree_getz(about, member);
+    const struct pl_tree *list = pl_tree_getz(selector, "requirements");
+    const struct pl_tree *raw = pl_tree_getz(selector, "rawSelector");
+    bool has_list = list != NULL && list->count > 0, has_raw = pl_tree_text(raw).len > 0;
+    struct pl_slice at = pl_arena_f(faults->arena, "spec.resourceAttributes.%s", member);
+    if (!pl_tree_is(selector, PL_OBJECT))
+        return;
+    if (has_list && has_raw)
+        fault(faults, pl_arena_f(faults->arena, "%.*s.rawSelector", PL_FMT(at)).ptr, raw,
+              "may not specified at the same time as requirements");
+    if (!has_list && !has_raw)
+        pl_api_fault(faults, "FieldValueRequired",
+                     pl_arena_f(faults->arena, "%.*s.requirements", PL_FMT(at)),
+                     "Required value: when %.*s is specified, requirements or rawSelector is "
+                     "required",
+                     PL_FMT(at));
 }
 
 static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bool self)
@@ -90,6 +113,8 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
     if (!self)
         check_subject(&faults, spec);
     check_metadata(ctx, &faults, object);
+    check_review_selector(&faults, attributes(spec, "resourceAttributes"), "fieldSelector");
+    check_review_selector(&faults, attributes(spec, "resourceAttributes"), "labelSelector");
     if (ctx->type->flags & PL_API_NAMESPACED)
         check_local(ctx, &faults, spec);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),

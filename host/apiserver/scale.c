@@ -8,7 +8,9 @@
 #include "apiserver/write.h"
 #include "object/meta.h"
 #include "object/selector.h"
-#include "schema/jsonpath.h"
+#include "schema/fieldset.h"
+#include "schema/crd_path.h"
+#include "schema/managed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,7 +131,13 @@ static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry 
     struct pl_tree *tree =
         result != NULL ? pl_tree_from_node(&ctx->arena, pl_doc_root(result)) : NULL;
     pl_doc_unref(result);
-    return tree;
+    struct pl_slice shown = tree != NULL ? pl_api_body_shown(ctx, tree) : pl_slice("", 0);
+    struct pl_slice what =
+        tree != NULL ? pl_api_body_mistake(ctx, tree, "autoscaling/v1", "Scale") : pl_slice("", 0);
+    if (what.len == 0)
+        return tree;
+    pl_api_body_fail_patched(ctx, shown, what);
+    return NULL;
 }
 
 /* Answers with a Scale instead of the changed object. */
@@ -155,15 +163,40 @@ static int admit(struct pl_api_ctx *ctx, const struct pl_api_entry *entry, struc
     struct pl_api_admission admission = {.operation = "UPDATE",
                                          .object = *scale,
                                          .old = scale_of(ctx, pl_doc_root(entry->doc)),
-                                         .is_scale = true};
+                                         .as = "{\"group\":\"autoscaling\",\"version\":\"v1\","
+                                               "\"kind\":\"Scale\"}"};
     if (pl_api_admit(ctx, &admission) != 0 || pl_api_admit_check(ctx, &admission) != 0)
         return -1;
     *scale = admission.object;
     return 0;
 }
 
+/* Gives replicas that nobody owns to the manager "before-first-apply". */
+static void own_before_apply(struct pl_api_ctx *ctx, struct pl_api_writer writer,
+                             struct pl_tree *live)
+{
+    struct pl_arena *arena = &ctx->arena;
+    const char *path = pl_api_ctx_version(ctx)->scale_spec;
+    struct pl_tree *meta = pl_api_meta_of(ctx, live), *value = pl_tree_object(arena);
+    struct pl_tree *entries = pl_tree_getz(meta, "managedFields");
+    struct pl_tree *nothing = pl_tree_object(arena);
+    struct pl_api_difference diff;
+    pl_api_jsonpath_set(arena, value, path, pl_tree_int(arena, 1));
+    pl_api_fields_compare(arena, nothing, value, writer.schema, &diff);
+    if (entries == NULL) {
+        entries = pl_tree_array(arena);
+        pl_tree_setz(arena, meta, "managedFields", entries);
+    }
+    PL_TREE_FOR(item, entries)
+    if (!pl_api_fields_empty(
+            pl_api_fields_intersection(arena, pl_tree_getz(item->value, "fieldsV1"), diff.added)))
+        return;
+    writer.manager = pl_slice_z("before-first-apply");
+    pl_tree_push(arena, entries, pl_api_managed_entry(&writer, "Update", diff.added, true));
+}
+
 /* Server-side apply of a Scale is one of the object's replicas. */
-static struct pl_tree *applied(struct pl_api_ctx *ctx, const struct pl_tree *live,
+static struct pl_tree *applied(struct pl_api_ctx *ctx, struct pl_tree *live,
                                const struct pl_tree *scale, int64_t replicas)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -182,10 +215,39 @@ static struct pl_tree *applied(struct pl_api_ctx *ctx, const struct pl_tree *liv
     }
     writer.seen_version = "autoscaling/v1";
     writer.is_silent = false;
+    own_before_apply(ctx, writer, live);
     if (pl_tree_dig(scale, "spec.replicas") != NULL)
         pl_api_jsonpath_set(arena, config, pl_api_ctx_version(ctx)->scale_spec,
                             pl_tree_int(arena, replicas));
     return pl_api_managed_apply(&writer, live, config, ctx->request.force, &ctx->status);
+}
+
+static int fail_negative(struct pl_api_ctx *ctx, int64_t replicas)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    bool custom = ctx->type->is_custom;
+    pl_api_fault(&faults, "FieldValueInvalid",
+                 pl_slice_z(custom ? pl_api_ctx_version(ctx)->scale_spec : "spec.replicas"),
+                 "Invalid value: %" PRId64 ": %s", replicas,
+                 custom ? "should be a non-negative integer"
+                        : "must be greater than or equal to 0");
+    return pl_api_fail_faults(&ctx->status, &faults,
+                              pl_slice_z(custom ? pl_api_ctx_version(ctx)->group : "autoscaling"),
+                              pl_slice_z(custom ? ctx->type->kind : "Scale"), ctx->request.name);
+}
+
+/* kube-apiserver cannot convert a custom object to the group of scales. */
+static int refuse_custom_apply(struct pl_api_ctx *ctx, const struct pl_tree *scale)
+{
+    if (!ctx->type->is_custom || ctx->request.body_form != PL_API_APPLY)
+        return 0;
+    struct pl_slice version = pl_tree_text_at(scale, "apiVersion");
+    return pl_api_fail(&ctx->status, 500, "",
+                       "failed to convert new object (%.*s/%.*s; %.*s, Kind=%.*s) to proper "
+                       "version: request to convert CR to an invalid group/version: %.*s",
+                       PL_FMT(pl_tree_text_at(scale, "metadata.namespace")),
+                       PL_FMT(pl_api_name_of(scale)), PL_FMT(version),
+                       PL_FMT(pl_tree_text_at(scale, "kind")), PL_FMT(version));
 }
 
 int pl_api_write_scale(struct pl_api_ctx *ctx)
@@ -194,17 +256,12 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = scale_find(ctx);
     struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
     int64_t replicas = 0;
-    if (scale == NULL || pl_api_check_name(ctx, pl_api_name_of(scale)) != 0 ||
-        admit(ctx, entry, &scale) != 0)
+    if (scale == NULL || refuse_custom_apply(ctx, scale) != 0 ||
+        pl_api_check_name(ctx, pl_api_name_of(scale)) != 0 || admit(ctx, entry, &scale) != 0)
         return -1;
     pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
-    if (replicas < 0) {
-        struct pl_api_faults faults = {.arena = &ctx->arena};
-        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("spec.replicas"),
-                     "Invalid value: %" PRId64 ": must be greater than or equal to 0", replicas);
-        return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("autoscaling"),
-                                  pl_slice_z("Scale"), ctx->request.name);
-    }
+    if (replicas < 0)
+        return fail_negative(ctx, replicas);
     struct pl_slice rv = pl_tree_text_at(scale, "metadata.resourceVersion");
     bool applies = ctx->request.body_form == PL_API_APPLY;
     struct pl_tree *object = pl_api_load(ctx, entry->doc);

@@ -2,11 +2,16 @@
  * the tree in the request's version and fails with the status filled in. */
 #include "apiserver/steps.h"
 
+#include "admission/certificates.h"
 #include "admission/classes.h"
+#include "admission/devices.h"
 #include "apicall/body.h"
 #include "apicall/convert.h"
+#include "apiserver/config.h"
 #include "schema/rules.h"
 
+#include "schema/config_check.h"
+#include "schema/embedded.h"
 #include "schema/list_keys.h"
 #include "schema/structural.h"
 #include "schema/validate.h"
@@ -91,26 +96,32 @@ static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown,
     return 0;
 }
 
+/* A configuration that does not fit the schema of its custom kind. */
+static int fail_config(struct pl_api_ctx *ctx, const struct pl_tree *config, const char *why)
+{
+    char text[PL_KIND_TEXT];
+    return pl_api_fail(
+        &ctx->status, 500, "", "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s",
+        PL_FMT(pl_tree_text_at(config, "metadata.namespace")),
+        PL_FMT(pl_tree_text_at(config, "metadata.name")),
+        PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)), ctx->type->kind, why);
+}
+
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
 {
     struct pl_tree *unknown = pl_tree_array(&ctx->arena);
     pl_api_prune_metadata(&ctx->arena, config, unknown);
     if (ctx->type->is_custom)
         pl_api_structural_prune(&ctx->arena, config, pl_api_ctx_version(ctx)->schema, unknown);
-    if (!ctx->type->is_custom || unknown->count == 0)
+    if (!ctx->type->is_custom)
         return report_unknown(ctx, unknown, pl_slice(NULL, 0));
-    char text[PL_KIND_TEXT];
-    struct pl_buf list = PL_BUF_INIT;
-    PL_TREE_FOR(item, unknown)
-    pl_buf_add_f(&list, "%s.%.*s: field not declared in schema", unknown->count > 1 ? "\n  " : "",
-                 PL_FMT(item->value->text));
-    pl_api_fail(&ctx->status, 500, "",
-                "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s%s",
-                PL_FMT(pl_tree_text_at(config, "metadata.namespace")), PL_FMT(ctx->request.name),
-                PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)), ctx->type->kind,
-                unknown->count > 1 ? "errors:" : "", pl_buf_z(&list));
-    pl_buf_deinit(&list);
-    return -1;
+    if (unknown->count == 0) {
+        const char *fault =
+            pl_api_config_fault(&ctx->arena, config, pl_api_ctx_version(ctx)->schema);
+        return fault != NULL ? fail_config(ctx, config, fault)
+                             : report_unknown(ctx, unknown, pl_slice(NULL, 0));
+    }
+    return fail_config(ctx, config, pl_api_undeclared(ctx, unknown).ptr);
 }
 
 /* Drops duplicate owner references, with a warning. A very long list stays as it is. */
@@ -141,6 +152,16 @@ static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners)
     pl_buf_deinit(&uids);
 }
 
+static int read_embedded(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *unknown)
+{
+    const struct pl_api_version *version = pl_api_ctx_version(ctx);
+    const char *why = pl_api_embedded_read(&ctx->arena, object, version->schema, unknown);
+    return why == NULL ? 0
+                       : pl_api_bad_request(&ctx->status,
+                                            "%s in version \"%s\" cannot be handled as a %s: %s",
+                                            ctx->type->kind, version->name, ctx->type->kind, why);
+}
+
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_tree *unknown = pl_tree_array(&ctx->arena);
@@ -148,12 +169,17 @@ int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
     enum pl_api_body form = ctx->request.body_form;
     if ((form == PL_API_MERGE || form == PL_API_JSON_PATCH) && ctx->type->is_custom &&
         pl_slice_eqz(ctx->request.field_validation, "Strict"))
-        patched = pl_api_body_shown(ctx, object);
+        patched = pl_api_body_shown_sorted(ctx, object);
     drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"));
     pl_api_prune_metadata(&ctx->arena, object, unknown);
     if (ctx->type->is_custom) {
         struct pl_node schema = pl_api_ctx_version(ctx)->schema;
+        struct pl_tree *inner = pl_tree_array(&ctx->arena); /* they are told last */
+        if (pl_api_ctx_version(ctx)->has_embedded && read_embedded(ctx, object, inner) != 0)
+            return -1;
         pl_api_structural_prune(&ctx->arena, object, schema, unknown);
+        PL_TREE_FOR(item, inner)
+        pl_tree_push(&ctx->arena, unknown, item->value);
         pl_api_structural_default(&ctx->arena, object, schema);
     }
     return report_unknown(ctx, unknown, patched);
@@ -242,6 +268,8 @@ void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct p
 int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_buf text = PL_BUF_INIT;
+    if (pl_tree_bytes_at_most(object) <= PL_API_MAX_OBJECT)
+        return 0;
     pl_tree_write(&text, object);
     size_t size = text.len;
     pl_buf_deinit(&text);
@@ -313,7 +341,7 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                            PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
-/* Of a write of the status only the status is checked. */
+/* A write of the status checks only the status. */
 static void validate_custom(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                             const struct pl_tree *object, const struct pl_tree *old)
 {
@@ -324,9 +352,12 @@ static void validate_custom(struct pl_api_ctx *ctx, struct pl_api_faults *faults
         const struct pl_tree *status = pl_tree_getz(object, "status");
         if (status != NULL)
             pl_api_structural_validate(faults, status, pl_tree_getz(old, "status"), inner,
-                                       pl_slice_z("status"));
+                                       pl_slice_z("status"), &ctx->api->patterns);
     } else {
-        pl_api_structural_validate(faults, object, old, schema, pl_slice("", 0));
+        pl_api_structural_validate(faults, object, old, schema, pl_slice("", 0),
+                                   &ctx->api->patterns);
+        if (version->has_embedded)
+            pl_api_embedded_validate(faults, object, schema, pl_slice("", 0));
     }
     check_twins(faults, schema, object, old);
     if (version->rules == NULL)
@@ -343,7 +374,6 @@ static void validate_custom(struct pl_api_ctx *ctx, struct pl_api_faults *faults
 static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                           const struct pl_tree *object, const struct pl_tree *old)
 {
-    pl_valid_builtin(faults, ctx->type, object, NULL);
     if (pl_slice_eqz(ctx->request.subresource, "resize"))
         pl_valid_pod_resize(faults, object, old);
     else
@@ -365,6 +395,8 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
     if (pl_api_claim_grows_freely(ctx, old))
         object = as_bound(ctx, object);
     pl_valid_builtin(faults, type, object, old);
+    pl_api_certificates_validate(ctx, faults, object);
+    pl_api_devices_validate(ctx, faults, object, old);
     if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status"))
         pl_valid_state(faults, type->kind, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
@@ -374,12 +406,36 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
         pl_webhook_conversion_validate(faults, object, old);
 }
 
+/* New finalizers of custom objects should have a domain. */
+static void warn_of_finalizers(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                               const struct pl_tree *old)
+{
+    const struct pl_tree *before = pl_tree_dig(old, "metadata.finalizers");
+    PL_TREE_FOR(item, pl_tree_dig(object, "metadata.finalizers"))
+    {
+        struct pl_slice text = pl_tree_text(item->value);
+        bool known = before != NULL && pl_tree_has_text(before, text);
+        if (known || pl_slice_chr(text, '/') != NULL || pl_slice_eqz(text, "orphan") ||
+            pl_slice_eqz(text, "foregroundDeletion"))
+            continue;
+        pl_api_warn(ctx,
+                    pl_arena_f(&ctx->arena,
+                               "metadata.finalizers: \"%.*s\": prefer a domain-qualified finalizer "
+                               "name to avoid accidental conflicts with other finalizer writers",
+                               PL_FMT(text)));
+    }
+}
+
 /* Writes of subresources get no warnings. */
 static void warn_of_values(struct pl_api_ctx *ctx, const struct pl_tree *object,
                            const struct pl_tree *old)
 {
-    if (ctx->type->is_custom || ctx->request.subresource.len > 0)
+    if (ctx->request.subresource.len > 0)
         return;
+    if (ctx->type->is_custom) {
+        warn_of_finalizers(ctx, object, old);
+        return;
+    }
     PL_TREE_FOR(item, pl_valid_warnings(&ctx->arena, ctx->type, object, old))
     pl_api_warn(ctx, pl_tree_text(item->value));
 }

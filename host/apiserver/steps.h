@@ -37,10 +37,10 @@ struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx);
 /* Converts an object of a built-in kind that is stored in another version to that version, with its
  * defaults. Sets the version of the context, which the caller sets back before it answers. */
 void pl_api_to_stored_form(struct pl_api_ctx *ctx, struct pl_tree **object);
-/* What is left of it after it was stored, in the request's version. */
+/* Converts the object to the stored form and back to the request's version, so that it has only
+ * what a stored object would have. */
 void pl_api_to_stored_form_and_back(struct pl_api_ctx *ctx, struct pl_tree **object);
-/* An update of a kind that has another form in another version: as it is there. False: it has none.
- */
+/* The update in the form of another version of the kind. False: the kind has only one form. */
 bool pl_api_other_form(struct pl_api_ctx *ctx, const struct pl_tree *live,
                        const struct pl_tree *object, struct pl_api_other_form *out);
 void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries);

@@ -1,8 +1,8 @@
 /* Watches: first the current state or the history, then each new event.
  *
  * A watch that has reached version `rv` gets each later event of its kind once and in order. An
- * object that begins or ceases to match the selector is sent as added or deleted. The text of an
- * event is made once for all watches of the same form.
+ * object that begins to match the selector is sent as added, and one that stops matching as
+ * deleted. The text of an event is made once for all watches of the same form.
  *
  * The client may leave during a write to it. The watch is then only marked, and the writing code
  * destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
@@ -141,6 +141,11 @@ int pl_api_watch(struct pl_api_ctx *ctx)
     const struct pl_api_storage *storage = ctx->api->storage;
     struct pl_api_select select;
     uint64_t rv;
+    if (request->is_yaml_answer)
+        return pl_api_fail(&ctx->status, 406, "NotAcceptable",
+                           "only the following media types are accepted: "
+                           "application/json;stream=watch, "
+                           "application/vnd.kubernetes.protobuf;stream=watch");
     if (watch_check_options(ctx) != 0 || parse_rv(ctx, &rv) != 0 ||
         pl_api_select_init(&select, ctx) != 0)
         return -1;

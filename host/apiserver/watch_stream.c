@@ -228,8 +228,7 @@ static bool converts(const struct pl_api_watch *watch)
 {
     if (watch->type->convert != NULL && watch->form != PL_API_PLAIN)
         return false; /* metadata and cells are those of the stored version */
-    return watch->form != PL_API_PARTIAL &&
-           pl_api_converts(watch->type, watch->type->storage_version, watch->version);
+    return watch->form != PL_API_PARTIAL && pl_api_reshapes(watch->type, watch->version);
 }
 
 static void on_converted(void *arg)
@@ -319,30 +318,52 @@ static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *eve
     return there;
 }
 
-/* Texts of an event, made once for several watches. */
+/* The texts of an event, made once for all watches that want the same one. */
 struct shared {
-    struct pl_buf text;
-    size_t version;
-    const char *name;
-    bool in_proto;
+    struct shared_text {
+        struct pl_buf text; /* empty: not made yet */
+        const char *name;
+        size_t version;
+        enum pl_api_form form;
+        bool in_proto;
+    } texts[8]; /* JSON and protobuf, whole and metadata alone, in two versions or under two names
+                 */
+    size_t next;
 };
+
+static void forget_shared(struct shared *shared)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(shared->texts); i++)
+        pl_buf_deinit(&shared->texts[i].text);
+}
+
+static struct pl_slice shared_text(struct shared *shared, struct pl_api_watch *watch,
+                                   const char *name, struct pl_node object)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(shared->texts); i++) {
+        const struct shared_text *is = &shared->texts[i];
+        if (is->text.len > 0 && is->name == name && is->version == watch->version &&
+            is->form == watch->form && is->in_proto == watch->in_proto)
+            return pl_buf_slice(&is->text);
+    }
+    struct shared_text *made = &shared->texts[shared->next++ % PL_ARRAY_LEN(shared->texts)];
+    pl_buf_clear(&made->text);
+    made->name = name;
+    made->version = watch->version;
+    made->form = watch->form;
+    made->in_proto = watch->in_proto;
+    write_event(watch, name, object, &made->text);
+    return pl_buf_slice(&made->text);
+}
 
 static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_node object,
                         struct shared *shared)
 {
     if (converts(watch))
         return send_converted(watch, name, &object, 1);
-    if (watch->form != PL_API_PLAIN)
+    if (watch->form == PL_API_TABLE) /* the first one has columns */
         return send_event(watch, name, object);
-    if (shared->text.len == 0 || shared->version != watch->version || shared->name != name ||
-        shared->in_proto != watch->in_proto) {
-        pl_buf_clear(&shared->text);
-        write_event(watch, name, object, &shared->text);
-        shared->in_proto = watch->in_proto;
-        shared->version = watch->version;
-        shared->name = name;
-    }
-    return watch_stream_send(watch, pl_buf_slice(&shared->text));
+    return watch_stream_send(watch, shared_text(shared, watch, name, object));
 }
 
 static bool watch_stream_tell(struct pl_api_watch *watch, const struct pl_api_event *event,
@@ -377,13 +398,13 @@ static bool watch_stream_deliver(struct pl_api_watch *watch, const struct pl_api
 
 void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
 {
-    struct shared shared = {.text = PL_BUF_INIT};
+    struct shared shared = {.next = 0};
     PL_LIST_FOR (link, &event->type->table->watches) {
         struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
         if (!watch->waits && !watch->converting && !watch_stream_deliver(watch, event, &shared))
             pl_api_watch_destroy(watch);
     }
-    pl_buf_deinit(&shared.text);
+    forget_shared(&shared);
     watch_stream_make_room(api);
 }
 
@@ -478,9 +499,9 @@ static bool send_history(struct pl_api_watch *watch)
     bool there = true;
     while (there && !watch->waits && !watch->converting &&
            (event = pl_api_storage_next(storage, watch->type, &at)) != NULL) {
-        struct shared shared = {.text = PL_BUF_INIT};
+        struct shared shared = {.next = 0};
         there = watch_stream_deliver(watch, event, &shared);
-        pl_buf_deinit(&shared.text);
+        forget_shared(&shared);
     }
     return there;
 }

@@ -5,6 +5,7 @@
 
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "admission/certificates.h"
 #include "admission/pod_security.h"
 #include "admission/prepare.h"
 #include "admission/quota.h"
@@ -51,7 +52,14 @@ static void generate_name(struct pl_api_ctx *ctx, struct pl_tree *meta)
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     struct pl_slice base = pl_tree_text_at(meta, "generateName");
     char tail[GENERATED_LETTERS + 1] = {0};
-    if (pl_tree_text_at(meta, "name").len > 0 || base.len == 0)
+    if (pl_tree_text_at(meta, "name").len > 0)
+        return;
+    if (pl_api_type_is_builtin(ctx->type, "LimitRange") && base.len == 0) {
+        char uid[37];
+        pl_rand_uuid(&ctx->rand, uid);
+        pl_tree_set_strz(&ctx->arena, meta, "name", uid);
+    }
+    if (base.len == 0)
         return;
     for (size_t i = 0; i < GENERATED_LETTERS; i++)
         tail[i] = letters[pl_rand_u64(&ctx->rand) % (sizeof(letters) - 1)];
@@ -92,10 +100,6 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
     pl_rand_uuid(&ctx->rand, uid);
     pl_tree_set_strz(arena, meta, "uid", uid);
     pl_tree_setz(arena, meta, "creationTimestamp", pl_api_now(ctx->api, arena));
-    static const char *const gone[] = {"deletionTimestamp", "deletionGracePeriodSeconds",
-                                       "resourceVersion"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(gone); i++)
-        pl_tree_removez(meta, gone[i]);
     if (ctx->type->flags & PL_API_GENERATION)
         pl_tree_setz(arena, meta, "generation", pl_tree_int(arena, 1));
     if (ctx->type->flags & PL_API_NAMESPACED)
@@ -157,10 +161,26 @@ static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
     return same ? 0 : pl_api_shape(ctx, *object);
 }
 
+/* Records the owner of all fields. Fields that admission changes later have no owner. */
+static void record_creator(struct pl_api_ctx *ctx, struct pl_tree **object)
+{
+    struct pl_tree *sent = pl_tree_getz(pl_api_meta_of(ctx, *object), "managedFields");
+    pl_api_to_stored_form_and_back(ctx, object);
+    struct pl_tree *whole = pl_tree_copy(&ctx->arena, *object);
+    pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
+    struct pl_api_writer writer = pl_api_writer_of(ctx);
+    struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
+    pl_api_set_managed(ctx, *object, pl_api_managed_update(&writer, entries, blank(ctx), whole));
+}
+
 /* The object that webhooks see: as sent, without uid and creation time. */
 static void stamp_before(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
+    static const char *const gone[] = {"deletionTimestamp", "deletionGracePeriodSeconds",
+                                       "resourceVersion"};
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
+    for (size_t i = 0; i < PL_ARRAY_LEN(gone); i++)
+        pl_tree_removez(meta, gone[i]);
     if (ctx->type->flags & PL_API_NAMESPACED)
         pl_tree_setz(&ctx->arena, meta, "namespace", pl_tree_str(&ctx->arena, ctx->request.ns));
     pl_api_body_default(ctx, object);
@@ -179,26 +199,18 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
         check_namespace(ctx, ctx->request.ns, pl_api_name_of(object)) != 0 ||
         pl_api_shape(ctx, object) != 0)
         return -1;
-    if (pl_api_admit_any(ctx))
-        stamp_before(ctx, object);
+    stamp_before(ctx, object);
+    if (!by_apply)
+        record_creator(ctx, &object);
     if (admit_new(ctx, &object) != 0)
         return -1;
-    struct pl_tree *meta = pl_api_meta_of(ctx, object);
-    struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
     stamp_new(ctx, object);
     pl_api_body_default(ctx, object);
-    if (!by_apply) {
-        pl_api_to_stored_form_and_back(ctx, &object);
-        struct pl_tree *whole = pl_tree_copy(&ctx->arena, object);
-        pl_typed_fill_absent(&ctx->arena, whole, pl_api_body_type(ctx));
-        struct pl_api_writer writer = pl_api_writer_of(ctx);
-        struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
-        pl_api_set_managed(ctx, object, pl_api_managed_update(&writer, entries, blank(ctx), whole));
-    }
     size_t asked = ctx->version;
     pl_api_to_stored_form(ctx, &object);
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
+        pl_api_certificates_check(ctx, object, NULL) != 0 ||
         pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0 ||
         pl_api_quota_check(ctx, object, NULL) != 0)
         return -1;
@@ -224,8 +236,9 @@ int pl_api_create_object(struct pl_api_ctx *ctx)
         return pl_api_fail(&ctx->status, 500, "",
                            "resourceVersion should not be set on objects to be created");
     if (ctx->type->is_going)
-        return pl_api_fail(&ctx->status, 405, "MethodNotAllowed",
-                           "create not allowed while custom resource definition is terminating");
+        return pl_api_forbid(
+            ctx, pl_api_name_of(object),
+            pl_slice_z("create not allowed while custom resource definition is terminating"));
     return pl_api_store_new(ctx, object, false);
 }
 

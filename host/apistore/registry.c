@@ -8,6 +8,7 @@
 
 struct pl_api_registry {
     struct pl_api_type *first, *last; /* owned list */
+    uint64_t changes;
 };
 
 static void registry_add_type(struct pl_api_registry *registry, struct pl_api_type *type)
@@ -93,6 +94,11 @@ bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct p
     return false;
 }
 
+uint64_t pl_api_registry_changes(const struct pl_api_registry *registry)
+{
+    return registry->changes;
+}
+
 /* ---- custom kinds ---- */
 
 int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd, struct pl_err *err)
@@ -107,6 +113,9 @@ int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd, 
         return PL_EINVAL;
     if (known == NULL)
         registry_add_type(registry, type);
+    else
+        type->is_changed = type->is_changed || type->table->count > 0;
+    registry->changes++;
     return 0;
 }
 
@@ -121,5 +130,6 @@ void pl_api_registry_remove(struct pl_api_registry *registry, struct pl_api_type
     *at = type->next;
     if (registry->last == type)
         registry->last = before;
+    registry->changes++;
     destroy_type(type);
 }

@@ -27,6 +27,9 @@ struct pl_api_table *pl_api_builtin_table(const struct pl_api_registry *registry
                                           const char *plural);
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group);
 
+/* Differs after each change of the kinds. */
+uint64_t pl_api_registry_changes(const struct pl_api_registry *registry);
+
 /* Adds or updates the custom kind of a valid CRD. Its objects stay. */
 PL_MUST_USE int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd,
                                       struct pl_err *err);

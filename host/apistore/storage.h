@@ -1,8 +1,7 @@
 /* The objects of all kinds, the resourceVersion counter, and the last events. */
 #pragma once
 
-#include "base/list.h"
-#include "base/map.h"
+#include "apistore/table.h"
 #include "object/tree.h"
 #include "value/doc.h"
 
@@ -12,24 +11,6 @@
 struct pl_api_type;
 struct pl_api_storage;
 struct pl_pool;
-
-/* One stored object. Borrowed by readers until the next write. */
-struct pl_api_entry {
-    char *key;                /* owned: "namespace/name" or "name" */
-    struct pl_doc *doc;       /* counted; in the storage version */
-    uint64_t rv;              /* of its last write */
-    struct pl_api_type *type; /* back-pointer */
-    char uid[48];
-};
-
-/* The objects of one kind, ordered by key as etcd orders them. */
-struct pl_api_table {
-    struct pl_api_entry **entries; /* owned array of owned entries */
-    size_t count, cap;
-    struct pl_map by_key;
-    uint64_t last_rv;       /* of the newest event of this kind */
-    struct pl_list watches; /* list of struct pl_api_watch; used by the watch file */
-};
 
 enum pl_api_change { PL_API_ADDED, PL_API_MODIFIED, PL_API_DELETED };
 
@@ -58,20 +39,6 @@ struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
                                              const struct pl_api_storage_options *options,
                                              const struct pl_api_storage_ops *ops, void *arg);
 void pl_api_storage_destroy(struct pl_api_storage *storage);
-
-struct pl_api_table *pl_api_table_create(void); /* owned */
-/* Drops the objects; no events are recorded. */
-void pl_api_table_destroy(struct pl_api_table *table);
-/* The object of this key; NULL when there is none. Borrowed until the next write. */
-struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
-/* The first entry whose key is >= key. */
-size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
-/* The entries of a namespace, which lie together: those from `first` to before `end`. Adding or
- * removing entries moves them. */
-struct pl_api_span {
-    size_t first, end;
-};
-struct pl_api_span pl_api_table_span(const struct pl_api_table *table, struct pl_slice ns);
 
 uint64_t pl_api_storage_rv(const struct pl_api_storage *storage);
 /* Watches and lists can't start before this version. */

@@ -60,16 +60,21 @@ void pl_buf_add_char(struct pl_buf *buf, char c)
     buf->ptr[buf->len] = '\0';
 }
 
+/* A text that fits into the room behind the last one is formatted once. */
 void pl_buf_add_f(struct pl_buf *buf, const char *fmt, ...)
 {
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, fmt, args);
+    pl_buf_reserve(buf, 1);
+    size_t room = buf->cap - buf->len;
+    int len = vsnprintf(buf->ptr + buf->len, room, fmt, args);
     va_end(args);
     PL_REQUIRE(len >= 0);
-    pl_buf_reserve(buf, (size_t)len);
-    vsnprintf(buf->ptr + buf->len, (size_t)len + 1, fmt, again);
+    if ((size_t)len >= room) {
+        pl_buf_reserve(buf, (size_t)len);
+        vsnprintf(buf->ptr + buf->len, (size_t)len + 1, fmt, again);
+    }
     va_end(again);
     buf->len += (size_t)len;
 }

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -300,12 +301,15 @@ double pl_series_value(const struct pl_series *series)
 /* "NaN", "+Inf", whole numbers without an exponent, else what reads back the same. */
 static void add_number(struct pl_buf *out, double value)
 {
-    if (!isfinite(value))
+    char text[32];
+    if (!isfinite(value)) {
         pl_buf_add_z(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
-    else if (floor(value) == value && fabs(value) < 1e15)
+    } else if (floor(value) == value && fabs(value) < 1e15) {
         pl_buf_add_f(out, "%.0f", value);
-    else
-        pl_buf_add_f(out, "%.*g", fabs(value) < 1e-4 || fabs(value) >= 1e15 ? 17 : 12, value);
+    } else {
+        pl_text_of_double(value, text);
+        pl_buf_add_z(out, text);
+    }
 }
 
 static void metrics_add_line(struct pl_buf *out, const struct pl_series *series, const char *suffix,

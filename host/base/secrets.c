@@ -1,6 +1,6 @@
-/* A bounded list, the longest values first: if one value contains another, the whole longer value
- * is cut out. Very short values are not kept, since they occur in most texts. If threads share a
- * list, its owner provides the lock. */
+/* A bounded list, the oldest values first. Of the values that begin at one place of a text the
+ * longest is cut out. Very short values are not kept, since they occur in most texts. If threads
+ * share a list, its owner provides the lock. */
 #include "base/secrets.h"
 
 #include "base/alloc.h"

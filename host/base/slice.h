@@ -50,5 +50,15 @@ static inline int pl_slice_cmp(struct pl_slice a, struct pl_slice b)
     return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
+/* The text without the white space around it. */
+static inline struct pl_slice pl_slice_trim(struct pl_slice text)
+{
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
+        text.ptr++, text.len--;
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
+        text.len--;
+    return text;
+}
+
 /* For printf("%.*s", PL_FMT(s)). */
 #define PL_FMT(s) (int)(s).len, (s).ptr ? (s).ptr : ""

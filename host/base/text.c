@@ -2,6 +2,11 @@
 
 #include "base/alloc.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 bool pl_text_eq(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
@@ -15,6 +20,16 @@ int pl_text_order(const void *a, const void *b)
 char *pl_text_copy(struct pl_slice text)
 {
     return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+}
+
+void pl_text_of_double(double value, char out[32])
+{
+    /* A normal number with fewer digits ends with zeros, which %g leaves out. */
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            return;
+    }
 }
 
 void pl_text_wipe(char *text)

@@ -24,12 +24,20 @@ static inline bool pl_text_begins(struct pl_slice text, const char *with)
     return text.len >= len && memcmp(text.ptr, with, len) == 0;
 }
 
+static inline bool pl_text_ends(struct pl_slice text, const char *with)
+{
+    size_t len = strlen(with);
+    return text.len >= len && memcmp(text.ptr + text.len - len, with, len) == 0;
+}
+
 /* NULL equals NULL alone. */
 bool pl_text_eq(const char *a, const char *b);
 /* For qsort and bsearch over an array of `char *`: the order of strcmp. */
 int pl_text_order(const void *a, const void *b);
 /* Owned: free with pl_free. An empty slice gives "". */
 char *pl_text_copy(struct pl_slice text);
+/* A finite number with the fewest digits that read back the same. */
+void pl_text_of_double(double value, char out[32]);
 /* Overwrites a secret before it is freed. Accepts NULL. */
 void pl_text_wipe(char *text);
 

@@ -15,12 +15,6 @@ static bool fires_before(const struct pl_heap_node *a, const struct pl_heap_node
     return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->order < y->order;
 }
 
-static void timer_tell_changed(struct pl_timers *timers)
-{
-    if (timers->changed != NULL)
-        timers->changed(timers);
-}
-
 void pl_timers_init(struct pl_timers *timers, const struct pl_clock *clock)
 {
     *timers = (struct pl_timers){.clock = clock};
@@ -35,6 +29,7 @@ void pl_timers_deinit(struct pl_timers *timers)
 void pl_timer_start(struct pl_timers *timers, struct pl_timer *timer, int64_t delay_ns,
                     pl_timer_fn fire)
 {
+    pl_timers_require(timers);
     pl_heap_remove(&timers->heap, &timer->node);
     int64_t now = pl_clock_mono(timers->clock);
     if (delay_ns < 0)
@@ -43,15 +38,13 @@ void pl_timer_start(struct pl_timers *timers, struct pl_timer *timer, int64_t de
     timer->order = timers->next_order++;
     timer->fire = fire;
     pl_heap_push(&timers->heap, &timer->node);
-    timer_tell_changed(timers);
 }
 
 void pl_timer_stop(struct pl_timers *timers, struct pl_timer *timer)
 {
-    if (!pl_timer_is_active(timer))
-        return;
-    pl_heap_remove(&timers->heap, &timer->node);
-    timer_tell_changed(timers);
+    pl_timers_require(timers);
+    if (pl_timer_is_active(timer))
+        pl_heap_remove(&timers->heap, &timer->node);
 }
 
 bool pl_timers_next(const struct pl_timers *timers, int64_t *due_ns)

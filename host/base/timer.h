@@ -21,10 +21,17 @@ struct pl_timers {
     struct pl_heap heap;
     const struct pl_clock *clock; /* borrowed for life */
     uint64_t next_order;
-    /* Called when the earliest due time may have changed; the loop then rearms itself. May be NULL.
-     */
-    void (*changed)(struct pl_timers *timers);
+    /* Dies on another thread than that of the timers. Asked whenever a timer is started or stopped,
+     * so that it watches every object with timers. NULL: not checked. */
+    void (*require)(const struct pl_timers *timers);
 };
+
+/* For functions that belong to the thread of the timers and start none. */
+static inline void pl_timers_require(const struct pl_timers *timers)
+{
+    if (timers->require != NULL)
+        timers->require(timers);
+}
 
 void pl_timers_init(struct pl_timers *timers, const struct pl_clock *clock);
 /* Active timers are forgotten, not fired. */

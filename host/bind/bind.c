@@ -8,10 +8,12 @@
 #include "lane/declare.h"
 #include "lane/hook.h"
 #include "lane/lane.h"
+#include "lua/fault.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/number.h"
+#include "lua/require.h"
 #include "lua/script.h"
 #include "lane/co.h"
 #include "lane/context.h"
@@ -40,7 +42,7 @@ static int where(lua_State *L)
 static int bind_remember(lua_State *L)
 {
     lua_settop(L, 1);
-    pl_lerr_note_here(L, pl_state_of(L));
+    pl_fault_note_here(L, pl_state_of(L));
     return 0;
 }
 
@@ -77,14 +79,14 @@ static const luaL_Reg places[] = {
     {"controller", pl_declare_controller},
     {"index", pl_declare_index},
     {"cluster", pl_declare_cluster},
-    {"read_file", pl_script_read_file},
+    {"read_file", pl_require_read_file},
     {"number", pl_number_from_text},
     {"spawn", pl_co_spawn},
     {NULL, NULL},
 };
 
-/* What answers otherwise each time, or somewhere else: who replays a lane gives it back. The rest
- * follows from its arguments alone. */
+/* Functions whose results do not depend only on their arguments. A tape records their calls, and a
+ * replay answers them from the record. */
 static void register_outside(lua_State *L, struct pl_state *s)
 {
     static const char *const names[] = {"random",    "x509_key",  "x509_public", "x509_request",
@@ -94,6 +96,7 @@ static void register_outside(lua_State *L, struct pl_state *s)
     pl_tape_register(L, s, pl_bind_events);
     pl_tape_register(L, s, pl_bind_memos);
     pl_tape_register(L, s, pl_bind_shards);
+    pl_tape_register(L, s, pl_bind_hooks);
     for (const char *const *name = names; *name != NULL; name++) {
         for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
             for (const luaL_Reg *one = lists[i]; one->name != NULL; one++) {

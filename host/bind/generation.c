@@ -128,6 +128,18 @@ struct pl_generation *pl_generation_create(const struct pl_generation_options *o
     return generation;
 }
 
+int pl_generation_check_clusters(struct pl_cluster *cluster,
+                                 const struct pl_declarations *declarations, struct pl_err *err)
+{
+    if (declarations->cluster_count == 0 || pl_cluster_remotes(cluster) != NULL)
+        return 0;
+    return pl_err_set(
+        err, PL_EUNSUPPORTED,
+        "perilune.cluster(\"%s\"): a world is a single cluster; try scripts that name "
+        "other clusters with `perilune dev`",
+        declarations->clusters[0].name);
+}
+
 static void generation_tell(struct pl_generation *generation, const struct pl_err *err)
 {
     pl_generation_fn told = generation->told;
@@ -148,6 +160,9 @@ static void on_generation_loaded(void *arg, const struct pl_err *err)
                    "scripts that name other clusters cannot be tried in a shadow");
         err = &refused;
     }
+    if (err == NULL && pl_generation_check_clusters(generation->o.cluster,
+                                                    &generation->declarations, &refused) != 0)
+        err = &refused;
     if (err == NULL && generation->o.declared != NULL)
         generation->o.declared(generation->o.arg, &generation->declarations);
     if (err == NULL)

@@ -27,8 +27,13 @@ struct pl_generation_options {
 typedef void (*pl_generation_fn)(void *arg, struct pl_generation *generation,
                                  const struct pl_err *err);
 
-/* From loaded lanes. Takes both and attaches the lanes. The caller owns the generation, until
- * pl_generation_close or pl_generation_destroy. */
+/* Fails when the scripts name other clusters and `cluster` knows none (a world of a test). */
+PL_MUST_USE int pl_generation_check_clusters(struct pl_cluster *cluster,
+                                             const struct pl_declarations *declarations,
+                                             struct pl_err *err);
+/* From loaded lanes, with declarations that pass pl_generation_check_clusters. Takes both and
+ * attaches the lanes. The caller owns the generation, until pl_generation_close or
+ * pl_generation_destroy. */
 struct pl_generation *pl_generation_create(const struct pl_generation_options *options,
                                            struct pl_lanes *lanes,
                                            struct pl_declarations *declarations);

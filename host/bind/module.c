@@ -12,7 +12,9 @@
 
 static int no_cluster(lua_State *L)
 {
-    return pl_lerr_raise(L, pl_state_of(L), "there is no cluster in this process");
+    return pl_lerr_raise(L, pl_state_of(L),
+                         "there is no cluster here: a spec calls the API through a world "
+                         "(perilune.test), or replaces this function by one of its own");
 }
 
 /* Replaces each function that waits by one that raises: takes the table at the top. Specs put fakes

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "bind/bind.h"
+#include "lua/fault.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
@@ -69,7 +70,7 @@ static int prelude_note(lua_State *L)
     lua_State *co = lua_tothread(L, 1);
     lua_settop(L, 2);
     if (co != NULL)
-        pl_lerr_note(L, pl_state_of(L), co);
+        pl_fault_note(L, pl_state_of(L), co);
     return 0;
 }
 

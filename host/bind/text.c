@@ -166,20 +166,41 @@ static struct pl_selector *selector_of_table(lua_State *L, struct pl_err *err)
     return selector;
 }
 
+/* Of the first argument. NULL and err if it is none. */
+static struct pl_selector *read_selector(lua_State *L, struct pl_err *err)
+{
+    if (lua_type(L, 1) == LUA_TSTRING)
+        return is_too_long(pl_lua_slice(L, 1), err) ? NULL
+                                                    : pl_selector_parse(pl_lua_slice(L, 1), err);
+    if (lua_type(L, 1) == LUA_TTABLE)
+        return selector_of_table(L, err);
+    pl_err_set(err, PL_EINVAL, "a selector is a text or a table, not %s%s",
+               lua_isnil(L, 1) ? "" : "a ", luaL_typename(L, 1));
+    return NULL;
+}
+
+/* selects(selector, labels) -> bool | nil, message */
+static int text_selects(lua_State *L)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_selector *parsed = read_selector(L, &err);
+    struct pl_doc *labels = parsed != NULL ? pl_lval_doc(L, pl_state_of(L), 2, &err) : NULL;
+    bool matches = labels != NULL && pl_selector_matches(parsed, pl_doc_root(labels));
+    bool failed = labels == NULL;
+    pl_doc_unref(labels);
+    pl_selector_destroy(parsed);
+    if (failed)
+        return pl_lua_fail(L, &err);
+    lua_pushboolean(L, matches);
+    return 1;
+}
+
 static int selector(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_selector *parsed = NULL;
-    if (lua_type(L, 1) == LUA_TSTRING)
-        parsed = is_too_long(pl_lua_slice(L, 1), &err)
-                     ? NULL
-                     : pl_selector_parse(pl_lua_slice(L, 1), &err);
-    else if (lua_type(L, 1) == LUA_TTABLE)
-        parsed = selector_of_table(L, &err);
-    else
-        pl_err_set(&err, PL_EINVAL, "a selector is a text or a table, not %s%s",
-                   lua_isnil(L, 1) ? "" : "a ", luaL_typename(L, 1));
+    struct pl_selector *parsed = read_selector(L, &err);
     if (parsed == NULL)
         return pl_lua_fail(L, &err);
     struct pl_buf out = PL_BUF_INIT;
@@ -369,6 +390,7 @@ const luaL_Reg pl_bind_texts[] = {
     {"time_format", time_format},
     {"now", text_now},
     {"selector", selector},
+    {"selects", text_selects},
     {"fields", fields},
     {"path", path},
     {"pointer", pointer},

@@ -13,6 +13,9 @@
 #include "value/scan.h"
 #include "value/write.h"
 
+#define MOST_TEXTS   32         /* of YAML whose documents are kept */
+#define LONGEST_TEXT (16 << 10) /* of these, bytes */
+
 static int array(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -277,11 +280,9 @@ static void take_docs(lua_State *L, struct pl_state *s, struct pl_docs *docs)
     pl_docs_deinit(docs);
 }
 
-/* The documents, and the line at which each starts. */
-static int yaml_decode(lua_State *L)
+/* -- an array of boxes, or nil, nil and the message; of the text at index 1. */
+static bool push_parsed(lua_State *L, struct pl_state *s)
 {
-    struct pl_state *s = pl_state_of(L);
-    luaL_checkstring(L, 1);
     struct pl_docs docs = {.items = NULL};
     struct pl_err err;
     pl_err_clear(&err);
@@ -289,20 +290,73 @@ static int yaml_decode(lua_State *L)
         pl_docs_deinit(&docs);
         lua_pushnil(L);
         lua_pushstring(L, err.message); /* names the line */
-        return 2;
+        return false;
     }
-    size_t count = docs.count;
     take_docs(L, s, &docs);
     pl_limits_check(&s->limits, L);
-    for (size_t i = 0; i < count; i++) { /* a document replaces its box */
-        lua_rawgeti(L, -1, (int)i + 1);
-        struct pl_box *box = lua_touserdata(L, -1);
-        pl_lazy_push(L, s, box->doc, 0);
+    return true;
+}
+
+/* -- the table of the texts that were decoded last, each with its boxes. A manifest is decoded in
+ * each run, and documents do not change. */
+static void push_kept_texts(lua_State *L, bool empty)
+{
+    static const char name[] = "perilune.yaml_texts"; /* registry */
+    lua_getfield(L, LUA_REGISTRYINDEX, name);
+    if (!lua_isnil(L, -1) && !empty)
+        return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, name);
+}
+
+/* array -- array; remembers it for the text at index 1. */
+static void keep_text(lua_State *L)
+{
+    push_kept_texts(L, false);
+    lua_rawgeti(L, -1, 1); /* their number; texts are strings */
+    int count = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (count >= MOST_TEXTS) {
+        lua_pop(L, 1);
+        push_kept_texts(L, true);
+        count = 0;
+    }
+    lua_pushinteger(L, count + 1);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+/* The documents, and the line at which each starts. */
+static int yaml_decode(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checkstring(L, 1);
+    struct pl_slice text = pl_lua_slice(L, 1);
+    push_kept_texts(L, false);
+    lua_pushvalue(L, 1);
+    lua_rawget(L, -2);
+    if (!lua_istable(L, -1)) {
+        if (!push_parsed(L, s))
+            return 2;
+        if (text.len <= LONGEST_TEXT)
+            keep_text(L);
+    }
+    int boxes = lua_gettop(L);
+    size_t count = lua_objlen(L, boxes);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, boxes, (int)i + 1);
+        pl_lazy_push(L, s, ((struct pl_box *)lua_touserdata(L, -1))->doc, 0);
         lua_rawseti(L, -3, (int)i + 1);
         lua_pop(L, 1);
     }
     pl_array_mark(L, s);
-    push_first_lines(L, pl_lua_slice(L, 1), count);
+    push_first_lines(L, text, count);
     return 2;
 }
 

@@ -169,7 +169,7 @@ static int push_exec(lua_State *L, struct pl_state *s, struct pl_lop *op)
 
 static unsigned write_flags_of(const struct pl_kind *kind, struct pl_slice subresource)
 {
-    bool secret = strcmp(kind->kind, "Secret") == 0 && *kind->group == '\0';
+    bool secret = pl_kind_is_secret(kind);
     /* The answer of another subresource has another kind. */
     bool whole = subresource.ptr == NULL || pl_slice_eqz(subresource, "status");
     return (whole ? (unsigned)PL_OBJECT_ROOT : 0) | (secret ? (unsigned)PL_OBJECT_SECRET : 0);

@@ -13,6 +13,7 @@ enum pl_cel_expr_kind {
     PL_CEL_CALL,
     PL_CEL_NEW_LIST,
     PL_CEL_NEW_MAP,
+    PL_CEL_NEW_OBJECT, /* Name{field: value} */
     PL_CEL_LOOP,
     PL_CEL_BIND, /* optMap, optFlatMap: names the value of an optional */
 };
@@ -66,9 +67,12 @@ struct pl_cel_expr {
             const struct pl_regex *regex;
         } call;
         struct {
-            struct pl_cel_expr **items; /* of a map: key, value, key, value */
-            bool *is_optional;          /* of each item or entry */
-            size_t count;               /* items or entries */
+            struct pl_cel_expr **items;     /* of a map: key, value, key, value; of an object, too,
+                                               where keys are literals at the place of the colon */
+            bool *is_optional;              /* of each item or entry */
+            size_t count;                   /* items or entries */
+            struct pl_slice name;           /* of an object's type */
+            const struct pl_cel_type *type; /* of an object; set by the checker */
         } list;
         struct {
             enum pl_cel_loop what;
@@ -91,6 +95,7 @@ struct pl_cel_expr {
 struct pl_cel_program {
     struct pl_arena arena;
     struct pl_cel_expr *root;
+    bool makes_patches;
     size_t var_count;
     int slot_count; /* variables of the program and of its loops */
     uint32_t used;  /* bit i: the expression uses variable i */
@@ -112,4 +117,5 @@ struct pl_cel_expr *pl_cel_parse(struct pl_arena *arena, struct pl_slice text,
 /* Resolves names and types; false after an issue. */
 bool pl_cel_check(struct pl_cel_program *program, const struct pl_cel_var *vars, size_t count,
                   struct pl_cel_issues *issues);
-uint64_t pl_cel_estimate(const struct pl_cel_program *program);
+/* root: the type of the first variable, where all paths begin; NULL without variables. */
+uint64_t pl_cel_estimate(const struct pl_cel_program *program, const struct pl_cel_type *root);

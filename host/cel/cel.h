@@ -30,6 +30,10 @@ struct pl_cel_var {
  * immutable: several threads may evaluate it. */
 struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_var *vars,
                                       size_t count, struct pl_buf *why);
+/* The same for an expression that changes objects: it may make values of the types Object,
+ * Object.some.path and JSONPatch, and call jsonpatch.escapeKey. */
+struct pl_cel_program *pl_cel_compile_patch(struct pl_slice text, const struct pl_cel_var *vars,
+                                            size_t count, struct pl_buf *why);
 void pl_cel_program_destroy(struct pl_cel_program *program); /* accepts NULL */
 
 /* The type of the expression's values. It lives as long as the program and the types of its

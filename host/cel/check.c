@@ -143,7 +143,7 @@ static const struct pl_cel_type *field_type(struct checker *c, struct pl_cel_exp
         return dyn();
     }
     const struct pl_cel_field *field = pl_cel_type_field(of, e->select.field);
-    if (field == NULL)
+    if (field == NULL && !of->is_open)
         pl_cel_issue(c->issues, e->at, "undefined field '%.*s'", PL_FMT(e->select.field));
     return field != NULL ? field->type : dyn();
 }
@@ -247,6 +247,13 @@ static const struct pl_cel_type *overloads(struct checker *c, struct pl_cel_expr
                           : no_overload(c, e, e->call.name, args, e->call.count, e->call.is_member);
 }
 
+/* Functions for patches exist only where patches are made. */
+static bool is_function(const struct checker *c, struct pl_slice name)
+{
+    return pl_cel_function_exists(name) &&
+           (c->program->makes_patches || !pl_slice_eqz(name, "jsonpatch.escapeKey"));
+}
+
 /* "sets.contains(a, b)" is parsed as a member function of `sets`. */
 static void qualify(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
@@ -256,7 +263,7 @@ static void qualify(struct checker *c, struct pl_cel_expr *e, const struct local
     if (before.ptr == NULL)
         return;
     struct pl_slice name = pl_arena_f(c->arena, "%.*s.%.*s", PL_FMT(before), PL_FMT(e->call.name));
-    if (!pl_cel_function_exists(name))
+    if (!is_function(c, name))
         return;
     e->call.name = name;
     e->call.is_member = false;
@@ -339,7 +346,7 @@ static const struct pl_cel_type *check_call(struct checker *c, struct pl_cel_exp
     for (size_t i = 0; i < e->call.count; i++)
         args[i] = check_check(c, e->call.args[i], scope);
     c->is_lax = was_lax;
-    if (!pl_cel_function_exists(e->call.name))
+    if (!is_function(c, e->call.name))
         return undeclared(c, e->at, e->call.name);
     if (c->issues->count > before)
         return dyn();
@@ -380,6 +387,8 @@ static const struct pl_cel_type *check_list(struct checker *c, struct pl_cel_exp
                                             const struct local *scope)
 {
     const struct pl_cel_type *elem = NULL;
+    if (e->list.count == 0)
+        return pl_cel_type_empty_list();
     for (size_t i = 0; i < e->list.count; i++)
         elem = check_join(c, e->list.items[i], elem,
                           check_item(c, e->list.items[i], e->list.is_optional[i], scope));
@@ -397,6 +406,33 @@ static const struct pl_cel_type *check_map(struct checker *c, struct pl_cel_expr
                            check_item(c, pair[1], e->list.is_optional[2 * i], scope));
     }
     return pl_cel_type_map(c->arena, key, value);
+}
+
+/* A field of an object that the expression makes; entry: its name and its value. */
+static void check_field(struct checker *c, const struct pl_cel_type *of,
+                        struct pl_cel_expr *const *entry, bool is_optional,
+                        const struct local *scope)
+{
+    const struct pl_cel_type *is = check_item(c, entry[1], is_optional, scope);
+    struct pl_slice name = entry[0]->constant.s;
+    const struct pl_cel_field *field = pl_cel_type_field(of, name);
+    if (of->is_open || (field != NULL && pl_cel_type_fits(is, field->type)))
+        return;
+    pl_cel_issue(c->issues, entry[0]->at,
+                 "expected type of field '%.*s' is '%s' but provided type is '%s'", PL_FMT(name),
+                 field != NULL ? type_text(c, field->type) : "", type_text(c, is));
+}
+
+static const struct pl_cel_type *check_object(struct checker *c, struct pl_cel_expr *e,
+                                              const struct local *scope)
+{
+    if (c->program->makes_patches)
+        e->list.type = pl_cel_type_patch(c->arena, e->list.name);
+    if (e->list.type == NULL)
+        return undeclared(c, e->at, e->list.name);
+    for (size_t i = 0; i < e->list.count; i++)
+        check_field(c, e->list.type, &e->list.items[2 * i], e->list.is_optional[2 * i], scope);
+    return e->list.type;
 }
 
 /* ---- loops ---- */
@@ -524,6 +560,8 @@ static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_ex
         return e->type = check_list(c, e, scope);
     case PL_CEL_NEW_MAP:
         return e->type = check_map(c, e, scope);
+    case PL_CEL_NEW_OBJECT:
+        return e->type = check_object(c, e, scope);
     case PL_CEL_LOOP:
         return e->type = check_loop(c, e, scope);
     default:

@@ -91,9 +91,11 @@ bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, s
     return false;
 }
 
-static bool is_same_entry(struct pl_cel_eval *eval, const struct pl_cel_type *type, struct pl_cel a,
-                          struct pl_cel b)
+bool pl_cel_same_element(struct pl_cel_eval *eval, const struct pl_cel_type *type, struct pl_cel a,
+                         struct pl_cel b)
 {
+    if (type->is_set)
+        return pl_cel_equal(eval, a, b);
     for (size_t i = 0; i < type->list_key_count; i++) {
         struct pl_cel x = pl_cel_null(), y = pl_cel_null();
         pl_cel_map_get(eval, a, pl_cel_string(type->list_keys[i]), &x);
@@ -111,7 +113,7 @@ static bool equal_map_lists(struct pl_cel_eval *eval, const struct pl_cel_list *
         bool found = false;
         for (size_t j = 0; j < b->count && !found; j++)
             found = pl_cel_charge(eval, 1) &&
-                    is_same_entry(eval, a->type, a->items[i], b->items[j]) &&
+                    pl_cel_same_element(eval, a->type, a->items[i], b->items[j]) &&
                     pl_cel_equal(eval, a->items[i], b->items[j]);
         if (!found)
             return false;

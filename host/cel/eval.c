@@ -12,8 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LIST_COST 10
-#define MAP_COST  30
+#define LIST_COST   10
+#define MAP_COST    30
+#define OBJECT_COST 40
 
 static struct pl_cel no_such_key(struct pl_cel_eval *eval, struct pl_cel key)
 {
@@ -329,6 +330,31 @@ static struct pl_cel new_map(struct pl_cel_eval *eval, const struct pl_cel_expr 
     return made;
 }
 
+static struct pl_cel new_object(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
+{
+    struct pl_cel_entry *entries;
+    struct pl_cel made = pl_cel_new_map(eval->arena, e->list.count, &entries);
+    struct pl_cel_map *map = pl_arena_alloc(eval->arena, sizeof *map);
+    *map = (struct pl_cel_map){.entries = entries, .type = e->list.type};
+    if (!pl_cel_charge(eval, OBJECT_COST))
+        return pl_cel_over_limit();
+    for (size_t i = 0; i < e->list.count; i++) {
+        struct pl_cel value = pl_cel_eval_expr(eval, e->list.items[2 * i + 1]);
+        bool is_optional = e->list.is_optional[2 * i];
+        if (pl_cel_is_error(value))
+            return value;
+        if (is_optional && value.kind != PL_CEL_OPTIONAL)
+            return pl_cel_no_overload();
+        if (is_optional && value.value == NULL)
+            continue;
+        entries[map->count++] = (struct pl_cel_entry){e->list.items[2 * i]->constant,
+                                                      is_optional ? *value.value : value};
+    }
+    made.kind = PL_CEL_OBJECT;
+    made.map = map;
+    return made;
+}
+
 static struct pl_cel eval_bind(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
 {
     struct pl_cel target = pl_cel_eval_expr(eval, e->bind.target);
@@ -362,6 +388,8 @@ struct pl_cel pl_cel_eval_expr(struct pl_cel_eval *eval, const struct pl_cel_exp
         return new_list(eval, e);
     case PL_CEL_NEW_MAP:
         return new_map(eval, e);
+    case PL_CEL_NEW_OBJECT:
+        return new_object(eval, e);
     case PL_CEL_LOOP:
         return pl_cel_eval_loop(eval, e);
     default:

@@ -11,7 +11,7 @@ static const struct pl_cel_function *const libraries[] = {
     pl_cel_core_functions,     pl_cel_convert_functions,  pl_cel_string_functions,
     pl_cel_list_functions,     pl_cel_optional_functions, pl_cel_time_functions,
     pl_cel_quantity_functions, pl_cel_net_functions,      pl_cel_format_functions,
-    pl_cel_semver_functions,   pl_cel_authz_functions,
+    pl_cel_semver_functions,   pl_cel_authz_functions,    pl_cel_patch_functions,
 };
 
 bool pl_cel_function_exists(struct pl_slice name)

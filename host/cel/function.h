@@ -26,12 +26,14 @@ enum pl_cel_cost {
     PL_CEL_COST_REGEX,      /* size of the text times size of the regular expression */
     PL_CEL_COST_ELEMENTS,   /* each element of the first, and its length */
     PL_CEL_COST_IN,         /* each element of the second */
-    PL_CEL_COST_RESULT,     /* a tenth of the result, twice */
+    PL_CEL_COST_RESULT,     /* a tenth of the result */
     PL_CEL_COST_FORMAT,     /* the regular expression of a named format */
     PL_CEL_COST_SETS,       /* each element of one list with each of the other */
     PL_CEL_COST_SETS_TWICE, /* the same, in both directions */
     PL_CEL_COST_COPY,       /* a new list, element by element */
+    PL_CEL_COST_FLATTEN,    /* the same, for each level */
     PL_CEL_COST_SORT,       /* a new list, each element compared with each */
+    PL_CEL_COST_SORT_TEXTS, /* the same, of strings or bytes */
     PL_CEL_COST_NET,        /* the bytes of two addresses */
     PL_CEL_COST_NET_IN_NET, /* the same, masked first */
     PL_CEL_COST_CHECK,      /* so high that an expression can afford only two */
@@ -41,11 +43,18 @@ enum pl_cel_cost {
 
 /* The maximal size of a result, for estimates. */
 enum pl_cel_result_size {
-    PL_CEL_SIZE_TYPE, /* as its type says */
-    PL_CEL_SIZE_SELF, /* not larger than the first argument */
+    PL_CEL_SIZE_NONE, /* not known */
+    PL_CEL_SIZE_SELF, /* as large as the first argument */
+    PL_CEL_SIZE_UP_TO_SELF,
     PL_CEL_SIZE_SUM,
     PL_CEL_SIZE_REPLACE,
     PL_CEL_SIZE_FOURFOLD,
+    PL_CEL_SIZE_QUOTED,
+    PL_CEL_SIZE_SPLIT, /* as the third argument, a literal, or else the first one's length */
+    PL_CEL_SIZE_JOINED,
+    PL_CEL_SIZE_RANGE,  /* of lists.range */
+    PL_CEL_SIZE_SLICE,  /* between two literals */
+    PL_CEL_SIZE_SQUARE, /* kube-apiserver takes the steps of sorting for the size */
 };
 
 struct pl_cel_function {
@@ -69,6 +78,7 @@ extern const struct pl_cel_function pl_cel_net_functions[];
 extern const struct pl_cel_function pl_cel_format_functions[];
 extern const struct pl_cel_function pl_cel_semver_functions[];
 extern const struct pl_cel_function pl_cel_authz_functions[];
+extern const struct pl_cel_function pl_cel_patch_functions[];
 
 /* All overloads of that name, either member functions or others; *count is 0 when there are none.
  * The array lives in the arena. */
@@ -97,11 +107,11 @@ bool pl_cel_function_takes_values(const struct pl_cel_function *function, const 
 /* Common rows: a member function with a cost of one, and a function that parses a text. */
 #define PL_CEL_MEMBER(name, signature, fn)                                                         \
     {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
+        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn                               \
     }
 #define PL_CEL_READER(name, signature, fn)                                                         \
     {                                                                                              \
-        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, fn                             \
+        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_NONE, fn                             \
     }
 
 pl_cel_fn pl_cel_ip_text;     /* of addresses and networks: string(ip) */
@@ -109,6 +119,19 @@ pl_cel_fn pl_cel_format_text; /* "%s".format(list) */
 
 struct pl_cel pl_cel_no_overload(void);
 /* True when the text has that named format ("dns1123Label"), which must exist. */
-bool pl_cel_is_format(const char *name, struct pl_slice text);
+bool pl_cel_is_format(struct pl_cel_eval *eval, const char *name, struct pl_slice text);
+
+/* ---- regular expressions (pattern.c) ---- */
+
+/* As pl_regex_compile. The evaluation owns the result and keeps it until the next call with another
+ * text; the text must live as long. */
+const struct pl_regex *pl_cel_pattern(struct pl_cel_eval *eval, struct pl_slice text,
+                                      struct pl_err *err);
+/* The evaluation's. */
+struct pl_regex_search *pl_cel_search(struct pl_cel_eval *eval);
+/* As pl_regex_test. */
+PL_MUST_USE int pl_cel_fits(struct pl_cel_eval *eval, const char *pattern, struct pl_slice text,
+                            struct pl_err *err);
+
 /* A text as a result: a copy of the buffer in the arena. Empties the buffer. */
 struct pl_cel pl_cel_text_result(struct pl_cel_eval *eval, struct pl_buf *text);

@@ -38,9 +38,9 @@ static struct pl_cel to_account(struct pl_cel_eval *eval, const struct pl_cel *a
     PL_UNUSED(n);
     struct pl_cel_check check = {
         .by = args[0].check->by, .account_ns = args[1].s, .account = args[2].s};
-    if (!pl_cel_is_format("dns1123Subdomain", args[2].s))
+    if (!pl_cel_is_format(eval, "dns1123Subdomain", args[2].s))
         return pl_cel_fail(eval->arena, "Invalid service account name");
-    if (!pl_cel_is_format("dns1123Label", args[1].s))
+    if (!pl_cel_is_format(eval, "dns1123Label", args[1].s))
         return pl_cel_fail(eval->arena, "Invalid service account namespace");
     return check_value(eval->arena, PL_CEL_AUTHORIZER, &check);
 }
@@ -83,7 +83,7 @@ PL_CEL_GETTER(lib_authz_error, pl_cel_string(args[0].decision->error))
 
 #define MEMBER_COST(name, signature, cost, fn)                                                     \
     {                                                                                              \
-        name, signature, true, cost, PL_CEL_SIZE_TYPE, fn                                          \
+        name, signature, true, cost, PL_CEL_SIZE_NONE, fn                                          \
     }
 
 const struct pl_cel_function pl_cel_authz_functions[] = {

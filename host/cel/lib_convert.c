@@ -122,7 +122,7 @@ static struct pl_cel to_bytes(struct pl_cel_eval *eval, const struct pl_cel *arg
 
 /* ---- to text ---- */
 
-/* The fewest digits that read back the same, as Go writes them. */
+/* The fewest digits that read back the same, with an exponent where Go's %g has one. */
 static void double_text(double d, struct pl_buf *out)
 {
     char text[40];
@@ -130,11 +130,13 @@ static void double_text(double d, struct pl_buf *out)
         pl_buf_add_z(out, isnan(d) ? "NaN" : d < 0 ? "-Inf" : "+Inf");
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, d);
-        if (strtod(text, NULL) == d)
-            break;
-    }
+    int digits = 0; /* after the first one */
+    do {
+        snprintf(text, sizeof text, "%.*e", digits, d);
+    } while (strtod(text, NULL) != d && ++digits < 17);
+    int exponent = atoi(strchr(text, 'e') + 1);
+    if (exponent >= -4 && exponent < 6)
+        snprintf(text, sizeof text, "%.*f", digits > exponent ? digits - exponent : 0, d);
     pl_buf_add_z(out, text);
 }
 
@@ -231,7 +233,7 @@ static struct pl_cel to_duration(struct pl_cel_eval *eval, const struct pl_cel *
 
 #define OP(name, signature, fn)                                                                    \
     {                                                                                              \
-        name, signature, false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                              \
+        name, signature, false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn                              \
     }
 
 const struct pl_cel_function pl_cel_convert_functions[] = {
@@ -260,7 +262,7 @@ const struct pl_cel_function pl_cel_convert_functions[] = {
     OP("duration", "r:r", lib_convert_same),
     OP("duration", "s:r", to_duration),
     OP("duration", "i:r", to_duration),
-    {"string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_SELF, lib_convert_same},
+    {"string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, lib_convert_same},
     OP("string", "b:s", to_string),
     OP("string", "i:s", to_string),
     OP("string", "u:s", to_string),

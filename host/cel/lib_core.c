@@ -99,6 +99,25 @@ static struct pl_cel concatenate(struct pl_cel_eval *eval, const struct pl_cel *
     return result;
 }
 
+/* Adds to a set what it lacks; in a map list, an element replaces the one with its keys. The room
+ * is for both lists, and has the first one's elements. */
+static struct pl_cel lists_unite(struct pl_cel_eval *eval, const struct pl_cel_list *a,
+                                 const struct pl_cel_list *b, struct pl_cel *room)
+{
+    struct pl_cel_list *made = pl_arena_alloc(eval->arena, sizeof *made);
+    *made = (struct pl_cel_list){.count = a->count, .items = room, .type = a->type};
+    for (size_t i = 0; i < b->count; i++) {
+        size_t at = 0;
+        while (at < made->count && !pl_cel_same_element(eval, a->type, room[at], b->items[i]))
+            at++;
+        if (!pl_cel_charge(eval, at / 10))
+            return pl_cel_over_limit();
+        room[at] = b->items[i];
+        made->count += at == made->count;
+    }
+    return (struct pl_cel){.kind = PL_CEL_LIST, .list = made};
+}
+
 static struct pl_cel add_lists(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
@@ -108,6 +127,8 @@ static struct pl_cel add_lists(struct pl_cel_eval *eval, const struct pl_cel *ar
         return pl_cel_over_limit();
     struct pl_cel made = pl_cel_new_list(eval->arena, a->count + b->count, &items);
     memcpy(items, a->items, a->count * sizeof *items);
+    if (a->type != NULL && (a->type->is_set || a->type->is_map_list))
+        return lists_unite(eval, a, b, items);
     memcpy(items + a->count, b->items, b->count * sizeof *items);
     return made;
 }
@@ -202,7 +223,7 @@ static struct pl_cel subtract_times(struct pl_cel_eval *eval, const struct pl_ce
                   in_ns(args[0].t) - in_ns(args[1].t));
 }
 
-#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE
+#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_NONE
 #define OP(name, signature, fn)                                                                    \
     {                                                                                              \
         name, signature, false, ONE, fn                                                            \
@@ -215,8 +236,8 @@ static struct pl_cel subtract_times(struct pl_cel_eval *eval, const struct pl_ce
     OP(name, "bb:b", fn), OP(name, "ii:b", fn), OP(name, "uu:b", fn), OP(name, "dd:b", fn),        \
         OP(name, "iu:b", fn), OP(name, "ui:b", fn), OP(name, "id:b", fn), OP(name, "di:b", fn),    \
         OP(name, "ud:b", fn), OP(name, "du:b", fn),                                                \
-        OP_COST(name, "ss:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, fn),                          \
-        OP_COST(name, "yy:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, fn), OP(name, "tt:b", fn),    \
+        OP_COST(name, "ss:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_NONE, fn),                          \
+        OP_COST(name, "yy:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_NONE, fn), OP(name, "tt:b", fn),    \
         OP(name, "rr:b", fn)
 
 const struct pl_cel_function pl_cel_core_functions[] = {
@@ -246,13 +267,13 @@ const struct pl_cel_function pl_cel_core_functions[] = {
     OP("-_", "i:i", negate),
     OP("-_", "d:d", negate),
     OP("!_", "b:b", negate_bool),
-    OP_COST("_==_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, equals),
-    OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, lib_core_differs),
+    OP_COST("_==_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_NONE, equals),
+    OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_NONE, lib_core_differs),
     COMPARE("_<_", less),
     COMPARE("_<=_", less_or_equal),
     COMPARE("_>_", greater),
     COMPARE("_>=_", greater_or_equal),
-    OP_COST("@in", "ALA:b", PL_CEL_COST_IN, PL_CEL_SIZE_TYPE, in_list),
+    OP_COST("@in", "ALA:b", PL_CEL_COST_IN, PL_CEL_SIZE_NONE, in_list),
     OP("@in", "AMAB:b", in_map),
     OP("_?_:_", "bAA:A", NULL),
     OP("_[_]", "LAi:A", NULL),

@@ -1,7 +1,6 @@
 /* Named formats (format.dns1123Label().validate(text)) and the text function `format`. */
 #include "cel/function.h"
 
-#include "format/regex.h"
 #include "format/units.h"
 
 #include <inttypes.h>
@@ -101,22 +100,12 @@ FORMAT(10)
 FORMAT(11)
 FORMAT(12)
 
-/* Matches the pattern: 1, 0, or a negative code with err. */
-static int fits_pattern(const struct named *named, struct pl_slice text, struct pl_err *err)
-{
-    pl_err_clear(err);
-    struct pl_regex *regex = pl_regex_compile(pl_slice_z(named->pattern), err);
-    int found = regex != NULL ? pl_regex_test(regex, text, err) : err->code;
-    pl_regex_destroy(regex);
-    return found;
-}
-
-bool pl_cel_is_format(const char *name, struct pl_slice text)
+bool pl_cel_is_format(struct pl_cel_eval *eval, const char *name, struct pl_slice text)
 {
     struct pl_err err;
     const struct named *named = find_format(pl_slice_z(name));
     return (named->most == 0 || pl_cel_characters(text) <= named->most) &&
-           fits_pattern(named, text, &err) == 1;
+           pl_cel_fits(eval, named->pattern, text, &err) == 1;
 }
 
 static struct pl_cel validate(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
@@ -131,7 +120,7 @@ static struct pl_cel validate(struct pl_cel_eval *eval, const struct pl_cel *arg
             pl_arena_f(eval->arena, "must be no more than %zu characters", named->most));
         return pl_cel_some(eval->arena, faults);
     }
-    int found = fits_pattern(named, args[1].s, &err);
+    int found = pl_cel_fits(eval, named->pattern, args[1].s, &err);
     if (found == 1)
         return pl_cel_none();
     items[0] = found < 0 ? pl_cel_string(pl_arena_copy(eval->arena, pl_slice_z(err.message)))
@@ -358,11 +347,11 @@ struct pl_cel pl_cel_format_text(struct pl_cel_eval *eval, const struct pl_cel *
 
 #define PLAIN(name, i)                                                                             \
     {                                                                                              \
-        "format." name, ":F", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, format_##i                 \
+        "format." name, ":F", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_##i                 \
     }
 
 const struct pl_cel_function pl_cel_format_functions[] = {
-    {"format.named", "s:OF", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, format_named},
+    {"format.named", "s:OF", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_named},
     PLAIN("dns1123Label", 0),
     PLAIN("dns1123Subdomain", 1),
     PLAIN("dns1035Label", 2),
@@ -376,6 +365,6 @@ const struct pl_cel_function pl_cel_format_functions[] = {
     PLAIN("byte", 10),
     PLAIN("date", 11),
     PLAIN("datetime", 12),
-    {"validate", "Fs:OLs", true, PL_CEL_COST_FORMAT, PL_CEL_SIZE_TYPE, validate},
+    {"validate", "Fs:OLs", true, PL_CEL_COST_FORMAT, PL_CEL_SIZE_NONE, validate},
     {0},
 };

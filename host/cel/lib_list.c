@@ -261,20 +261,24 @@ static struct pl_cel numbers(struct pl_cel_eval *eval, const struct pl_cel *args
 
 #define MEMBER(name, signature, cost, fn)                                                          \
     {                                                                                              \
-        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_SELF, fn                            \
+        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn                            \
+    }
+#define MADE(name, signature, cost, size, fn)                                                      \
+    {                                                                                              \
+        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_##size, fn                          \
     }
 #define PLAIN(name, signature, cost, fn)                                                           \
     {                                                                                              \
-        name, signature, false, PL_CEL_COST_##cost, PL_CEL_SIZE_TYPE, fn                           \
+        name, signature, false, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn                           \
     }
 #define OF_EACH(name, cost, fn, result)                                                            \
     MEMBER(name, "Li:" result("i"), cost, fn), MEMBER(name, "Lu:" result("u"), cost, fn),          \
         MEMBER(name, "Ld:" result("d"), cost, fn), MEMBER(name, "Lb:" result("b"), cost, fn),      \
         MEMBER(name, "Ls:" result("s"), cost, fn), MEMBER(name, "Ly:" result("y"), cost, fn),      \
         MEMBER(name, "Lt:" result("t"), cost, fn), MEMBER(name, "Lr:" result("r"), cost, fn)
-#define A_BOOL(t) "b"
-#define ITSELF(t) t
-#define A_LIST(t) "L" t
+#define A_BOOL(t)     "b"
+#define ITSELF(t)     t
+#define SORT(t, cost) MADE("sort", "L" t ":L" t, cost, SQUARE, sort)
 
 const struct pl_cel_function pl_cel_list_functions[] = {
     OF_EACH("isSorted", ELEMENTS, is_sorted, A_BOOL),
@@ -286,13 +290,20 @@ const struct pl_cel_function pl_cel_list_functions[] = {
     MEMBER("sum", "Lr:r", ELEMENTS, sum),
     MEMBER("indexOf", "LAA:i", ELEMENTS, lib_list_index_of),
     MEMBER("lastIndexOf", "LAA:i", ELEMENTS, last_index_of),
-    MEMBER("slice", "LAii:LA", COPY, slice),
-    MEMBER("reverse", "LA:LA", COPY, reverse),
-    OF_EACH("sort", SORT, sort, A_LIST),
-    MEMBER("distinct", "LA:LA", SORT, distinct),
-    MEMBER("flatten", "LLA:LA", COPY, flatten),
-    MEMBER("flatten", "LDi:LD", COPY, flatten),
-    PLAIN("lists.range", "i:Li", COPY, numbers),
+    MADE("slice", "LAii:LA", COPY, SLICE, slice),
+    MADE("reverse", "LA:LA", COPY, SELF, reverse),
+    SORT("i", SORT),
+    SORT("u", SORT),
+    SORT("d", SORT),
+    SORT("b", SORT),
+    SORT("s", SORT_TEXTS),
+    SORT("y", SORT_TEXTS),
+    SORT("t", SORT),
+    SORT("r", SORT),
+    MADE("distinct", "LA:LA", SORT, SQUARE, distinct),
+    MADE("flatten", "LLA:LA", FLATTEN, SELF, flatten),
+    MADE("flatten", "LDi:LD", FLATTEN, SELF, flatten),
+    {"lists.range", "i:Li", false, PL_CEL_COST_COPY, PL_CEL_SIZE_RANGE, numbers},
     PLAIN("sets.contains", "LALA:b", SETS, sets_contains),
     PLAIN("sets.equivalent", "LALA:b", SETS_TWICE, sets_equivalent),
     PLAIN("sets.intersects", "LALA:b", SETS, sets_intersects),

@@ -64,7 +64,7 @@ static struct pl_cel value(struct pl_cel_eval *eval, const struct pl_cel *args, 
                                  : pl_cel_fail(eval->arena, "optional.none() dereference");
 }
 
-#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_SELF
+#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_NONE
 
 const struct pl_cel_function pl_cel_optional_functions[] = {
     {"optional.of", "A:OA", false, ONE, of},

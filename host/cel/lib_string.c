@@ -53,25 +53,12 @@ static struct pl_cel lib_string_ends_with(struct pl_cel_eval *eval, const struct
 
 /* ---- regular expressions ---- */
 
-static struct pl_regex_search *search_of(struct pl_cel_eval *eval)
-{
-    if (eval->search == NULL)
-        eval->search = pl_regex_search_create();
-    return eval->search;
-}
-
-/* The compiled pattern, which the program or the evaluation owns. NULL: as pl_regex_compile. */
+/* The call's pattern, which the program owns if it is constant. NULL: as pl_regex_compile. */
 static const struct pl_regex *regex_of(struct pl_cel_eval *eval, struct pl_slice text,
                                        struct pl_err *err)
 {
-    if (eval->call->call.regex != NULL)
-        return eval->call->call.regex;
-    if (eval->regex != NULL && pl_slice_eq(eval->regex_text, text))
-        return eval->regex;
-    pl_regex_destroy(eval->regex);
-    eval->regex = pl_regex_compile(text, err);
-    eval->regex_text = text;
-    return eval->regex;
+    const struct pl_regex *constant = eval->call->call.regex;
+    return constant != NULL ? constant : pl_cel_pattern(eval, text, err);
 }
 
 static struct pl_cel matches(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
@@ -80,8 +67,9 @@ static struct pl_cel matches(struct pl_cel_eval *eval, const struct pl_cel *args
     struct pl_err err;
     pl_err_clear(&err);
     const struct pl_regex *regex = regex_of(eval, args[1].s, &err);
-    int found = regex != NULL ? pl_regex_search(search_of(eval), regex, args[0].s, 0, false, &err)
-                              : err.code;
+    int found = regex != NULL
+                    ? pl_regex_search(pl_cel_search(eval), regex, args[0].s, 0, false, &err)
+                    : err.code;
     return found < 0 ? pl_cel_fail(eval->arena, "error parsing regexp: %s", err.message)
                      : pl_cel_bool(found == 1);
 }
@@ -98,7 +86,7 @@ static struct pl_cel find_matches(struct pl_cel_eval *eval, const struct pl_cel 
     struct pl_cel_list *list = pl_arena_alloc(eval->arena, sizeof *list);
     int rc = regex != NULL ? 1 : err.code;
     for (size_t from = 0, start, end; rc == 1 && list->count < most && from <= text.len;) {
-        rc = pl_regex_search(search_of(eval), regex, text, from, from > 0, &err);
+        rc = pl_regex_search(pl_cel_search(eval), regex, text, from, from > 0, &err);
         if (rc != 1)
             break;
         pl_regex_group(eval->search, 0, &start, &end);
@@ -340,19 +328,19 @@ static struct pl_cel quote(struct pl_cel_eval *eval, const struct pl_cel *args, 
     }
 
 const struct pl_cel_function pl_cel_string_functions[] = {
-    MEMBER("contains", "ss:b", PRODUCT, TYPE, contains),
-    MEMBER("startsWith", "ss:b", LAST, TYPE, starts_with),
-    MEMBER("endsWith", "ss:b", LAST, TYPE, lib_string_ends_with),
-    MEMBER("matches", "ss:b", REGEX, TYPE, matches),
-    {"matches", "ss:b", false, PL_CEL_COST_REGEX, PL_CEL_SIZE_TYPE, matches},
-    MEMBER("find", "ss:s", REGEX, SELF, find_first),
-    MEMBER("findAll", "ss:Ls", REGEX, SELF, find_all),
-    MEMBER("findAll", "ssi:Ls", REGEX, SELF, find_all),
-    MEMBER("charAt", "si:s", ONE, SELF, char_at),
-    MEMBER("indexOf", "ss:i", ELEMENTS, TYPE, lib_string_index_of),
-    MEMBER("indexOf", "ssi:i", ELEMENTS, TYPE, lib_string_index_of),
-    MEMBER("lastIndexOf", "ss:i", ELEMENTS, TYPE, last_index_of),
-    MEMBER("lastIndexOf", "ssi:i", ELEMENTS, TYPE, last_index_of),
+    MEMBER("contains", "ss:b", PRODUCT, NONE, contains),
+    MEMBER("startsWith", "ss:b", LAST, NONE, starts_with),
+    MEMBER("endsWith", "ss:b", LAST, NONE, lib_string_ends_with),
+    MEMBER("matches", "ss:b", REGEX, NONE, matches),
+    {"matches", "ss:b", false, PL_CEL_COST_REGEX, PL_CEL_SIZE_NONE, matches},
+    MEMBER("find", "ss:s", REGEX, UP_TO_SELF, find_first),
+    MEMBER("findAll", "ss:Ls", REGEX, UP_TO_SELF, find_all),
+    MEMBER("findAll", "ssi:Ls", REGEX, UP_TO_SELF, find_all),
+    MEMBER("charAt", "si:s", ONE, NONE, char_at),
+    MEMBER("indexOf", "ss:i", ELEMENTS, NONE, lib_string_index_of),
+    MEMBER("indexOf", "ssi:i", ELEMENTS, NONE, lib_string_index_of),
+    MEMBER("lastIndexOf", "ss:i", ELEMENTS, NONE, last_index_of),
+    MEMBER("lastIndexOf", "ssi:i", ELEMENTS, NONE, last_index_of),
     MEMBER("substring", "si:s", SELF, SELF, substring),
     MEMBER("substring", "sii:s", SELF, SELF, substring),
     MEMBER("lowerAscii", "s:s", SELF, SELF, lib_string_lower),
@@ -360,11 +348,11 @@ const struct pl_cel_function pl_cel_string_functions[] = {
     MEMBER("trim", "s:s", SELF, SELF, trim),
     MEMBER("replace", "sss:s", SELF_TWICE, REPLACE, replace),
     MEMBER("replace", "sssi:s", SELF_TWICE, REPLACE, replace),
-    MEMBER("split", "ss:Ls", SELF_TWICE, SELF, lib_string_split),
-    MEMBER("split", "ssi:Ls", SELF_TWICE, SELF, lib_string_split),
-    MEMBER("join", "Ls:s", RESULT, TYPE, lib_string_join),
-    MEMBER("join", "Lss:s", RESULT, TYPE, lib_string_join),
-    MEMBER("format", "sLD:s", SELF, TYPE, pl_cel_format_text),
-    {"strings.quote", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_FOURFOLD, quote},
+    MEMBER("split", "ss:Ls", SELF_TWICE, SPLIT, lib_string_split),
+    MEMBER("split", "ssi:Ls", SELF_TWICE, SPLIT, lib_string_split),
+    MEMBER("join", "Ls:s", RESULT, JOINED, lib_string_join),
+    MEMBER("join", "Lss:s", RESULT, JOINED, lib_string_join),
+    MEMBER("format", "sLD:s", SELF, NONE, pl_cel_format_text),
+    {"strings.quote", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_QUOTED, quote},
     {0},
 };

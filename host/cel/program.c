@@ -5,11 +5,12 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_var *vars,
-                                      size_t count, struct pl_buf *why)
+static struct pl_cel_program *compile(struct pl_slice text, const struct pl_cel_var *vars,
+                                      size_t count, bool makes_patches, struct pl_buf *why)
 {
     PL_REQUIRE(count <= PL_CEL_MAX_VARS);
     struct pl_cel_program *program = PL_NEW(struct pl_cel_program);
+    program->makes_patches = makes_patches;
     struct pl_slice copy = pl_arena_copy(&program->arena, text);
     struct pl_cel_issues issues = {.text = copy, .out = why};
     program->root = pl_cel_parse(&program->arena, copy, &issues);
@@ -17,8 +18,20 @@ struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_
         pl_cel_program_destroy(program);
         return NULL;
     }
-    program->cost = pl_cel_estimate(program);
+    program->cost = pl_cel_estimate(program, count > 0 ? vars[0].type : NULL);
     return program;
+}
+
+struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_var *vars,
+                                      size_t count, struct pl_buf *why)
+{
+    return compile(text, vars, count, false, why);
+}
+
+struct pl_cel_program *pl_cel_compile_patch(struct pl_slice text, const struct pl_cel_var *vars,
+                                            size_t count, struct pl_buf *why)
+{
+    return compile(text, vars, count, true, why);
 }
 
 void pl_cel_program_destroy(struct pl_cel_program *program)

@@ -29,7 +29,8 @@ struct match {
 
 static bool is_weak(const struct pl_cel_type *type)
 {
-    return pl_cel_type_is_dyn(type) || type->kind == PL_CEL_NULL;
+    return pl_cel_type_is_dyn(type) || type->kind == PL_CEL_NULL ||
+           type == pl_cel_type_empty_list();
 }
 
 /* Matches A or B with a type, and keeps the wider one of this type and the earlier ones. False:

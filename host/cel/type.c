@@ -4,6 +4,8 @@
  * checked at run time. */
 #include "cel/type.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 #define SIMPLE(k, size) [k] = {.kind = (k), .max_size = (size), .min_bytes = 1}
@@ -90,6 +92,51 @@ const struct pl_cel_type *pl_cel_type_list(struct pl_arena *arena, const struct 
     return type;
 }
 
+const struct pl_cel_type *pl_cel_type_empty_list(void)
+{
+    static const struct pl_cel_type type = {.kind = PL_CEL_LIST, .max_size = 0, .min_bytes = 2};
+    return &type;
+}
+
+const struct pl_cel_type *pl_cel_type_of_go(void)
+{
+    static const struct pl_cel_type type = {
+        .kind = PL_CEL_DYN, .elem = &type, .max_size = PL_CEL_UNBOUNDED, .min_bytes = 1};
+    return &type;
+}
+
+#define PATCH_FIELD(text, kind_of)                                                                 \
+    {                                                                                              \
+        .name = {.ptr = (text), .len = sizeof(text) - 1},                                          \
+        .member = {.ptr = (text), .len = sizeof(text) - 1}, .type = &simple_types[kind_of]         \
+    }
+
+static const struct pl_cel_type *json_patch(void)
+{
+    static const struct pl_cel_field fields[] = {
+        PATCH_FIELD("op", PL_CEL_STRING), PATCH_FIELD("from", PL_CEL_STRING),
+        PATCH_FIELD("path", PL_CEL_STRING), PATCH_FIELD("value", PL_CEL_DYN)};
+    static const struct pl_cel_type type = {.kind = PL_CEL_OBJECT,
+                                            .name = "JSONPatch",
+                                            .fields = fields,
+                                            .field_count = PL_ARRAY_LEN(fields),
+                                            .max_size = PL_CEL_UNBOUNDED,
+                                            .min_bytes = 2};
+    return &type;
+}
+
+const struct pl_cel_type *pl_cel_type_patch(struct pl_arena *arena, struct pl_slice name)
+{
+    if (pl_slice_eqz(name, "JSONPatch"))
+        return json_patch();
+    if (!pl_slice_eqz(name, "Object") && !pl_text_begins(name, "Object."))
+        return NULL;
+    struct pl_cel_type *type = new_type(arena, PL_CEL_OBJECT);
+    type->name = pl_arena_f(arena, "%.*s", PL_FMT(name)).ptr;
+    type->is_open = true;
+    return type;
+}
+
 const struct pl_cel_type *pl_cel_type_map(struct pl_arena *arena, const struct pl_cel_type *key,
                                           const struct pl_cel_type *value)
 {
@@ -135,6 +182,8 @@ bool pl_cel_type_equal(const struct pl_cel_type *a, const struct pl_cel_type *b)
         return true;
     if (pl_cel_type_is_dyn(a) || pl_cel_type_is_dyn(b))
         return pl_cel_type_is_dyn(a) && pl_cel_type_is_dyn(b);
+    if (a->kind == PL_CEL_OBJECT && b->kind == PL_CEL_OBJECT && a->is_open && b->is_open)
+        return strcmp(a->name, b->name) == 0;
     if (a->kind != b->kind || a->kind == PL_CEL_OBJECT)
         return false;
     return !has_parts(a->kind) || a->kind == PL_CEL_TYPE ||
@@ -156,7 +205,7 @@ bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *
     if (from->kind == PL_CEL_NULL)
         return may_be_null(to->kind);
     if (from->kind != to->kind || from->kind == PL_CEL_OBJECT)
-        return false;
+        return pl_cel_type_equal(from, to);
     return !has_parts(from->kind) || from->kind == PL_CEL_TYPE ||
            (pl_cel_type_fits(pl_cel_type_elem(from), pl_cel_type_elem(to)) &&
             (from->kind != PL_CEL_MAP ||

@@ -66,6 +66,7 @@ struct pl_cel_type {
     uint64_t min_bytes;
     /* Of lists: how elements are compared and added (x-kubernetes-list-type). */
     bool is_set, is_map_list;
+    bool is_open;                     /* of objects: any name is a field, of type dyn */
     const struct pl_slice *list_keys; /* of map lists */
     size_t list_key_count;
 };
@@ -75,6 +76,14 @@ const struct pl_cel_type *pl_cel_type_of(enum pl_cel_kind kind);
 const struct pl_cel_type *pl_cel_type_list(struct pl_arena *arena, const struct pl_cel_type *elem);
 const struct pl_cel_type *pl_cel_type_map(struct pl_arena *arena, const struct pl_cel_type *key,
                                           const struct pl_cel_type *value);
+/* The type of the literal []: any list's type replaces it. */
+const struct pl_cel_type *pl_cel_type_empty_list(void);
+/* The type of a document that kube-apiserver evaluates as Go structures and not as JSON. It is dyn
+ * for expressions, but lists and objects of it cannot be values of a JSON patch. */
+const struct pl_cel_type *pl_cel_type_of_go(void);
+/* The type of objects with this name: Object, Object.some.path or JSONPatch. NULL: there is none.
+ */
+const struct pl_cel_type *pl_cel_type_patch(struct pl_arena *arena, struct pl_slice name);
 const struct pl_cel_type *pl_cel_type_optional(struct pl_arena *arena,
                                                const struct pl_cel_type *elem);
 /* These functions take NULL as dyn. */

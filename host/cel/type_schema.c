@@ -204,7 +204,7 @@ static void type_schema_add_field(struct pl_arena *arena, struct pl_cel_type *ob
 static void add_root(struct pl_arena *arena, struct pl_cel_type *object,
                      struct pl_cel_field *fields)
 {
-    const struct pl_cel_type *text = sized(arena, PL_CEL_STRING, PL_CEL_REQUEST_BYTES - 2, 2);
+    const struct pl_cel_type *text = sized(arena, PL_CEL_STRING, 0, 2);
     struct pl_cel_type *meta = sized(arena, PL_CEL_OBJECT, 0, 2);
     struct pl_cel_field *names = pl_arena_alloc(arena, 2 * sizeof *names);
     meta->fields = names;

@@ -187,7 +187,7 @@ struct pl_cel pl_cel_from_tree(struct pl_arena *arena, const struct pl_tree *tre
                                                            : PL_CEL_MAP,
                            .is_tree = true,
                            .tree = tree,
-                           .type = kind == PL_CEL_DYN ? NULL : type};
+                           .type = kind == PL_CEL_DYN && type != pl_cel_type_of_go() ? NULL : type};
 }
 
 /* ---- lists of documents ---- */

@@ -77,6 +77,7 @@ struct pl_cel_entry {
 struct pl_cel_map {
     size_t count;
     const struct pl_cel_entry *entries; /* each key occurs once */
+    const struct pl_cel_type *type;     /* of objects that an expression has made */
 };
 
 /* ---- constructors; texts are borrowed ---- */
@@ -96,6 +97,18 @@ struct pl_cel pl_cel_fail(struct pl_arena *arena, const char *fmt, ...) PL_PRINT
  * when it has another type. */
 struct pl_cel pl_cel_from_tree(struct pl_arena *arena, const struct pl_tree *tree,
                                const struct pl_cel_type *type);
+
+/* ---- as documents (document.c) ---- */
+enum pl_cel_document {
+    PL_CEL_AS_OBJECT, /* a part of an object */
+    PL_CEL_AS_JSON,   /* a value in a JSON patch */
+};
+/* The value as a part of a document, in the arena; NULL with *error if it has no such form. */
+struct pl_tree *pl_cel_to_tree(struct pl_arena *arena, struct pl_cel value,
+                               enum pl_cel_document form, struct pl_cel *error);
+/* In an object that an expression has made, the type of each inner object must be named after its
+ * place: Object.spec in `spec`. False: a type is not; the reasons are appended to why. */
+bool pl_cel_names_fit(struct pl_arena *arena, struct pl_cel object, struct pl_buf *why);
 
 /* ---- reading ---- */
 static inline bool pl_cel_is_error(struct pl_cel value)
@@ -119,6 +132,9 @@ bool pl_cel_field(struct pl_cel_eval *eval, struct pl_cel object, struct pl_slic
 bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b);
 /* True when the value is an element of the list. */
 bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one);
+/* True for equal elements of a set, and for those of a map list that have equal keys. */
+bool pl_cel_same_element(struct pl_cel_eval *eval, const struct pl_cel_type *type, struct pl_cel a,
+                         struct pl_cel b);
 /* -1, 0, 1; 2: they have no order. */
 int pl_cel_compare(struct pl_cel a, struct pl_cel b);
 /* The result of type(value); types of lists and maps have no parts. */

@@ -5,6 +5,7 @@
 #include "cli/dev_access.h"
 #include "cli/terminate.h"
 #include "cli/services.h"
+#include "net/signals.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -94,7 +95,9 @@ static int apiserver_run(const struct pl_flags *flags, const struct pl_apiserver
     char *temporary = NULL;
     if (rc == 0)
         rc = tell_access(flags, options->host, pl_apiserver_port(server), access, &temporary, err);
-    if (rc == 0 && pl_loop_watch_signals(loop, signals, 2, stop_loop, loop) != 0)
+    struct pl_signals *watched =
+        rc == 0 ? pl_signals_watch(loop, signals, 2, stop_loop, loop) : NULL;
+    if (rc == 0 && watched == NULL)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0) {
         bool bracket = strchr(options->host, ':') != NULL;
@@ -104,7 +107,7 @@ static int apiserver_run(const struct pl_flags *flags, const struct pl_apiserver
         pl_loop_run(loop);
     }
     pl_dev_temporary_remove(temporary);
-    pl_loop_unwatch_signals(loop);
+    pl_signals_unwatch(watched);
     if (server != NULL)
         pl_apiserver_destroy(server);
     pl_loop_destroy(loop);

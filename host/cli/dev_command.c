@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cli/apply.h"
 #include "cli/dev_access.h"
+#include "cli/dev_account.h"
 #include "cli/dev_server.h"
 #include "cli/host.h"
 #include "cli/terminate.h"
@@ -10,18 +11,25 @@
 #include <string.h>
 
 struct dev {
+    const struct pl_command *command;
     atomic_int webhook_port; /* port of the host's webhooks; 0: none yet */
     struct pl_options options;
     struct pl_dev_access access;
-    char *kubeconfig; /* owned; NULL: not there yet */
+    struct pl_dev_account account; /* of --as-serviceaccount */
+    char *kubeconfig;              /* owned; NULL: not there yet */
 };
 
-static int apply_manifests(void *arg, struct pl_cluster *cluster, struct pl_loop *loop,
+/* The manifests are applied by the administrator, and also decide which kinds the roles name. */
+static int prepare_cluster(void *arg, struct pl_cluster *cluster, struct pl_loop *loop,
                            struct pl_err *err)
 {
     struct dev *dev = arg;
     char *const *scripts = dev->options.own_manifests ? dev->options.flags.paths : NULL;
-    return pl_apply_paths(scripts, dev->options.manifests, cluster, loop, err);
+    int rc = pl_apply_paths(scripts, dev->options.manifests, cluster, loop, err);
+    if (rc == 0 && pl_flags_switch(&dev->options.flags, "as-serviceaccount"))
+        rc = pl_dev_account_use(&dev->account, dev->command, &dev->options,
+                                pl_site_client(pl_cluster_site(cluster)), err);
+    return rc;
 }
 
 /* The Service of --webhook-service is this process. Runs on the server's thread: the flags that it
@@ -51,7 +59,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
     dev->options.kubeconfig.files = dev->kubeconfig;
     dev->options.own_server = true;
     dev->options.webhook_port = &dev->webhook_port;
-    const struct pl_host_hooks hooks = {apply_manifests, dev};
+    const struct pl_host_hooks hooks = {prepare_cluster, dev};
     return pl_host_run(&dev->options, &hooks);
 }
 
@@ -62,11 +70,13 @@ static int dev_serve(struct dev *dev, struct pl_err *err)
     if (rc != 0)
         return rc;
     bool filters = pl_flags_switch(&dev->options.flags, "shard-selector");
-    const struct pl_apiserver_options options = {.token = dev->access.token,
-                                                 .no_shard_selector = !filters,
-                                                 .services = {find_service, dev},
-                                                 .cert_pem = dev->access.cert_pem,
-                                                 .key_pem = dev->access.key_pem};
+    const struct pl_apiserver_options options = {
+        .token = dev->access.token,
+        .no_shard_selector = !filters,
+        .simulate = pl_flags_switch(&dev->options.flags, "simulate"),
+        .services = {find_service, dev},
+        .cert_pem = dev->access.cert_pem,
+        .key_pem = dev->access.key_pem};
     struct pl_dev_server *server = pl_dev_server_start(&options, err);
     rc = server != NULL ? run_against(dev, pl_dev_server_port(server), err) : err->code;
     pl_dev_server_stop(server);
@@ -75,7 +85,7 @@ static int dev_serve(struct dev *dev, struct pl_err *err)
 
 int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
 {
-    struct dev dev = {.kubeconfig = NULL};
+    struct dev dev = {.command = self};
     struct pl_err err;
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
@@ -87,6 +97,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
         exit_code = rc < 0 ? PL_EXIT_FAILURE : rc;
     }
     pl_dev_temporary_remove(dev.kubeconfig);
+    pl_dev_account_deinit(&dev.account);
     pl_dev_access_deinit(&dev.access);
     pl_options_deinit(&dev.options);
     return exit_code;

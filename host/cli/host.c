@@ -269,8 +269,8 @@ static void on_stopping(void *arg)
     pl_webhooks_stop(host->webhooks, on_webhooks_stopped, host);
 }
 
-/* What reloads the scripts, and what tries candidates beside them. The first lanes become theirs.
- */
+/* Creates the parts that reload the scripts and that try candidates beside them. They take over the
+ * first lanes. */
 static void create_reload(struct host *host)
 {
     struct pl_reload_options reload = {
@@ -373,22 +373,25 @@ static int open_page(struct host *host, struct pl_err *err)
     return options.address.off ? 0 : pl_open_page(&options, &host->page, err);
 }
 
-/* In reverse order; also for a partly built host. */
-static void tear_down(struct host *host)
+/* Runs that could not be ended still use what would be freed. */
+static void end_if_runs_remain(struct host *host)
 {
-    /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
         pl_terminate(host->exit_code);
     if (!pl_repls_is_closed(host->repls))
         pl_terminate(host->exit_code);
+}
+
+/* Closes the parts that query the host or change its scripts. */
+static void close_front(struct host *host)
+{
     pl_page_destroy(host->page);
     pl_admin_destroy(host->admin);
     pl_tuner_destroy(host->tuner);
     pl_profiler_destroy(host->profiler);
     pl_repls_destroy(host->repls);
-    if (host->view != NULL) {
+    if (host->view != NULL)
         pl_view_set_manager(host->view, NULL);
-    }
     pl_once_destroy(host->once);
     if (host->webhooks != NULL)
         pl_health_remove(pl_view_health(host->view), host->webhooks);
@@ -396,14 +399,22 @@ static void tear_down(struct host *host)
     pl_webhook_names_deinit(&host->webhook_names);
     pl_shadow_destroy(host->shadow);
     pl_reload_destroy(host->reload);
+}
+
+/* Closes scripts, controllers and caches. */
+static void close_controllers(struct host *host)
+{
     pl_lanes_destroy(host->lanes);
-    bool stuck = atomic_load(&host->stuck) > 0;
     pl_shard_key_count_destroy(host->key_count);
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
     pl_remotes_destroy(host->remotes);
     if (host->cluster != NULL)
         pl_cluster_destroy(host->cluster);
+}
+
+static void close_client(struct host *host)
+{
     if (host->client != NULL) {
         pl_view_set_client(host->view, NULL);
         pl_client_destroy(host->client);
@@ -413,29 +424,50 @@ static void tear_down(struct host *host)
     pl_tracer_destroy(host->tracer);
     pl_leader_destroy(host->leader);
     pl_shards_destroy(host->shards);
+}
+
+static void close_pool(struct host *host)
+{
+    if (host->pool == NULL)
+        return;
+    pl_loop_each_turn_stop(&host->collect);
+    pl_loop_undefer(&host->collect_again);
+    pl_pool_collect(host->pool);
+}
+
+/* In reverse order; also for a partly built host. */
+static void tear_down(struct host *host)
+{
+    end_if_runs_remain(host);
+    close_front(host);
+    close_controllers(host);
+    close_client(host);
     pl_trim_stop(&host->trim);
-    pl_loop_unwatch_signals(host->loop);
+    pl_signals_unwatch(host->signals);
     pl_terminate_on_signals(host->stopping ? PL_EXIT_FAILURE
                                            : PL_EXIT_OK); /* a second signal, or the first */
     pl_view_destroy(host->view);
-    if (host->pool != NULL) {
-        pl_loop_each_turn_stop(&host->collect);
-        pl_loop_undefer(&host->collect_again);
-        pl_pool_collect(host->pool);
-    }
+    close_pool(host);
     pl_declarations_deinit(&host->declarations);
     pl_loop_destroy(host->loop);
-    if (!stuck) /* else a script's thread may still update a metric */
+    if (atomic_load(&host->stuck) == 0) /* else a script's thread may still update a metric */
         pl_metrics_destroy(host->metrics);
     if (host->pool != NULL)
         pl_pool_destroy(host->pool);
     pl_kubeconfig_deinit(&host->config);
 }
 
+static int watch_signals(struct host *host, struct pl_err *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    host->signals =
+        pl_signals_watch(host->loop, signals, PL_ARRAY_LEN(signals), on_host_signal, host);
+    return host->signals != NULL ? 0 : pl_err_set(err, PL_EIO, "signals can't be watched");
+}
+
 /* In this order: each part uses those before it. After a failure some are open. */
 static int open_parts(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     int rc = open_view(host, err);
     if (rc == 0 && host->config_err.code != 0) {
         *err = host->config_err;
@@ -452,9 +484,8 @@ static int open_parts(struct host *host, const struct pl_host_hooks *hooks, stru
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     /* From here on the host starts parts and plugins that must be stopped in order: a signal is
      * handled when the loop runs. */
-    if (rc == 0 && pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_host_signal,
-                                         host) != 0)
-        rc = pl_err_set(err, PL_EIO, "signals can't be watched");
+    if (rc == 0)
+        rc = watch_signals(host, err);
     if (rc == 0)
         rc = join_election(host, err);
     if (rc == 0)

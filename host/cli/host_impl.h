@@ -14,6 +14,7 @@
 #include "lane/memo.h"
 #include "lua/watchdog.h"
 #include "net/http_client.h"
+#include "net/signals.h"
 #include "reload/reload.h"
 #include "reload/shadow.h"
 
@@ -22,8 +23,9 @@
 struct host {
     const struct pl_options *options; /* borrowed */
     struct pl_kubeconfig config;
-    struct pl_err config_err; /* code 0: config is there */
-    struct pl_loop *loop;     /* owned from here on, in order of creation */
+    struct pl_err config_err;   /* code 0: config is there */
+    struct pl_loop *loop;       /* owned from here on, in order of creation */
+    struct pl_signals *signals; /* NULL: not watched yet */
     struct pl_rand rand;
     struct pl_waits waits;
     struct pl_pool *pool;
@@ -68,6 +70,6 @@ struct host {
 /* ---- host_connect.c ---- */
 
 /* Creates the client, the cluster and the remotes; sends no request yet. */
-int pl_host_connect(struct host *host, struct pl_err *err);
+PL_MUST_USE int pl_host_connect(struct host *host, struct pl_err *err);
 /* Creates the tracer from OpenTelemetry's environment variables. */
-int pl_host_trace(struct host *host, struct pl_err *err);
+PL_MUST_USE int pl_host_trace(struct host *host, struct pl_err *err);

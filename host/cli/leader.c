@@ -27,10 +27,6 @@ static int read_shards(const struct pl_flags *flags, struct pl_leader_options *o
 {
     if (pl_flags_text(flags, "shards") == NULL)
         return 0;
-    int64_t shards = pl_flags_integer(flags, "shards");
-    if (shards > PL_SHARDS_MAX)
-        return pl_err_set(err, PL_EINVAL, "--shards: %lld is more than %d", (long long)shards,
-                          PL_SHARDS_MAX);
     if (out->name != NULL && strlen(out->name) > PL_SHARDS_NAME_MAX)
         return pl_err_set(
             err, PL_EINVAL,
@@ -38,7 +34,7 @@ static int read_shards(const struct pl_flags *flags, struct pl_leader_options *o
             "is a label's value",
             PL_SHARDS_NAME_MAX);
     out->elect = true;
-    out->shards = (unsigned)shards;
+    out->shards = (unsigned)pl_flags_integer(flags, "shards");
     out->shard_by = strcmp(pl_flags_text(flags, "shard-by"), "uid") == 0 ? PL_SHARD_BY_UID
                                                                          : PL_SHARD_BY_NAMESPACE;
     return 0;

@@ -30,7 +30,8 @@
 #define SHIP    "manifests"
 #define LEAD    "run|dev|rbac" /* commands whose work depends on leader election */
 
-#define LANES_MAX 1024 /* each is a thread with a Lua state */
+#define MEMORY_LEAST (1 << 20)
+#define LANES_MAX    1024 /* each is a thread with a Lua state */
 
 static const struct pl_flag table[] = {
     {.name = "kubeconfig",
@@ -70,6 +71,15 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .fallback = "true",
      .help = "let the embedded API server filter lists and watches by shardSelector"},
+    {.name = "simulate",
+     .of = DEV,
+     .type = PL_FLAG_SWITCH,
+     .help = "act for the controllers and kubelets of a cluster: workloads become ready, Jobs "
+             "complete, Pods run, claims are bound, disruption budgets are counted"},
+    {.name = "as-serviceaccount",
+     .of = DEV,
+     .type = PL_FLAG_SWITCH,
+     .help = "run the scripts as a service account that has the roles of `perilune rbac`"},
     {.name = "lanes",
      .of = HOST "|manifests",
      .type = PL_FLAG_INTEGER,
@@ -82,6 +92,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SIZE,
      .fallback = "512MiB",
      .metavar = "SIZE",
+     .least = MEMORY_LEAST,
      .help = "memory limit of each Lua state"},
     {.name = "reconcile-cpu-limit",
      .of = HOST,
@@ -240,6 +251,7 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_INTEGER,
      .metavar = "N",
      .least = 1,
+     .most = PL_SHARDS_MAX,
      .help =
          "all replicas act, each on its share of N shards (at most 256); implies --leader-elect"},
     {.name = "shard-by",
@@ -469,7 +481,14 @@ static int read_addresses(struct pl_options *options, struct pl_err *err)
                                   &options->health_address, err);
 }
 
-/* FILE or FILE,max=64MiB */
+/* The option at the end of FILE,max=64MiB, with its comma; NULL: there is none. */
+static const char *option_of(const char *text)
+{
+    const char *comma = strrchr(text, ',');
+    bool is_option = comma != NULL && strchr(comma, '=') != NULL && strchr(comma, '/') == NULL;
+    return is_option ? comma : NULL;
+}
+
 static int read_record(struct pl_options *options, struct pl_err *err)
 {
     const char *text = pl_flags_text(&options->flags, "record");
@@ -477,9 +496,10 @@ static int read_record(struct pl_options *options, struct pl_err *err)
     uint64_t max = (uint64_t)64 << 20;
     if (text == NULL)
         return 0;
-    const char *comma = strstr(text, ",max=");
-    size_t len = comma != NULL ? (size_t)(comma - text) : strlen(text);
-    if (len == 0 || (comma != NULL && !pl_size_parse(pl_slice_z(comma + 5), &max)))
+    const char *option = option_of(text);
+    size_t len = option != NULL ? (size_t)(option - text) : strlen(text);
+    if (len == 0 || (option != NULL && (strncmp(option, ",max=", 5) != 0 ||
+                                        !pl_size_parse(pl_slice_z(option + 5), &max))))
         return pl_err_set(err, PL_EINVAL,
                           "--record takes FILE or FILE,max=SIZE such as /tmp/record,max=64MiB, "
                           "not \"%s\"",
@@ -536,9 +556,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
     if (!pl_command_flags(self, &options->flags, table, PL_ARRAY_LEN(table), argc, argv, exit_code))
         return false;
     if (options->flags.path_count == 0) {
-        fprintf(stderr, "perilune %s: no script given; usage: perilune %s [FLAGS] %s\n", self->name,
-                self->name, self->arguments);
-        *exit_code = PL_EXIT_USAGE;
+        *exit_code = pl_command_misuse(self, "no script given");
         return false;
     }
     struct pl_err err;

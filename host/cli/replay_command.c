@@ -62,7 +62,8 @@ static void print_time(int64_t wall_ns)
     printf("%s", text);
 }
 
-static void print_replayed(const struct pl_reader *reader, const struct pl_replayed *replayed)
+static void print_replayed(const struct pl_reader *reader, const struct pl_replay_options *options,
+                           const struct pl_replayed *replayed)
 {
     printf("replayed %zu runs with %zu calls", replayed->runs, replayed->calls);
     if (replayed->first_ns > 0) {
@@ -71,6 +72,8 @@ static void print_replayed(const struct pl_reader *reader, const struct pl_repla
         printf(" to ");
         print_time(replayed->last_ns > replayed->first_ns ? replayed->last_ns : replayed->first_ns);
     }
+    if (options->key != NULL && replayed->told == 0)
+        printf("; no run of %s %s is in it", options->controller, options->key);
     if (replayed->skipped > 0)
         printf("; %zu runs had begun before the record", replayed->skipped);
     if (replayed->limited > 0)
@@ -82,9 +85,10 @@ static void print_replayed(const struct pl_reader *reader, const struct pl_repla
     printf("\n");
 }
 
-static int finish(const struct pl_reader *reader, const struct pl_replayed *replayed)
+static int finish(const struct pl_reader *reader, const struct pl_replay_options *options,
+                  const struct pl_replayed *replayed)
 {
-    print_replayed(reader, replayed);
+    print_replayed(reader, options, replayed);
     if (replayed->quit)
         return PL_EXIT_OK;
     if (replayed->difference == NULL) {
@@ -150,6 +154,8 @@ static int print_rehearsed(const struct pl_rehearsed_record *done, bool exit_cod
         printf("; %zu runs belong to controllers that these scripts do not have", done->missing);
     if (done->unknown > 0)
         printf("; the record has no answer to %zu reads", done->unknown);
+    if (done->veiled)
+        printf("; values of Secrets are pseudonyms in the record, so they were not compared");
     printf("\n");
     return exit_code && done->different > 0 ? PL_EXIT_FAILURE : PL_EXIT_OK;
 }
@@ -180,7 +186,7 @@ static int replay_same(const struct pl_reader *reader, const struct pl_replay_op
     int exit_code = PL_EXIT_FAILURE;
     pl_err_clear(&err);
     if (pl_replay_run(reader, options, &replayed, &err) == 0)
-        exit_code = finish(reader, &replayed);
+        exit_code = finish(reader, options, &replayed);
     else
         fprintf(stderr, "perilune replay: %s\n", err.message);
     pl_replayed_deinit(&replayed);
@@ -203,7 +209,7 @@ static int replay(const struct pl_flags *flags, const struct pl_replay_options *
     return exit_code;
 }
 
-static int run(const struct pl_flags *flags)
+static int run(const struct pl_command *self, const struct pl_flags *flags)
 {
     struct pl_replay_options options;
     struct pl_err err;
@@ -211,8 +217,7 @@ static int run(const struct pl_flags *flags)
     pl_err_clear(&err);
     int exit_code = PL_EXIT_USAGE;
     if (flags->path_count == 0)
-        fprintf(stderr, "perilune replay: FILE is missing: what perilune run --record has written; "
-                        "usage: perilune replay [FLAGS] FILE [PATH...]\n");
+        exit_code = pl_command_misuse(self, "no FILE given");
     else if (read_options(flags, &options, &kind, &file, &err) != 0)
         fprintf(stderr, "perilune replay: %s\n", err.message);
     else
@@ -245,7 +250,7 @@ int pl_command_replay(const struct pl_command *self, int argc, char *const *argv
     int exit_code = PL_EXIT_OK, count;
     char **words = join_key(argc, argv, &count);
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), count, words, &exit_code))
-        exit_code = run(&flags);
+        exit_code = run(self, &flags);
     pl_flags_deinit(&flags);
     for (int i = 0; i < count; i++)
         pl_free(words[i]);

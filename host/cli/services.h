@@ -10,11 +10,11 @@ struct pl_services {
 };
 
 /* texts: NULL-terminated; NULL: none. EINVAL with the reason. Deinit in both cases. */
-int pl_services_read(char *const *texts, struct pl_services *out, struct pl_err *err);
+PL_MUST_USE int pl_services_read(char *const *texts, struct pl_services *out, struct pl_err *err);
 void pl_services_deinit(struct pl_services *services);
 /* For pl_api_services, with the services as arg. */
 bool pl_services_find(void *arg, const struct pl_api_service *service, struct pl_buf *where);
 
 /* Parses "NS/NAME[:PORT]" up to len; the caller frees the texts. Also for --webhook-service. */
-int pl_service_parse(const char *flag, const char *text, size_t len, char **ns, char **name,
-                     int *port, struct pl_err *err);
+PL_MUST_USE int pl_service_parse(const char *flag, const char *text, size_t len, char **ns,
+                                 char **name, int *port, struct pl_err *err);

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-/* Until pl_loop_watch_signals is called, SIGINT and SIGTERM end the process with that code, and
+/* Until pl_signals_watch is called, SIGINT and SIGTERM end the process with that code, and
  * SIGHUP and SIGUSR1 are ignored. */
 void pl_terminate_on_signals(int exit_code);
 /* Blocks both signals in this thread, and in threads that it starts meanwhile, while files that

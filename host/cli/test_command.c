@@ -36,7 +36,8 @@ static const struct pl_flag test_flags[] = {
     {.name = "plan",
      .with = "explore",
      .metavar = "TEXT",
-     .help = "with --explore: run only this plan, as a report prints it"},
+     .may_be_empty = true,
+     .help = "with --explore: run only this plan, as a report prints it; '': undisturbed"},
     {.name = "budget",
      .with = "explore",
      .type = PL_FLAG_DURATION,
@@ -78,10 +79,8 @@ static const struct pl_flag test_flags[] = {
 
 static int test_run(const struct pl_command *self, const struct pl_flags *flags)
 {
-    if (flags->path_count == 0) {
-        fprintf(stderr, "perilune test: PATH... is missing: where the specs are, such as .\n");
-        return PL_EXIT_USAGE;
-    }
+    if (flags->path_count == 0)
+        return pl_command_misuse(self, "no PATH given");
     enum pl_log_level level = PL_LOG_INFO;
     const char *wanted = pl_flags_text(flags, "log-level");
     if (wanted != NULL)

@@ -15,8 +15,8 @@ struct pl_cluster_options {
     struct pl_site_options site; /* the cluster sets its `say` */
     char **namespaces;           /* --namespace; NULL: all. Copied. */
     bool dry_run;
-    /* Of another cluster than the host's own: its name, copied, and the host's own cluster, whose
-     * stop, fence and idleness apply to both. NULL: it is the host's own. */
+    /* For a cluster other than the host's own: its name, copied, and the host's own cluster, whose
+     * stop, fence and idleness apply to both. NULL: this is the host's own. */
     const char *name;
     struct pl_cluster *home;
     const char *instance;             /* who reports Events; NULL: "perilune". Copied. */

@@ -1,9 +1,12 @@
+/* The common part of all commands: flags and --help, mistakes in the arguments, and the end of the
+ * output. */
 #include "command/command.h"
 
 #include "base/buf.h"
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +42,24 @@ static bool has_config(const struct pl_flag *table, size_t count)
     return false;
 }
 
+static void print_usage(FILE *out, const struct pl_command *self)
+{
+    fprintf(out, "usage: perilune %s [FLAGS]%s%s\n", self->name,
+            *self->arguments != '\0' ? " " : "", self->arguments);
+}
+
+int pl_command_misuse(const struct pl_command *self, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fprintf(stderr, "perilune %s: ", self->name);
+    vfprintf(stderr, fmt, args);
+    fputs("; ", stderr);
+    print_usage(stderr, self);
+    va_end(args);
+    return PL_EXIT_USAGE;
+}
+
 bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code)
@@ -67,8 +88,8 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
     if (!flags->help)
         return true;
     struct pl_buf text = PL_BUF_INIT;
-    pl_buf_add_f(&text, "usage: perilune %s [FLAGS]%s%s\n\n%s\n", self->name,
-                 *self->arguments != '\0' ? " " : "", self->arguments, self->summary);
+    print_usage(stdout, self);
+    pl_buf_add_f(&text, "\n%s\n", self->summary);
     if (count > 0) {
         pl_buf_add_z(&text, "\nflags (also as PERILUNE_NAME in the environment):\n");
         pl_flags_help(&text, &own);

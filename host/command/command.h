@@ -33,6 +33,11 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code);
 
+/* Prints "perilune NAME: MESSAGE; usage: perilune NAME [FLAGS] ARGUMENTS"; returns PL_EXIT_USAGE.
+ */
+PL_MUST_USE int pl_command_misuse(const struct pl_command *self, const char *fmt, ...)
+    PL_PRINTF(2, 3);
+
 /* Writes the buffered output; returns NULL, or the reason why it failed. Borrowed until the next
  * call. */
 const char *pl_command_flush_output(void);

@@ -28,8 +28,6 @@ bool pl_flag_is_choice(const char *choices, const char *text)
         if (end == len && memcmp(p, text, len) == 0)
             return true;
         p += end;
-        if (*p == '\0')
-            break;
     }
     return false;
 }
@@ -115,13 +113,26 @@ static const char *misfit_duration(const struct pl_flag *flag, const char *text,
     return flag->most > 0 ? too_long(flag, room) : "it is longer than 292 years";
 }
 
+/* A limit is whole MiB. */
+static const char *misfit_size(const struct pl_flag *flag, const char *text,
+                               char room[PL_FLAG_MISFIT])
+{
+    uint64_t size;
+    if (pl_size_parse(pl_slice_z(text), &size) && size > 0 && size >= (uint64_t)flag->least)
+        return NULL;
+    if (flag->least == 0)
+        return "it must be a size such as 512MiB";
+    snprintf(room, PL_FLAG_MISFIT, "it must be a size of at least %lldMiB",
+             (long long)(flag->least >> 20));
+    return room;
+}
+
 const char *pl_flag_misfit(const struct pl_flag *flag, const char *text, char room[PL_FLAG_MISFIT])
 {
     bool truth;
-    uint64_t size;
     switch (flag->type) {
     case PL_FLAG_TEXT:
-        return *text != '\0' ? NULL : "it must not be empty";
+        return flag->may_be_empty || *text != '\0' ? NULL : "it must not be empty";
     case PL_FLAG_SWITCH:
         return pl_flag_truth(text, &truth) ? NULL : "it must be true or false";
     case PL_FLAG_INTEGER:
@@ -131,9 +142,7 @@ const char *pl_flag_misfit(const struct pl_flag *flag, const char *text, char ro
     case PL_FLAG_DURATION:
         return misfit_duration(flag, text, room);
     case PL_FLAG_SIZE:
-        return pl_size_parse(pl_slice_z(text), &size) && size > 0
-                   ? NULL
-                   : "it must be a size such as 512MiB";
+        return misfit_size(flag, text, room);
     case PL_FLAG_CHOICE:
         return pl_flag_is_choice(flag->choices, text) ? NULL : flag->choices;
     }

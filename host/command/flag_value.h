@@ -9,6 +9,12 @@
 bool pl_flag_truth(const char *text, bool *value);
 /* Whether text is one of "a|b|c". */
 bool pl_flag_is_choice(const char *choices, const char *text);
+/* True if the command has this flag; command NULL: every flag. */
+static inline bool pl_flag_is_taken(const struct pl_flag *flag, const char *command)
+{
+    return flag->of == NULL || command == NULL || pl_flag_is_choice(flag->of, command);
+}
+
 bool pl_flag_parse_integer(const char *text, int64_t *value);
 bool pl_flag_parse_number(const char *text, double *value);
 /* NULL when the value is valid, else the expected form, which may lie in room. */

@@ -6,14 +6,10 @@
 #include "command/flag_value.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "format/units.h"
-#include "value/build.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +40,6 @@ static void flags_append(char ***array, size_t *count, const char *text)
 
 /* ---- values ---- */
 
-static bool is_taken(const struct pl_flag *flag, const char *command)
-{
-    return flag->of == NULL || command == NULL || pl_flag_is_choice(flag->of, command);
-}
-
 static bool takes_value(const struct pl_flag *flag)
 {
     return flag->type != PL_FLAG_SWITCH;
@@ -65,7 +56,7 @@ static int flags_put(struct pl_flags *flags, size_t i, const char *text, const c
     if (problem != NULL)
         return pl_err_set(err, PL_EINVAL, "%s: \"%s\": %s%s", source, text,
                           flag->type == PL_FLAG_CHOICE ? "it must be one of " : "", problem);
-    if (!is_taken(flag, flags->command))
+    if (!pl_flag_is_taken(flag, flags->command))
         return 0;
     if (!flag->repeatable && value->count > 0) {
         pl_free(value->texts[--value->count]);
@@ -85,7 +76,7 @@ static int unknown(const struct pl_flags *flags, const char *command, struct pl_
     const char *names[MAX_FLAGS];
     size_t count = 0;
     for (size_t i = 0; i < flags->count; i++)
-        if (is_taken(&flags->table[i], command))
+        if (pl_flag_is_taken(&flags->table[i], command))
             names[count++] = flags->table[i].name;
     const char *best = pl_nearest(name, names, count);
     if (best != NULL)
@@ -131,7 +122,7 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
         return unknown(flags, flags->command, name, what, err);
     }
     const struct pl_flag *flag = &flags->table[found];
-    if (!is_taken(flag, flags->command))
+    if (!pl_flag_is_taken(flag, flags->command))
         return of_others(flag, source, err);
     if (given == NULL && takes_value(flag)) {
         if (*i + 1 >= argc)
@@ -149,7 +140,7 @@ static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int 
     for (size_t f = 0; f < flags->count; f++) {
         if (flags->table[f].letter != word[1])
             continue;
-        if (!is_taken(&flags->table[f], flags->command))
+        if (!pl_flag_is_taken(&flags->table[f], flags->command))
             return of_others(&flags->table[f], word, err);
         if (word[2] != '\0')
             return flags_put(flags, f, word + 2, word, err);
@@ -209,7 +200,7 @@ static int parse_environment(struct pl_flags *flags, const char *const *environ,
         environment_name(flags->table[i].name, name, sizeof(name));
         const char *text = environment_value(environ, name);
         if (text == NULL || *text == '\0' || flags->values[i].count > 0 ||
-            !is_taken(&flags->table[i], flags->command))
+            !pl_flag_is_taken(&flags->table[i], flags->command))
             continue;
         if (!flags->table[i].repeatable) {
             int rc = flags_put(flags, i, text, name, err);
@@ -317,7 +308,7 @@ static bool has_partner(const struct pl_flags *flags, const char *names)
     for (const char *p = names; *p != '\0'; p += *p == '|') {
         size_t end = strcspn(p, "|"), i = flags_find(flags, pl_slice(p, end));
         p += end;
-        if (i == flags->count || !is_taken(&flags->table[i], flags->command))
+        if (i == flags->count || !pl_flag_is_taken(&flags->table[i], flags->command))
             continue;
         if (is_set(flags, i))
             return true;
@@ -410,100 +401,4 @@ uint64_t pl_flags_size(const struct pl_flags *flags, const char *name)
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name)
 {
     return flags->values[flags_at(flags, name)].texts;
-}
-
-/* ---- help ---- */
-
-void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        const struct pl_flag *flag = &table->flags[i];
-        if (!is_taken(flag, table->command))
-            continue;
-        char left[80];
-        int len = flag->letter
-                      ? snprintf(left, sizeof(left), "  -%c, --%s", flag->letter, flag->name)
-                      : snprintf(left, sizeof(left), "  --%s", flag->name);
-        if (flag->type == PL_FLAG_CHOICE)
-            snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->choices);
-        else if (flag->metavar != NULL)
-            snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->metavar);
-        pl_buf_add_f(out, "%-44s %s", left, flag->help);
-        if (flag->fallback != NULL)
-            pl_buf_add_f(out, " (default %s)", flag->fallback);
-        pl_buf_add_z(out, flag->repeatable ? "; may be given more than once\n" : "\n");
-    }
-}
-
-/* ---- as documents ---- */
-
-static void flags_describe(struct pl_build *b, const struct pl_flag *flag)
-{
-    char letter[2] = {flag->letter, '\0'};
-    pl_build_object(b);
-    pl_build_put_strz(b, "name", flag->name);
-    pl_build_put_strz(b, "help", flag->help);
-    if (flag->letter != 0)
-        pl_build_put_strz(b, "letter", letter);
-    if (flag->metavar != NULL)
-        pl_build_put_strz(b, "metavar", flag->metavar);
-    if (flag->choices != NULL)
-        pl_build_put_strz(b, "choices", flag->choices);
-    if (flag->fallback != NULL)
-        pl_build_put_strz(b, "default", flag->fallback);
-    pl_build_put_bool(b, "repeatable", flag->repeatable);
-    pl_build_put_bool(b, "switch", flag->type == PL_FLAG_SWITCH);
-    pl_build_end(b);
-}
-
-void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table)
-{
-    for (size_t i = 0; i < table->count; i++)
-        if (is_taken(&table->flags[i], table->command))
-            flags_describe(b, &table->flags[i]);
-}
-
-static void flags_build_value(struct pl_build *b, const struct pl_flags *flags,
-                              const struct pl_flag *flag)
-{
-    switch (flag->type) {
-    case PL_FLAG_SWITCH:
-        pl_build_bool(b, pl_flags_switch(flags, flag->name));
-        break;
-    case PL_FLAG_INTEGER:
-        pl_build_int(b, pl_flags_integer(flags, flag->name));
-        break;
-    case PL_FLAG_NUMBER:
-        pl_build_double(b, pl_flags_number(flags, flag->name));
-        break;
-    case PL_FLAG_DURATION:
-        pl_build_double(b, (double)pl_flags_duration(flags, flag->name) / (double)PL_SECOND);
-        break;
-    case PL_FLAG_SIZE:
-        pl_build_int(b, (int64_t)pl_flags_size(flags, flag->name));
-        break;
-    case PL_FLAG_TEXT:
-    case PL_FLAG_CHOICE:
-        pl_build_strz(b, pl_flags_text(flags, flag->name));
-        break;
-    }
-}
-
-void pl_flags_build(struct pl_build *b, const struct pl_flags *flags)
-{
-    for (size_t i = 0; i < flags->count; i++) {
-        const struct pl_flag *flag = &flags->table[i];
-        char *const *all = flags->values[i].texts;
-        if (all == NULL && flag->fallback == NULL)
-            continue;
-        pl_build_keyz(b, flag->name);
-        if (!flag->repeatable) {
-            flags_build_value(b, flags, flag);
-            continue;
-        }
-        pl_build_array(b);
-        for (; all != NULL && *all != NULL; all++)
-            pl_build_strz(b, *all);
-        pl_build_end(b);
-    }
 }

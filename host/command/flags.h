@@ -14,7 +14,7 @@ enum pl_flag_type {
     PL_FLAG_INTEGER,  /* from `least` to `most` */
     PL_FLAG_NUMBER,   /* from `least` to `most` */
     PL_FLAG_DURATION, /* "30s"; from `least` to `most`, in nanoseconds */
-    PL_FLAG_SIZE,     /* "512MiB" */
+    PL_FLAG_SIZE,     /* "512MiB"; at least `least` */
     PL_FLAG_CHOICE,   /* one of `choices` */
 };
 
@@ -27,9 +27,10 @@ struct pl_flag {
     const char *choices;  /* "text|json" */
     const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
     const char *with;     /* "a|b": it needs one of these flags; NULL: none */
-    int64_t least, most;  /* of numbers and durations; most 0: no limit */
+    int64_t least, most;  /* of numbers, durations, sizes; most 0: no limit */
     char letter;          /* -f; 0: none */
     bool repeatable;      /* texts only */
+    bool may_be_empty;    /* texts only */
 };
 
 /* Flags of several commands. A command accepts its own, and names the commands of the others. */

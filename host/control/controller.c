@@ -356,6 +356,7 @@ void pl_controller_await_sources(struct pl_controller *c)
 
 void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
 {
+    pl_timers_require(c->timers);
     if (c->may_run == may_run)
         return;
     c->may_run = may_run;
@@ -503,6 +504,7 @@ void pl_controller_on_change(struct pl_controller *c,
 void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const struct pl_add *how,
                            enum pl_cause_type cause)
 {
+    pl_timers_require(c->timers);
     if (pl_controller_is_over(c) || !pl_controller_may_queue(c, key))
         return;
     pl_causes_add(&c->causes, key, cause);

@@ -63,7 +63,7 @@ const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *
  * reference. */
 struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source);
 bool pl_controller_has_synced(const struct pl_controller *controller);
-/* It has not, and all that it waits for is in other clusters. */
+/* True if it has not synced, and all sources that it waits for are in other clusters. */
 bool pl_controller_waits_elsewhere(const struct pl_controller *controller);
 bool pl_controller_is_running(const struct pl_controller *controller); /* workers started */
 /* True when it could run, but may not, and none of its earlier runs is left. */

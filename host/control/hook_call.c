@@ -11,6 +11,7 @@ struct pl_hook_call *pl_hook_call_create(enum pl_hook_sort sort)
     struct pl_hook_call *call = PL_NEW(struct pl_hook_call);
     atomic_init(&call->refs, 1);
     call->sort = sort;
+    call->parameters = PL_HOOK_PARAMETERS;
     return call;
 }
 
@@ -64,10 +65,12 @@ static void put_kind(struct pl_build *b, struct pl_node kind)
     struct pl_scratch g, v, k;
     struct pl_buf text = PL_BUF_INIT;
     struct pl_slice group = pl_node_str(pl_node_getz(kind, "group"), &g);
+    pl_buf_add_slice(&text, group);
     if (group.len > 0)
-        pl_buf_add_f(&text, "%.*s/", PL_FMT(group));
-    pl_buf_add_f(&text, "%.*s/%.*s", PL_FMT(pl_node_str(pl_node_getz(kind, "version"), &v)),
-                 PL_FMT(pl_node_str(pl_node_getz(kind, "kind"), &k)));
+        pl_buf_add_char(&text, '/');
+    pl_buf_add_slice(&text, pl_node_str(pl_node_getz(kind, "version"), &v));
+    pl_buf_add_char(&text, '/');
+    pl_buf_add_slice(&text, pl_node_str(pl_node_getz(kind, "kind"), &k));
     pl_build_put_str(b, "kind", pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
@@ -98,6 +101,9 @@ static struct pl_doc *make_request(struct pl_node request)
     put_user(b, pl_node_getz(request, "userInfo"));
     put_node(b, "dry_run", request, "dryRun");
     put_node(b, "options", request, "options");
+    pl_build_keyz(b, "audit_annotations"); /* for the script to fill */
+    pl_build_object(b);
+    pl_build_end(b);
     pl_build_end(b);
     return pl_build_close(b);
 }
@@ -112,8 +118,10 @@ void pl_hook_call_open(struct pl_hook_call *call)
 {
     struct pl_node request = pl_node_getz(pl_doc_root(call->review), "request");
     call->object = object_of(request, "object");
-    call->old = object_of(request, "oldObject");
-    call->request = make_request(request);
+    if (call->parameters > 1)
+        call->old = object_of(request, "oldObject");
+    if (call->parameters > 2)
+        call->request = make_request(request);
     pl_doc_unref(call->review);
     call->review = NULL;
 }

@@ -14,11 +14,14 @@ struct pl_hook_call {
     atomic_int refs;
     enum pl_hook_sort sort;
     bool dry_run; /* its writes are sent as dry runs */
+    /* validate, mutate: how many of object, old and request are made for the handler; of object
+     * always */
+    int parameters;
 
     struct pl_doc *review; /* counted: as it came; of admission until pl_hook_call_open */
     /* validate, mutate: from pl_hook_call_open on */
-    struct pl_doc *object, *old; /* counted; NULL: there is none */
-    struct pl_doc *request;      /* counted: the request as scripts see it */
+    struct pl_doc *object, *old; /* counted; NULL: there is none, or it is not made */
+    struct pl_doc *request;      /* counted: the request as scripts see it; NULL as above */
     /* convert */
     char *desired; /* owned: apiVersion */
 

@@ -83,6 +83,8 @@ void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice res
                    int64_t took_ns);
 /* The run has changed this object; this is its new state. */
 void pl_run_wrote(struct pl_run *run, struct pl_node object);
+/* Before it begins; from a random number. */
+void pl_run_set_id(struct pl_run *run, uint64_t number);
 /* Ends the run: updates the queue, metrics and log, and frees the run. */
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
 

@@ -9,8 +9,6 @@
 #include "control/controller_impl.h"
 #include "object/meta.h"
 
-#include <stdio.h>
-
 #define RUN_LIMIT_NS                                                                               \
     (30 * PL_SECOND)   /* the longest time of a candidate's run, whatever its own timeout */
 #define AT_ONCE    4   /* concurrent runs */
@@ -276,8 +274,7 @@ static void rehearsal_start(struct pl_rehearsal *r, struct pl_slice text, struct
     run->run.edition = pl_edition_ref(r->o.edition);
     run->run.key = pl_slice(run->key, text.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
-    snprintf(run->run.id, sizeof run->run.id, "%016llx",
-             (unsigned long long)pl_rand_u64(pl_site_rand(pl_cluster_site(r->o.cluster))));
+    pl_run_set_id(&run->run, pl_rand_u64(pl_site_rand(pl_cluster_site(r->o.cluster))));
     run->run.deadline_ns = rehearsal_now_of(r) + limit;
     run->run.causes = &run->cause;
     run->run.cause_count = 1;

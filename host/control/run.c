@@ -167,6 +167,24 @@ static void apply_task_outcome(struct pl_controller *c, const struct pl_run_reco
         pl_controller_forget_key(c, run->run.key);
 }
 
+static void run_failed_for_good(struct pl_controller *c, const struct pl_run_record *run,
+                                const struct pl_outcome_of_run *outcome)
+{
+    log_failure(c, run, outcome,
+                outcome->barred ? "reconcile failed for good: not run again until its code changes"
+                                : "reconcile failed for good: the next event starts anew");
+}
+
+static void run_conflicted(struct pl_controller *c, const struct pl_run_record *run,
+                           const struct pl_outcome_of_run *outcome)
+{
+    pl_log(PL_LOG_INFO,
+           outcome->gone ? "gone since it was read: trying again" : "conflict: trying again",
+           pl_str("controller", c->name), pl_strn("key", run->run.key),
+           pl_str("error", outcome->message));
+    run_again(c, run, PL_CAUSE_RETRY, 0, true);
+}
+
 static void apply_outcome(struct pl_controller *c, const struct pl_run_record *run,
                           const struct pl_outcome_of_run *outcome)
 {
@@ -195,17 +213,10 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
         run_failed(c, run, outcome);
         break;
     case PL_OUTCOME_TERMINAL:
-        log_failure(c, run, outcome,
-                    outcome->barred
-                        ? "reconcile failed for good: not run again until its code changes"
-                        : "reconcile failed for good: the next event starts anew");
+        run_failed_for_good(c, run, outcome);
         break;
     case PL_OUTCOME_CONFLICT:
-        pl_log(PL_LOG_INFO,
-               outcome->gone ? "gone since it was read: trying again" : "conflict: trying again",
-               pl_str("controller", c->name), pl_strn("key", run->run.key),
-               pl_str("error", outcome->message));
-        run_again(c, run, PL_CAUSE_RETRY, 0, true);
+        run_conflicted(c, run, outcome);
         break;
     case PL_OUTCOME_CANCELED:
         /* Only for a while, when the lead was lost: the next leader processes the key. */
@@ -362,11 +373,11 @@ void pl_controller_each_run(const struct pl_controller *c,
 }
 
 /* printf would take longer than the rest of starting a run. */
-static void make_id(char id[17], uint64_t number)
+void pl_run_set_id(struct pl_run *run, uint64_t number)
 {
     for (int i = 15; i >= 0; i--, number >>= 4)
-        id[i] = "0123456789abcdef"[number & 15];
-    id[16] = '\0';
+        run->id[i] = "0123456789abcdef"[number & 15];
+    run->id[16] = '\0';
 }
 
 static const struct pl_run_owner controller_owner = {
@@ -387,7 +398,7 @@ struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_ite
     run->run.key = pl_slice(run->key, item->key.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
     run->run.shard = pl_controller_run_shard(c, run->run.key);
-    make_id(run->run.id, pl_rand_u64(pl_site_rand(c->site)));
+    pl_run_set_id(&run->run, pl_rand_u64(pl_site_rand(c->site)));
     const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
     run->run.attempt = failing != NULL ? failing->failures : 0;
     pl_causes_take(&c->causes, run->run.key, &run->causes);

@@ -27,8 +27,9 @@ static int tuning_check(const struct pl_tuning *t, int64_t for_ns, struct pl_err
         return pl_err_set(err, PL_EINVAL, "workers must be from 1 to %d", PL_TUNE_WORKERS_MAX);
     if (t->base_ns < 0 || t->max_ns < 0 || t->burst < 0)
         return pl_err_set(err, PL_EINVAL, "a number below zero");
-    if (!(t->qps >= 0 && t->qps <= 1e6))
-        return pl_err_set(err, PL_EINVAL, "the retries per second must be at most a million");
+    if (!(t->qps >= 0 && t->qps <= PL_TUNE_QPS_MAX))
+        return pl_err_set(err, PL_EINVAL, "the retries per second must be at most %d",
+                          PL_TUNE_QPS_MAX);
     if (t->max_ns > 0 && t->base_ns > t->max_ns)
         return pl_err_set(err, PL_EINVAL, "the first delay is longer than the longest");
     if (t->burst > 0 && t->qps <= 0)

@@ -7,6 +7,7 @@
 #include "control/controller.h"
 
 #define PL_TUNE_WORKERS_MAX 1000
+#define PL_TUNE_QPS_MAX     1000000
 #define PL_TUNE_DELAY_MAX   (24 * 60 * 60 * PL_SECOND)
 #define PL_TUNE_FOR_MAX     (24 * 60 * 60 * PL_SECOND)
 

@@ -196,9 +196,12 @@ static void loop_report_ask(struct pl_controller *c, struct pl_slice key,
 
 /* ---- a run begins ---- */
 
-static bool is_event(enum pl_cause_type type)
+/* A requeue does not count: a run that asked for one in 30 s and is woken by an event at once has
+ * both causes. A run that only the clock has caused has heard nothing. */
+static bool may_be_own(enum pl_cause_type type)
 {
-    return type == PL_CAUSE_ADDED || type == PL_CAUSE_MODIFIED || type == PL_CAUSE_DELETED;
+    return type == PL_CAUSE_ADDED || type == PL_CAUSE_MODIFIED || type == PL_CAUSE_DELETED ||
+           type == PL_CAUSE_REQUEUE;
 }
 
 void pl_controller_check_loops(struct pl_run *run)
@@ -209,7 +212,7 @@ void pl_controller_check_loops(struct pl_run *run)
     if (c->loops == NULL)
         return;
     for (size_t i = 0; i < run->cause_count; i++)
-        only_events = only_events && is_event(run->causes[i].type);
+        only_events = only_events && may_be_own(run->causes[i].type);
     if (!pl_write_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
         return;
     if (found.is_fight)

@@ -180,6 +180,11 @@ int pl_tls_read(struct pl_tls *tls, char *out, int cap)
     }
 }
 
+bool pl_tls_has_more(struct pl_tls *tls)
+{
+    return BIO_pending(tls->input) > 0 || SSL_has_pending(tls->ssl) == 1;
+}
+
 int pl_tls_write(struct pl_tls *tls, struct pl_slice plain)
 {
     forget_errors();

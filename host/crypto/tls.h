@@ -27,6 +27,8 @@ void pl_tls_feed(struct pl_tls *tls, struct pl_slice bytes);
 /* Gives at most cap plain bytes: their count, 0 when more must be fed first, PL_ECLOSED when the
  * peer ended the session, PL_ENETWORK when the session is broken. Check for output afterwards. */
 int pl_tls_read(struct pl_tls *tls, char *out, int cap);
+/* Whether pl_tls_read may find more without being fed. */
+bool pl_tls_has_more(struct pl_tls *tls);
 /* Encrypts. PL_ENETWORK when the session is broken. */
 int pl_tls_write(struct pl_tls *tls, struct pl_slice plain);
 /* Sends a close notification; later writes are ignored. */

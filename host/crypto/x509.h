@@ -67,5 +67,7 @@ struct pl_x509_wish {
  * wish is invalid. */
 PL_MUST_USE int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *wish,
                                struct pl_err *err);
+/* 1 when the first request of the text is signed by its own key, else 0; < 0: there is none. */
+PL_MUST_USE int pl_x509_is_signed(struct pl_slice pem, struct pl_err *err);
 /* 1 when the first certificate belongs to the key, else 0; < 0: a text is invalid. */
 PL_MUST_USE int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);

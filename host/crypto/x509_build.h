@@ -1,4 +1,5 @@
-/* What every maker of certificates needs, in the forms of OpenSSL. Private to this folder. */
+/* Functions that all makers of certificates share, with types of OpenSSL. Private to this
+ * folder. */
 #pragma once
 
 #include "base/buf.h"

@@ -56,16 +56,37 @@ EVP_PKEY *pl_x509_private_key(struct pl_slice pem, struct pl_err *err)
     return key;
 }
 
+static X509_REQ *request_of(struct pl_slice pem, const char *otherwise, struct pl_err *err)
+{
+    BIO *bio = pl_x509_open(pem, err);
+    if (bio == NULL)
+        return NULL;
+    X509_REQ *request = PEM_read_bio_X509_REQ(bio, NULL, pl_x509_no_password, NULL);
+    BIO_free(bio);
+    if (request == NULL)
+        pl_x509_fail(err, otherwise);
+    return request;
+}
+
+int pl_x509_is_signed(struct pl_slice pem, struct pl_err *err)
+{
+    X509_REQ *request = request_of(pem, "this is not a PEM certificate request", err);
+    if (request == NULL)
+        return PL_EINVAL;
+    EVP_PKEY *key = X509_REQ_get0_pubkey(request);
+    int is = key != NULL && X509_REQ_verify(request, key) == 1;
+    X509_REQ_free(request);
+    ERR_clear_error();
+    return is;
+}
+
 /* The request's key, after checking by its signature that the sender has the private key. */
 static EVP_PKEY *request_key(struct pl_slice pem, struct pl_err *err)
 {
-    BIO *bio = pl_x509_open(pem, err);
-    X509_REQ *request = PEM_read_bio_X509_REQ(bio, NULL, pl_x509_no_password, NULL);
-    BIO_free(bio);
-    if (request == NULL) {
-        pl_x509_fail(err, "this is neither a PEM key nor a PEM certificate request");
+    X509_REQ *request =
+        request_of(pem, "this is neither a PEM key nor a PEM certificate request", err);
+    if (request == NULL)
         return NULL;
-    }
     EVP_PKEY *key = X509_REQ_get_pubkey(request);
     if (key == NULL || X509_REQ_verify(request, key) != 1) {
         pl_x509_fail(err, "the request is not signed by its own key");

@@ -4,6 +4,6 @@
 
 #include <stdint.h>
 
-/* What this thread makes by crypto/x509.h from now on follows from the seed; 0: from the system's
- * random numbers again, as at first. */
+/* Keys and certificates that this thread makes by crypto/x509.h follow from the seed from now on.
+ * 0: they come from the system's random numbers again. */
 void pl_x509_seed(uint64_t seed);

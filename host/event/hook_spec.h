@@ -6,6 +6,8 @@
 
 enum pl_hook_sort { PL_HOOK_VALIDATE, PL_HOOK_MUTATE, PL_HOOK_CONVERT };
 
+enum { PL_HOOK_PARAMETERS = 3 }; /* of validate and mutate: object, old, request */
+
 /* "validate", "mutate", "convert". Literals. */
 const char *pl_hook_sort_name(enum pl_hook_sort sort);
 
@@ -36,6 +38,7 @@ struct pl_hook_spec {
     bool on_dry_run; /* side_effects "NoneOnDryRun" */
     bool if_needed;  /* reinvocation "IfNeeded" */
     int timeout_s;   /* 1 to 30 */
+    int parameters;  /* of its function: how many of object, old and request it can see; 0 to 3 */
 };
 
 /* Accepts NULL. */

@@ -91,7 +91,7 @@ static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err
 }
 
 /* What may stand in a host, escaped or not: letters, digits, "-._~!$&'()*+,;=" and bytes over 0x7f.
- * An escaped "/" or "@" is another host for who decodes first. */
+ * A reader that decodes an escaped "/" or "@" first would see another host. */
 static int check_host_escapes(struct pl_slice host, struct pl_err *err)
 {
     for (size_t i = 0; i < host.len; i++) {
@@ -105,7 +105,7 @@ static int check_host_escapes(struct pl_slice host, struct pl_err *err)
     return 0;
 }
 
-/* Whether the last label, decoded, is a number for anybody: in digits, or as "0x7f". */
+/* True if some reader may take the last label, decoded, for a number: digits, or "0x7f". */
 static bool ends_in_number(struct pl_slice host)
 {
     size_t len = 0;

@@ -1,6 +1,6 @@
-/* Lines are matched as difflib does: the longest common block first, then what stands before and
- * behind it. Lines that are frequent in a long text begin no block. The number of lines has a
- * limit, and so has the number of comparisons: what is behind that is one change. */
+/* Lines are matched as difflib does: the longest common block first, then the lines before and
+ * after it. Lines that are frequent in a long text begin no block. The number of lines has a limit,
+ * and so has the number of comparisons: all lines after that are one change. */
 #include "gotype/line_diff.h"
 
 #include "base/alloc.h"

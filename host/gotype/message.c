@@ -89,17 +89,18 @@ static void unpack(const struct pl_packed_field *packed, struct pl_message_field
 {
     const struct pl_packed *all = pl_packed_kinds();
     const struct pl_packed_extra *extra = &all->extras[packed->extra];
+    const char *texts = all->texts;
     *out = (struct pl_message_field){
-        .name = message_text(packed->name),
+        .name = texts + packed->name,
         .form = (enum pl_form)(packed->form & 63),
         .many = (enum pl_many)(packed->form >> 6),
         .number = packed->number,
         .flags = packed->flags,
-        .go = message_text(extra->go),
-        .list_keys = message_text(extra->keys),
-        .merge_key = message_text(extra->merge_key),
-        .json_default = message_text(extra->json_default),
-        .values = message_text(extra->values),
+        .go = texts + extra->go,
+        .list_keys = texts + extra->keys,
+        .merge_key = texts + extra->merge_key,
+        .json_default = texts + extra->json_default,
+        .values = texts + extra->values,
     };
     if (out->form == PL_FORM_MESSAGE)
         out->message.at = &all->messages[packed->type];

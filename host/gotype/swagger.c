@@ -240,18 +240,34 @@ static void swagger_number(struct pl_buf *out, const struct member *member,
         pl_wire_put_number(out, member->number, (uint64_t)number);
 }
 
+/* A message whose first field is the list of texts. */
+static void swagger_texts(struct pl_buf *out, unsigned number, struct pl_slice text)
+{
+    size_t begun = pl_wire_begin(out, number);
+    pl_wire_put_bytes(out, 1, text);
+    pl_wire_end(out, begun);
+}
+
+/* A schema, or whether anything is allowed. */
+static void swagger_either(struct pl_buf *out, unsigned number, const struct pl_tree *value)
+{
+    size_t begun = pl_wire_begin(out, number);
+    if (pl_tree_is(value, PL_OBJECT))
+        swagger_in(out, 1, &schema_message, value);
+    else
+        pl_wire_put_number(out, 2, value->boolean ? 1 : 0);
+    pl_wire_end(out, begun);
+}
+
 static void swagger_value(struct pl_buf *out, const struct member *member,
                           const struct pl_tree *value)
 {
-    size_t begun;
     switch ((enum how)member->how) {
     case SWAGGER_TEXT:
         pl_wire_put_bytes(out, member->number, pl_tree_text(value));
         break;
     case SWAGGER_TEXTS:
-        begun = pl_wire_begin(out, member->number);
-        pl_wire_put_bytes(out, 1, pl_tree_text(value));
-        pl_wire_end(out, begun);
+        swagger_texts(out, member->number, pl_tree_text(value));
         break;
     case SWAGGER_NUMBER:
         swagger_number(out, member, value);
@@ -273,12 +289,7 @@ static void swagger_value(struct pl_buf *out, const struct member *member,
         swagger_schemas(out, member->number, value);
         break;
     case SWAGGER_EITHER:
-        begun = pl_wire_begin(out, member->number);
-        if (pl_tree_is(value, PL_OBJECT))
-            swagger_in(out, 1, &schema_message, value);
-        else
-            pl_wire_put_number(out, 2, value->boolean ? 1 : 0);
-        pl_wire_end(out, begun);
+        swagger_either(out, member->number, value);
         break;
     case SWAGGER_PARAMETER:
         swagger_parameter(out, member->number, value);

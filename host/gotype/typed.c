@@ -21,6 +21,7 @@ struct reading {
     struct pl_typed *t;
     struct pl_slice first; /* message about the first value of a wrong type */
     bool is_over;
+    bool is_lax; /* Go's type reads itself, and does not report unknown fields */
 };
 
 static void read_object(struct reading *r, struct pl_tree *object, struct pl_message type,
@@ -101,9 +102,11 @@ static void read_schema_or(struct reading *r, const struct pl_message_field *fie
 {
     struct pl_message schema = pl_message_find(
         pl_slice_z("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"));
+    bool was_lax = r->is_lax;
+    size_t i = 0;
+    r->is_lax = true;
     if (value->type == PL_OBJECT)
         read_object(r, value, schema, at);
-    size_t i = 0;
     if (value->type == PL_ARRAY && field->form == PL_FORM_SCHEMA_OR_ARRAY)
         PL_TREE_FOR(item, value)
         {
@@ -112,6 +115,7 @@ static void read_schema_or(struct reading *r, const struct pl_message_field *fie
             if (item->value->type == PL_OBJECT)
                 read_object(r, item->value, schema, &inner);
         }
+    r->is_lax = was_lax;
 }
 
 /* Reads a single value, not a list or map. */
@@ -181,12 +185,6 @@ static void read_list(struct reading *r, const struct pl_message_field *field,
     }
 }
 
-static struct pl_slice typed_join(struct reading *r, struct pl_slice path, struct pl_slice name)
-{
-    return pl_arena_f(arena_of(r), "%.*s%s%.*s", PL_FMT(path), path.len > 0 ? "." : "",
-                      PL_FMT(name));
-}
-
 /* Maps each name to the last member that has it; the others are dropped. */
 static struct pl_map last_of(struct pl_tree *object)
 {
@@ -204,7 +202,7 @@ static void read_map(struct reading *r, const struct pl_message_field *field, st
     PL_TREE_FOR(item, value)
     {
         struct place inner = *at;
-        inner.strict = typed_join(r, at->strict, item->key);
+        inner.strict = pl_arena_path(arena_of(r), at->strict, item->key);
         if (pl_map_has(&seen, item->key))
             tell_strict(r, "duplicate", inner.strict);
         pl_map_put(&seen, item->key, item);
@@ -247,10 +245,11 @@ static void read_member(struct reading *r, struct pl_tree *object, struct pl_tre
                         struct pl_message type, const struct place *at, bool is_last)
 {
     struct pl_message_field field;
-    struct place inner = {typed_join(r, at->go, item->key), typed_join(r, at->strict, item->key),
-                          pl_message_go(type)};
+    struct place inner = {pl_arena_path(arena_of(r), at->go, item->key),
+                          pl_arena_path(arena_of(r), at->strict, item->key), pl_message_go(type)};
     if (!get_field(type, item->key, &field)) {
-        tell_strict(r, "unknown", inner.strict);
+        if (!r->is_lax)
+            tell_strict(r, "unknown", inner.strict);
         pl_tree_unlink(object, item);
         return;
     }
@@ -269,7 +268,7 @@ static void read_object(struct reading *r, struct pl_tree *object, struct pl_mes
         if (r->is_over)
             break;
         if (pl_map_has(&seen, item->key) && get_field(type, item->key, &field))
-            tell_strict(r, "duplicate", typed_join(r, at->strict, item->key));
+            tell_strict(r, "duplicate", pl_arena_path(arena_of(r), at->strict, item->key));
         pl_map_put(&seen, item->key, item);
         read_member(r, object, item, type, at, pl_map_get(&last, item->key) == item);
     }

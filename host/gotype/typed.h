@@ -20,7 +20,7 @@ struct pl_typed {
 /* Makes a tree of JSON that was checked already. The tree keeps duplicate members. */
 struct pl_tree *pl_typed_parse(struct pl_arena *arena, struct pl_slice json);
 /* Drops all but the last of members that come twice, and adds `duplicate field "a.b[0].c"` for each
- * name to `strict`, an array (NULL: nobody wants to know). For trees of pl_typed_parse. */
+ * name to `strict`, an array (NULL: not needed). For trees of pl_typed_parse. */
 void pl_typed_drop_twins(struct pl_arena *arena, struct pl_tree *value, struct pl_tree *strict);
 /* Reads the object in place. Afterwards it has only fields of the type, no duplicates (the last one
  * counts), and no nulls. Returns 0, or -1 with `error` set. */
@@ -40,3 +40,6 @@ void pl_typed_order(struct pl_arena *arena, struct pl_tree *object, struct pl_me
  * with a path such as .spec.containers[name="c"].tty. NULL when there is none. In the arena. */
 const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,
                                  struct pl_message type);
+/* Such a message: wants is "map", "list", "string", "boolean" or "number". */
+const char *pl_typed_apply_wrong(struct pl_arena *arena, struct pl_slice path, const char *wants,
+                                 const struct pl_tree *value);

@@ -36,9 +36,13 @@ static void add_syntax(struct pl_buf *out, const struct pl_tree *value)
     pl_buf_add_char(out, '}');
 }
 
-static const char *typed_apply_wrong(struct pl_arena *arena, struct pl_slice path,
-                                     const char *wants, const struct pl_tree *value)
+const char *pl_typed_apply_wrong(struct pl_arena *arena, struct pl_slice path, const char *wants,
+                                 const struct pl_tree *value)
 {
+    if (strcmp(wants, "number") == 0)
+        return pl_arena_f(arena, "%.*s: expected numeric (int or float), got %s", PL_FMT(path),
+                          pl_typed_json_name(value))
+            .ptr;
     struct pl_buf buf = PL_BUF_INIT;
     bool syntax = strcmp(wants, "string") == 0;
     if (syntax)
@@ -61,17 +65,13 @@ static const char *check_scalar(struct pl_arena *arena, const struct pl_message_
     case PL_FORM_TIME:
     case PL_FORM_MICROTIME:
     case PL_FORM_DURATION:
-        return value->type == PL_STRING ? NULL : typed_apply_wrong(arena, path, "string", value);
+        return value->type == PL_STRING ? NULL : pl_typed_apply_wrong(arena, path, "string", value);
     case PL_FORM_BOOL:
-        return value->type == PL_BOOL ? NULL : typed_apply_wrong(arena, path, "boolean", value);
+        return value->type == PL_BOOL ? NULL : pl_typed_apply_wrong(arena, path, "boolean", value);
     case PL_FORM_INT32:
     case PL_FORM_INT64:
     case PL_FORM_DOUBLE:
-        if (value->type == PL_NUMBER)
-            return NULL;
-        return pl_arena_f(arena, "%.*s: expected numeric (int or float), got %s", PL_FMT(path),
-                          pl_typed_json_name(value))
-            .ptr;
+        return value->type == PL_NUMBER ? NULL : pl_typed_apply_wrong(arena, path, "number", value);
     default:
         return NULL;
     }
@@ -85,7 +85,7 @@ static const char *check_one(struct pl_arena *arena, const struct pl_message_fie
     if (field->form != PL_FORM_MESSAGE)
         return check_scalar(arena, field, value, path);
     if (value->type != PL_OBJECT)
-        return typed_apply_wrong(arena, path, "map", value);
+        return pl_typed_apply_wrong(arena, path, "map", value);
     return typed_apply_check_object(arena, value, field->message, path);
 }
 
@@ -161,7 +161,7 @@ static const char *check_many(struct pl_arena *arena, const struct pl_message_fi
     if (value->type == PL_NULL)
         return NULL;
     if (value->type != (list ? PL_ARRAY : PL_OBJECT))
-        return typed_apply_wrong(arena, path, list ? "list" : "map", value);
+        return pl_typed_apply_wrong(arena, path, list ? "list" : "map", value);
     size_t i = 0;
     PL_TREE_FOR(item, value)
     {

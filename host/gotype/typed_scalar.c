@@ -143,6 +143,14 @@ static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, 
     if (rest.len == 0 || (rest.ptr[0] != 'Z' && rest.ptr[0] != '+' && rest.ptr[0] != '-'))
         return pl_arena_f(arena, "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
                           PL_FMT(text), layout, PL_FMT(rest), "Z07:00");
+    static const char *const zone[] = {"07", ":", "00"};
+    bool utc = *rest.ptr == 'Z', zoned = true;
+    rest = pl_slice(rest.ptr + 1, rest.len - 1);
+    for (size_t i = 0; i < PL_ARRAY_LEN(zone) && !utc; i++)
+        zoned = zoned && take_part(&rest, zone[i]);
+    if (zoned && rest.len > 0)
+        return pl_arena_f(arena, "parsing time \"%.*s\": extra text: \"%.*s\"", PL_FMT(text),
+                          PL_FMT(rest));
     return pl_arena_f(arena, "parsing time \"%.*s\": day out of range", PL_FMT(text));
 }
 
@@ -206,6 +214,8 @@ static int64_t bad_base64(struct pl_slice text)
             return (int64_t)i;
         wants--;
     }
+    if (wants > 0 && digits == text.len) /* nothing pads the last digits: it is their place */
+        return (int64_t)(text.len - digits % 4);
     return wants > 0 ? (int64_t)text.len : -1;
 }
 

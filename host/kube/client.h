@@ -49,8 +49,8 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
 /* From now on the client uses the server and the user of this configuration; borrowed for life, or
  * until the next call. Attempts under way continue unchanged; the next attempt of an operation goes
  * to the new server. After EINVAL nothing has changed. */
-int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
-                        struct pl_err *err);
+PL_MUST_USE int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
+                                    struct pl_err *err);
 /* The configuration is still being read. Until the client is configured or held, operations wait,
  * each until its deadline, when it ends with ETIMEOUT and this message; watches fail with it. */
 void pl_client_await(struct pl_client *client, const struct pl_err *why);

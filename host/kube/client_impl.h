@@ -107,7 +107,7 @@ struct pl_attempt_ops {
 /* The attempt lives until on_done is called or until it is cancelled. Never returns NULL. */
 struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
                                     const struct pl_attempt_ops *ops, void *owner);
-/* Of one that was upgraded: see the transport's send. */
+/* For an attempt that was upgraded: see the transport's send. */
 void pl_attempt_send(struct pl_attempt *attempt, struct pl_slice bytes);
 /* The owner is not called again. It may be called inside the owner's callbacks (except on_done,
  * after which the attempt does not exist). Accepts NULL. */

@@ -570,6 +570,7 @@ static void add_handshake(struct pl_op *op, const struct pl_call *call)
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
                               pl_answer_fn on_answer, void *arg)
 {
+    pl_timers_require(client->timers);
     PL_REQUIRE(call->resource != NULL || call->raw_path.len > 0);
     PL_REQUIRE(call->connection_lane >= 0 && call->connection_lane < PL_HTTP_LANES);
     struct asked asked = {

@@ -238,6 +238,7 @@ static void send_attempt(struct pl_watch *watch)
 struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch_call *call,
                                  const struct pl_watch_ops *ops, void *arg)
 {
+    pl_timers_require(client->timers);
     struct pl_watch *watch = PL_NEW(struct pl_watch);
     watch->client = client;
     watch->thread = call->initial_events ? client->decode_thread : NULL;

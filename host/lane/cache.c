@@ -7,13 +7,13 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "base/text_sort.h"
 #include "write/capture.h"
 #include "sync/label_index.h"
 #include "lane/index_request.h"
 #include "object/label.h"
 #include "object/meta.h"
 #include "object/selector.h"
+#include "store/text_sort.h"
 
 #include <stdio.h>
 
@@ -312,7 +312,7 @@ static void arrange(const struct pl_filter *filter, struct pl_found *found)
     pl_free(entries);
 }
 
-/* Of lists that have an order only because they are sorted here. */
+/* For lists that are sorted only here, so that scripts must not depend on their order. */
 static void list_otherwise(struct pl_listing *listing, const struct pl_filter *filter,
                            struct pl_docs *docs)
 {

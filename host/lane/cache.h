@@ -46,7 +46,7 @@ struct pl_found {
     struct pl_buf rv;
 };
 void pl_found_deinit(struct pl_found *found);
-/* What a world changes in the lists of caches, and sees of them. */
+/* The lists of caches in a world, which may reverse their order. */
 struct pl_listing {
     bool reversed; /* whole lists come in the reverse order; those with a limit never */
     bool had_many; /* some list had more than one object */

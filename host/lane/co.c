@@ -172,12 +172,11 @@ static void drop_op(struct pl_co *task)
     task->op = NULL;
 }
 
-static void fail_yield(struct pl_state *s, struct pl_co *task)
+static void fail_yield(struct pl_co *task)
 {
     lua_settop(task->thread, 0);
     lua_pushliteral(task->thread, "coroutine.yield outside of a coroutine: Reconcile and tasks can "
                                   "only wait by calling Perilune");
-    PL_UNUSED(s);
 }
 
 /* The joining task could not take the results. */
@@ -243,20 +242,16 @@ static void check_spent(struct pl_lane *lane, struct pl_exec *exec)
     pl_exec_overrun(lane, exec);
 }
 
-void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
+/* ---- one slice: a task's code from a resume to the next wait, or to its end ---- */
+
+struct slice {
+    bool ended, failed;
+    struct pl_fault fault; /* when it failed */
+};
+
+static void begin_slice(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_state *s = lane->s;
-    if (PL_TAPE_WANTS(lane, resume))
-        lane->tape->ops->resume(lane->tape, task);
-    s->script = pl_declare_where(s, task->exec->controller);
-    check_spent(lane, task->exec);
-    if (task->exec->over) {
-        end_unresumed(lane, task);
-        return;
-    }
-    bool shares = task->exec->task_count > 1;
-    int64_t began = shares ? thread_cpu() : 0;
-    struct pl_fault fault = {.message = NULL};
     s->task = task;
     s->phase = PL_PHASE_RUN;
     atomic_store(&lane->running, task->exec);
@@ -264,39 +259,71 @@ void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
         /* After the deadline nobody waits for the answer, but other runs wait for the lane. */
         pl_limits_until(&s->limits, task->exec->deadline_ns);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
+}
+
+static struct slice run_slice(struct pl_lane *lane, struct pl_co *task)
+{
+    struct pl_state *s = lane->s;
+    struct slice slice = {.fault = {.message = NULL}};
     int status = lua_resume(task->thread, task->args);
-    bool ended = status != LUA_YIELD || pl_limits_has_stopped(&s->limits);
-    bool failed = ended && status != 0;
-    if (!ended && !co_park(lane, task)) {
-        fail_yield(s, task);
-        ended = failed = true;
-    } else if (ended && !failed && lua_gettop(task->thread) > RESULTS_MAX) {
+    slice.ended = status != LUA_YIELD || pl_limits_has_stopped(&s->limits);
+    slice.failed = slice.ended && status != 0;
+    if (!slice.ended && !co_park(lane, task)) {
+        fail_yield(task);
+        slice.ended = slice.failed = true;
+    } else if (slice.ended && !slice.failed && lua_gettop(task->thread) > RESULTS_MAX) {
         fail_results(task);
-        failed = true;
+        slice.failed = true;
     }
-    if (failed) {
-        pl_fault_take(task->thread, s, &fault); /* __tostring may run: it belongs to the slice */
-        if (task->is_main)
-            lua_pop(s->L, 1);
-        else
-            lua_xmove(s->L, task->thread, 1); /* for the joining task */
-    }
+    if (!slice.failed)
+        return slice;
+    pl_fault_take(task->thread, s, &slice.fault); /* __tostring may run: it belongs to the slice */
+    if (task->is_main)
+        lua_pop(s->L, 1);
+    else
+        lua_xmove(s->L, task->thread, 1); /* for the joining task */
+    return slice;
+}
+
+static enum pl_excess end_slice(struct pl_lane *lane)
+{
+    struct pl_state *s = lane->s;
     enum pl_excess excess = pl_limits_leave(&s->limits);
     atomic_store(&lane->running, NULL);
     s->task = NULL;
-    if (shares && (ended || task->op == NULL))
+    return excess;
+}
+
+void pl_co_resume(struct pl_lane *lane, struct pl_co *task)
+{
+    if (PL_TAPE_WANTS(lane, resume))
+        lane->tape->ops->resume(lane->tape, task);
+    lane->s->script = pl_declare_where(lane->s, task->exec->controller);
+    check_spent(lane, task->exec);
+    if (task->exec->over) {
+        end_unresumed(lane, task);
+        return;
+    }
+    bool shares = task->exec->task_count > 1;
+    int64_t began = shares ? thread_cpu() : 0;
+    begin_slice(lane, task);
+    struct slice slice = run_slice(lane, task);
+    enum pl_excess excess = end_slice(lane);
+    if (shares && (slice.ended || task->op == NULL))
         task->exec->spent_ns += thread_cpu() - began;
-    if (!ended)
+    if (!slice.ended)
         return;
     drop_op(task); /* an operation was prepared, but the task did not wait for it */
     stop_joining(task);
-    if (excess != PL_EXCESS_NONE && failed)
+    if (excess != PL_EXCESS_NONE && slice.failed)
         pl_exec_overrun(lane, task->exec);
     lane->collect =
         /* a slice over either limit may leave much garbage */
         lane->collect || excess != PL_EXCESS_NONE;
-    task_ended(lane, task, failed ? &fault : NULL);
+    task_ended(lane, task, slice.failed ? &slice.fault : NULL);
 }
+
+/* ---- what is ready ---- */
 
 void pl_co_run_ready(struct pl_lane *lane)
 {
@@ -498,7 +525,8 @@ int pl_co_spawn(lua_State *L)
         return lua_error(L);
     }
     if (exec->live >= PL_TASKS_MAX)
-        return pl_lerr_raise(L, s, "this run has %d spawned tasks already", PL_TASKS_MAX);
+        return pl_lerr_raise(L, s, "spawn: this run has %d spawned tasks already: join some first",
+                             PL_TASKS_MAX);
     if (lua_gettop(L) - 1 > ARGS_MAX) /* all of them move to the task's own stack */
         return pl_lerr_raise(L, s, "spawn: at most %d arguments", ARGS_MAX);
     struct pl_co **handle = lua_newuserdata(L, sizeof(struct pl_co *));

@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "lane/lane.h"
+#include "lua/fault.h"
 #include "lua/lerr.h"
 
 struct pl_co {

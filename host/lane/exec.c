@@ -222,16 +222,21 @@ void pl_exec_drop(struct pl_exec *exec)
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
 {
     struct pl_state *s = lane->s;
-    lua_State *L = s->L;
-    pl_list_push(&lane->execs, &exec->active);
-    pl_declare_push_reconcile(L, s, exec->controller);
     int arguments = 2;
+    pl_declare_push_reconcile(s->L, s, exec->controller);
     if (exec->hook != NULL)
-        arguments = pl_hook_push_arguments(L, s, exec);
+        arguments = pl_hook_push_arguments(s->L, s, exec);
     else
-        pl_context_push(L, s, exec);
+        pl_context_push(s->L, s, exec);
+    pl_exec_begin_pushed(lane, exec, arguments);
+}
+
+void pl_exec_begin_pushed(struct pl_lane *lane, struct pl_exec *exec, int arguments)
+{
+    lua_State *L = lane->s->L;
+    pl_list_push(&lane->execs, &exec->active);
     if (PL_TAPE_WANTS(lane, begin))
-        lane->tape->ops->begin(lane->tape, exec);
+        lane->tape->ops->begin(lane->tape, exec, L, arguments);
     pl_co_create(lane, exec, L, arguments)->is_main = true;
 }
 

@@ -93,8 +93,28 @@ static enum pl_hook_sort sort_of(const char *text)
     return sort;
 }
 
+/* The number of parameters of the script's function, from 0 to PL_HOOK_PARAMETERS. What has no
+ * parameter is not made for each call. */
+static int parameters_of(lua_State *L)
+{
+    pl_declare_get(L, "blame");
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return PL_HOOK_PARAMETERS;
+    }
+    pl_ref_push(L, pl_state_of(L)->refs.getinfo);
+    lua_insert(L, -2);
+    lua_pushliteral(L, "u");
+    lua_call(L, 2, 1);
+    bool takes_all = hook_flag(L, "isvararg");
+    int count = whole(L, "nparams");
+    lua_pop(L, 1);
+    return takes_all || count > PL_HOOK_PARAMETERS ? PL_HOOK_PARAMETERS : count;
+}
+
 void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
 {
+    int parameters = parameters_of(L);
     pl_declare_get(L, "hook");
     if (lua_type(L, -1) == LUA_TTABLE) {
         struct pl_hook_spec *hook = spec->hook = PL_NEW(struct pl_hook_spec);
@@ -109,6 +129,7 @@ void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
         hook->on_dry_run = hook_flag(L, "on_dry_run");
         hook->if_needed = hook_flag(L, "if_needed");
         hook->timeout_s = whole(L, "timeout");
+        hook->parameters = parameters;
     }
     lua_pop(L, 1);
 }
@@ -122,8 +143,7 @@ static void hook_push_object(lua_State *L, struct pl_state *s, struct pl_doc *do
         lua_pushnil(L);
         return;
     }
-    bool secret = pl_kind_of(pl_doc_root(doc), &kind, NULL) == 0 && *kind.group == '\0' &&
-                  strcmp(kind.kind, "Secret") == 0;
+    bool secret = pl_kind_of(pl_doc_root(doc), &kind, NULL) == 0 && pl_kind_is_secret(&kind);
     pl_lazy_push(L, s, doc, secret ? PL_OBJECT_SECRET : 0);
 }
 
@@ -135,11 +155,15 @@ int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exe
         lua_pushstring(L, slash != NULL ? slash + 1 : call->desired);
         return 1;
     }
+    if (PL_TAPE_WANTS(exec->lane, begin)) /* other scripts may be called with what is recorded */
+        call->parameters = PL_HOOK_PARAMETERS;
     pl_hook_call_open(call);
     hook_push_object(L, s, call->object);
     hook_push_object(L, s, call->old);
+    if (call->request == NULL)
+        return PL_HOOK_PARAMETERS - 1;
     pl_lazy_push(L, s, call->request, 0);
-    return 3;
+    return PL_HOOK_PARAMETERS;
 }
 
 /* ---- answers ---- */

@@ -251,7 +251,8 @@ static void on_step(void *arg, struct pl_list *messages)
 static void stuck_here(void *arg)
 {
     const struct pl_lane *lane = arg;
-    pl_log(PL_LOG_ERROR, "a script can't be interrupted, and its thread is the only one: giving up",
+    pl_log(PL_LOG_ERROR,
+           "a script can't be interrupted, and its thread is the only one: the process ends",
            pl_str("script", lane->s->script != NULL ? lane->s->script : "?"));
     _exit(1);
 }

@@ -81,7 +81,7 @@ struct pl_exec {
     struct pl_link active; /* lane->execs */
     struct pl_list tasks;
     int task_count, live;
-    uint64_t on_tape; /* its number there; 0: it is not on it */
+    uint64_t on_tape; /* its number on the tape; 0: none */
     bool canceled, ended;
     bool stopping;      /* a task was asked to end, */
     bool woken;         /* and one of its sleeps has returned early */
@@ -345,6 +345,8 @@ void pl_cache_hold(struct pl_cache *cache);
 void pl_lanes_replace(struct pl_lane *lane);
 /* Frees an abandoned lane whose thread was joined. */
 void pl_lanes_reap(struct pl_lane *lane);
+/* ESCRIPT: the main chunk of the script cannot be ended. */
+int pl_lanes_fail_endless(struct pl_err *err, const char *script);
 /* From now on, threads of abandoned lanes touch nothing of this if they end. */
 void pl_lanes_leave_abandoned(struct pl_lanes *lanes);
 
@@ -412,7 +414,9 @@ void pl_exec_done_io(struct pl_exec *exec);
 void pl_exec_abandon_io(struct pl_exec *exec, bool guilty);
 /* It ends a little later without reaching its lane. */
 void pl_exec_refuse_io(struct pl_exec *exec);
-void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec);      /* lane */
+void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec); /* lane */
+/* lane: its function and the arguments are at the top of the lane's stack, which it pops. */
+void pl_exec_begin_pushed(struct pl_lane *lane, struct pl_exec *exec, int arguments);
 void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; frees cancel */
 void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask);   /* lane; frees ask */
 /* A task exceeded a limit: operations of the others are cancelled, and they do not continue. */

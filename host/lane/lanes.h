@@ -64,13 +64,12 @@ struct pl_lanes_options {
     uint64_t rand_seed;           /* seed of scripts' random numbers; 0: from the system */
     struct pl_watchdog *dog;      /* borrowed for life; NULL: a new one */
     struct pl_transport http;     /* of perilune.http; ops NULL: a new client */
-    /* Who sees what the lanes do (lane/tape.h); borrowed for life; NULL: nobody. */
+    /* Makes the tapes of lanes (lane/tape.h); borrowed for life; NULL: no lane has one. */
     const struct pl_taping *taping;
-    const struct pl_line_watch
-        *lines;                 /* sees the scripts' lines; borrowed for life; NULL: nobody */
-    struct pl_listing *listing; /* borrowed for life; NULL: lists are sorted by key */
-    struct pl_origin *origin; /* what is known of the scripts' files already; a reference is taken;
-                               * NULL: nothing */
+    const struct pl_line_watch *lines; /* gets the scripts' lines; borrowed for life; NULL: none */
+    struct pl_listing *listing;        /* borrowed for life; NULL: lists are sorted by key */
+    struct pl_origin
+        *origin; /* the scripts' files that are known already; a reference is taken; NULL: none */
 };
 
 struct pl_index_spec {

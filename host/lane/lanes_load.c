@@ -54,23 +54,39 @@ static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *ou
     }
 }
 
+static bool declares_same(const struct pl_controller_spec *a, const struct pl_controller_spec *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->source_count == b->source_count;
+}
+
+/* The first controller that only one of them has, or that is another one there; NULL: none. */
+static const struct pl_controller_spec *first_difference(const struct pl_declarations *a,
+                                                         const struct pl_declarations *b)
+{
+    const struct pl_declarations *longer = a->controller_count > b->controller_count ? a : b;
+    const struct pl_declarations *other = longer == a ? b : a;
+    for (size_t i = 0; i < longer->controller_count; i++)
+        if (i >= other->controller_count ||
+            !declares_same(&longer->controllers[i], &other->controllers[i]))
+            return &longer->controllers[i];
+    return NULL;
+}
+
 /* Declarations that depend on time or random numbers would differ between lanes. */
 static int compare_lanes(struct pl_lanes *lanes, struct pl_err *err)
 {
     const struct pl_declarations *first = &lanes->lanes[0]->s->declared->content;
     for (int i = 1; i < lanes->options.count; i++) {
         const struct pl_declarations *other = &lanes->lanes[i]->s->declared->content;
-        bool same = other->controller_count == first->controller_count &&
-                    other->index_count == first->index_count;
-        for (size_t j = 0; same && j < first->controller_count; j++) {
-            const struct pl_controller_spec *a = &first->controllers[j],
-                                            *b = &other->controllers[j];
-            same = strcmp(a->name, b->name) == 0 && a->source_count == b->source_count;
-        }
-        if (!same)
-            return pl_err_set(err, PL_ESCRIPT,
-                              "the scripts declare something different each time they are loaded, "
-                              "which --lanes does not allow");
+        const struct pl_controller_spec *differs = first_difference(first, other);
+        if (differs == NULL && other->index_count == first->index_count)
+            continue;
+        return pl_err_set(err, PL_ESCRIPT,
+                          "%s: %s is not declared each time that the scripts are loaded: --lanes "
+                          "loads them %d times, so declarations must not depend on the time or on "
+                          "random numbers",
+                          differs != NULL ? differs->declared_at : lanes->lanes[0]->s->script,
+                          differs != NULL ? differs->name : "an index", lanes->options.count);
     }
     return 0;
 }
@@ -84,8 +100,7 @@ static int wait_for_load(struct pl_lane *lane, struct pl_mailbox *reply, struct 
         if (!atomic_load(&lane->told_stuck))
             continue;
         struct pl_lanes *lanes = lane->lanes;
-        pl_err_set(err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end",
-                   lane->s->script ? lane->s->script : "?");
+        pl_lanes_fail_endless(err, lane->s->script ? lane->s->script : "?");
         pl_lane_abandon(lane);
         pl_list_push(&lanes->abandoned, &lane->io.link);
         lanes->lanes[lane->number] = NULL;

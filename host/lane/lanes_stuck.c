@@ -28,12 +28,20 @@ static void lanes_give_up(int stuck)
     _exit(1);
 }
 
+int pl_lanes_fail_endless(struct pl_err *err, const char *script)
+{
+    return pl_err_set(err, PL_ESCRIPT,
+                      "%s: the main chunk can't be interrupted and did not end: look for an "
+                      "endless loop, or a call such as string.find with a long pattern",
+                      script);
+}
+
 /* A main chunk that cannot be interrupted. */
 static void give_up_loading(struct pl_lane *lane, const char *script)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    pl_err_set(&err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end", script);
+    pl_lanes_fail_endless(&err, script);
     lane->lanes->lanes[lane->number] = NULL;
     pl_lanes_end_loading(lane->lanes, &err);
 }

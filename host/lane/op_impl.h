@@ -10,7 +10,7 @@ void pl_lop_complete(struct pl_lop *op);
 void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
 /* Sets its only timer, until it ends. */
 void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire);
-/* The operation whose timer this is. */
+/* The operation whose timer this is, borrowed. */
 struct pl_lop *pl_lop_of_timer(struct pl_timer *timer);
 /* Records what is sent to whom in the run's capture. True when it must not be sent (in a shadow).
  */

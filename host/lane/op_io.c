@@ -396,8 +396,24 @@ bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text)
 
 /* ---- starting and ending ---- */
 
+static void start_sleep(struct pl_lop *op)
+{
+    pl_lop_set_timer(op, op->delay_ns, on_sleep);
+}
+
 void pl_lop_start_io(struct pl_lop *op)
 {
+    static void (*const starts[])(struct pl_lop * op) = {
+        [PL_LOP_READ] = start_read,
+        [PL_LOP_WRITE] = start_write,
+        [PL_LOP_SYNC] = pl_lop_start_sync,
+        [PL_LOP_KEY] = pl_lop_start_key,
+        [PL_LOP_SLEEP] = start_sleep,
+        [PL_LOP_ENQUEUE] = pl_lop_start_enqueue,
+        [PL_LOP_SELECT] = pl_lop_start_select,
+        [PL_LOP_HTTP] = pl_lop_start_http,
+        [PL_LOP_SAY] = start_say,
+    };
     struct pl_lane *lane = op->lane;
     if (atomic_load(&lane->abandoned))
         return; /* the operation is abandoned with its lane: nobody could get the answer */
@@ -405,39 +421,10 @@ void pl_lop_start_io(struct pl_lop *op)
     if (op->exec != NULL && op->exec->run != NULL)
         pl_run_waits(op->exec->run);
     op->io.started_ns = pl_clock_mono(timers(op)->clock);
-    if (lane->lanes->options.dialog != NULL && !only_reads(op)) {
+    if (lane->lanes->options.dialog != NULL && !only_reads(op))
         op_io_refuse(op);
-        return;
-    }
-    switch (op->type) {
-    case PL_LOP_READ:
-        start_read(op);
-        break;
-    case PL_LOP_WRITE:
-        start_write(op);
-        break;
-    case PL_LOP_SYNC:
-        pl_lop_start_sync(op);
-        break;
-    case PL_LOP_KEY:
-        pl_lop_start_key(op);
-        break;
-    case PL_LOP_SLEEP:
-        pl_lop_set_timer(op, op->delay_ns, on_sleep);
-        break;
-    case PL_LOP_ENQUEUE:
-        pl_lop_start_enqueue(op);
-        break;
-    case PL_LOP_SELECT:
-        pl_lop_start_select(op);
-        break;
-    case PL_LOP_HTTP:
-        pl_lop_start_http(op);
-        break;
-    case PL_LOP_SAY:
-        start_say(op);
-        break;
-    }
+    else
+        starts[op->type](op);
 }
 
 static void op_io_cancel(struct pl_lop *op)

@@ -403,6 +403,8 @@ void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
     lane->s->asking = ask->external.controller;
     lane->s->script =
         ask->external.controller >= 0 ? pl_declare_where(lane->s, ask->external.controller) : "?";
+    if (PL_TAPE_WANTS(lane, ask))
+        lane->tape->ops->ask(lane->tape, ask);
     if (ask->ask_predicates && ask->predicate != NULL) {
         struct asking asking = {lane, ask};
         pl_predicate_test(ask->predicate, &ask->event, ask_leaf, &asking);
@@ -413,6 +415,8 @@ void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
     }
     if (ask->ask_indexes && ask->event.object != NULL)
         answer_indexes(lane, ask);
+    if (PL_TAPE_WANTS(lane, answered))
+        lane->tape->ops->answered(lane->tape, ask);
     lane->s->asking = -1;
     atomic_store(&lane->answering, NULL);
     lane->worked = true;

@@ -1,16 +1,16 @@
-/* Functions of the host whose calls a tape sees. Without a tape they are registered as they are, so
- * that nothing is paid for it. */
+/* Registers functions of the host so that a tape gets their calls. Without a tape they are
+ * registered unchanged, so that their calls cost nothing more. */
 #include "lane/tape.h"
 
 #include "lane/co.h"
 
 bool pl_tape_runs(const struct pl_state *s)
 {
-    return s->phase == PL_PHASE_LOAD ||
-           (s->phase == PL_PHASE_RUN && s->task != NULL && s->task->exec->hook == NULL);
+    return s->phase == PL_PHASE_LOAD || s->phase == PL_PHASE_MAP ||
+           (s->phase == PL_PHASE_RUN && s->task != NULL);
 }
 
-/* Upvalues: the state, which the function's own upvalue would be; the function; its name. */
+/* Upvalues: the state (the first one, as in every function of the host), the function, its name. */
 static int call_on_tape(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);

@@ -7,14 +7,11 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/text.h"
 #include "kube/status.h"
 #include "lead/lease.h"
+#include "lead/shard_lease.h"
 #include "object/meta.h"
-#include "object/patch.h"
-#include "format/units.h"
 #include "sync/trouble.h"
-#include "value/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,83 +48,6 @@ struct pl_shard_leases {
     bool asked_filters;
     int64_t written_us;
 };
-
-/* ---- reading ---- */
-
-static int64_t shard_leases_number_of(struct pl_slice text)
-{
-    char copy[16], *end;
-    if (text.len == 0 || text.len >= sizeof copy)
-        return 0;
-    snprintf(copy, sizeof copy, "%.*s", PL_FMT(text));
-    long long value = strtoll(copy, &end, 10);
-    return *end == '\0' && value > 0 ? value : 0;
-}
-
-static bool read_name(struct pl_slice text, const char *name, struct pl_shard_lease *lease)
-{
-    size_t len = strlen(name);
-    if (!pl_text_begins(text, name))
-        return false;
-    struct pl_slice rest = pl_slice(text.ptr + len, text.len - len);
-    if (rest.len == 0) {
-        lease->kind = PL_LEASE_OF_NAME;
-        return true;
-    }
-    if (rest.len > 8 && memcmp(rest.ptr, "-member-", 8) == 0 && rest.len - 8 < PL_MEMBER_ID) {
-        lease->kind = PL_LEASE_OF_MEMBER;
-        lease->id = pl_slice(rest.ptr + 8, rest.len - 8);
-        return true;
-    }
-    if (rest.len <= 7 || memcmp(rest.ptr, "-shard-", 7) != 0)
-        return false;
-    struct pl_slice digits = pl_slice(rest.ptr + 7, rest.len - 7);
-    int64_t index = shard_leases_number_of(digits);
-    lease->kind = PL_LEASE_OF_SHARD;
-    lease->index = (unsigned)index;
-    return (index > 0 && index < PL_SHARDS_MAX && digits.ptr[0] != '0') ||
-           pl_slice_eqz(digits, "0");
-}
-
-static struct pl_slice note_of(struct pl_node object, const char *note, struct pl_scratch *room)
-{
-    struct pl_node notes = pl_node_getz(pl_node_getz(object, "metadata"), "annotations");
-    return pl_node_str(pl_node_getz(notes, note), room);
-}
-
-static int64_t shard_leases_count_of(struct pl_node node)
-{
-    int64_t value;
-    return pl_node_int(node, &value) && value > 0 && value < INT32_MAX ? value : 0;
-}
-
-bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shard_lease_room *room,
-                         struct pl_shard_lease *lease)
-{
-    struct pl_scratch scratch;
-    struct pl_node spec = pl_node_getz(object, "spec");
-    *lease = (struct pl_shard_lease){0};
-    if (!pl_node_str_eq(pl_node_getz(object, "kind"), pl_slice_z("Lease")) ||
-        !read_name(pl_meta_name(object, &room->name), name, lease))
-        return false;
-    struct pl_slice version = pl_meta_rv(object, &scratch);
-    char digits[24];
-    snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
-    lease->version = strtoull(digits, NULL, 10);
-    lease->holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room->holder);
-    if (lease->holder.len >= PL_MEMBER_ID)
-        lease->holder.len = PL_MEMBER_ID - 1;
-    lease->duration_s = shard_leases_count_of(pl_node_getz(spec, "leaseDurationSeconds"));
-    int64_t count = shard_leases_number_of(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
-    lease->count = count <= PL_SHARDS_MAX ? (unsigned)count : 0;
-    lease->leaving = pl_slice_eqz(note_of(object, PL_SHARD_LEAVING_NOTE, &scratch), "true");
-    struct pl_node labels = pl_node_getz(pl_node_getz(object, "metadata"), "labels");
-    lease->unlabelled = !pl_node_str_eq(pl_node_getz(labels, PL_SHARDS_LABEL), pl_slice_z(name));
-    int64_t ns;
-    if (pl_time_parse(pl_node_str(pl_node_getz(spec, "renewTime"), &scratch), &ns))
-        lease->stamp = ns / PL_US;
-    return lease->version > 0;
-}
 
 /* ---- reports to the membership ---- */
 
@@ -350,16 +270,6 @@ void pl_shard_leases_watch(struct pl_shard_leases *l, struct pl_membership *m)
 
 /* ---- writing ---- */
 
-static char *shard_leases_name_of(const struct pl_shard_leases *l,
-                                  const struct pl_shard_lease *lease)
-{
-    if (lease->kind == PL_LEASE_OF_MEMBER)
-        return pl_format("%s-member-%.*s", l->name, PL_FMT(lease->id));
-    if (lease->kind == PL_LEASE_OF_SHARD)
-        return pl_format("%s-shard-%u", l->name, lease->index);
-    return pl_strdup(l->name);
-}
-
 /* Others see a renewal as a change: a clock that stands still or steps back must not hide it. */
 static int64_t now_us(struct pl_shard_leases *l)
 {
@@ -370,77 +280,11 @@ static int64_t now_us(struct pl_shard_leases *l)
     return us;
 }
 
-static void shard_leases_put_time(struct pl_build *b, const char *key, int64_t us)
-{
-    char text[40];
-    pl_time_text(us * PL_US, 6, text);
-    pl_build_put_strz(b, key, text);
-}
-
-static void put_metadata(struct pl_build *b, const struct pl_shard_leases *l, const char *name,
-                         const struct pl_shard_lease *lease)
-{
-    char count[16];
-    snprintf(count, sizeof count, "%u", lease->count);
-    pl_build_keyz(b, "metadata");
-    pl_build_object(b);
-    pl_build_put_strz(b, "name", name);
-    pl_build_put_strz(b, "namespace", l->ns);
-    if (lease->kind != PL_LEASE_OF_NAME) {
-        pl_build_keyz(b, "labels");
-        pl_build_object(b);
-        pl_build_put_strz(b, PL_SHARDS_LABEL, l->name);
-        pl_build_end(b);
-        pl_build_keyz(b, "annotations");
-        pl_build_object(b);
-        pl_build_put_strz(b, PL_SHARD_COUNT_NOTE, count);
-        if (lease->leaving)
-            pl_build_put_strz(b, PL_SHARD_LEAVING_NOTE, "true");
-        pl_build_end(b);
-    }
-    pl_build_end(b);
-}
-
-/* A new holder begins a term; an unchanged holder keeps its time and count. */
-static void put_spec(struct pl_build *b, struct pl_shard_leases *l, struct pl_node before,
-                     const struct pl_shard_lease *lease)
-{
-    struct pl_node spec = pl_node_getz(before, "spec");
-    struct pl_node holder = pl_node_getz(spec, "holderIdentity");
-    bool keeps = lease->holder.len > 0 && pl_node_str_eq(holder, lease->holder);
-    int64_t us = now_us(l), terms = shard_leases_count_of(pl_node_getz(spec, "leaseTransitions"));
-    pl_build_keyz(b, "spec");
-    pl_build_object(b);
-    pl_build_put_str(b, "holderIdentity", lease->holder);
-    pl_build_put_int(b, "leaseDurationSeconds", lease->duration_s);
-    shard_leases_put_time(b, "renewTime", us);
-    if (!keeps) {
-        shard_leases_put_time(b, "acquireTime", us);
-        pl_build_put_int(b, "leaseTransitions",
-                         terms + (!pl_node_is_missing(before) && lease->holder.len > 0));
-    }
-    pl_build_end(b);
-}
-
-/* The existing Lease with the new members; all other members stay (rule 123). */
 static struct pl_doc *document(struct pl_shard_leases *l, const char *name, struct pl_doc *before,
                                const struct pl_shard_lease *lease)
 {
-    struct pl_node base = before != NULL ? pl_doc_root(before) : PL_NODE_MISSING;
-    struct pl_build *b = pl_build_create(NULL);
-    pl_build_object(b);
-    pl_build_put_strz(b, "apiVersion", "coordination.k8s.io/v1");
-    pl_build_put_strz(b, "kind", "Lease");
-    put_metadata(b, l, name, lease);
-    put_spec(b, l, base, lease);
-    pl_build_end(b);
-    struct pl_doc *patch = pl_build_close(b);
-    if (before == NULL)
-        return patch;
-    struct pl_doc *doc = pl_patch_merge(base, pl_doc_root(patch), NULL);
-    PL_REQUIRE(doc != NULL); /* our own patch cannot fail */
-    pl_doc_unref(patch);
-    return doc;
+    const struct pl_shard_lease_draft draft = {l->ns, l->name, name, lease, now_us(l)};
+    return pl_shard_lease_document(&draft, before);
 }
 
 struct request {
@@ -490,12 +334,10 @@ void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
 {
     struct request *request = PL_NEW(struct request);
     struct pl_scratch room;
-    *request = (struct request){l, shard_leases_name_of(l, lease), verb, done, arg};
+    *request = (struct request){l, pl_shard_lease_name(l->name, lease), verb, done, arg};
     struct pl_doc *before = pl_map_get(&l->docs, pl_slice_z(request->name)), *body = NULL;
-    if (verb == PL_SHARD_CREATE || (verb == PL_SHARD_UPDATE && before == NULL))
-        body = document(l, request->name, NULL, lease);
-    else if (verb == PL_SHARD_UPDATE)
-        body = document(l, request->name, before, lease);
+    if (verb == PL_SHARD_CREATE || verb == PL_SHARD_UPDATE)
+        body = document(l, request->name, verb == PL_SHARD_UPDATE ? before : NULL, lease);
     struct pl_call call = {
         .verb = verb == PL_SHARD_UPDATE && before == NULL ? PL_VERB_CREATE : verbs[verb],
         .resource = &resource,

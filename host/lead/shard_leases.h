@@ -11,10 +11,7 @@
 
 struct pl_shard_leases;
 
-#define PL_SHARDS_LABEL       "perilune.dev/shards"
-#define PL_SHARD_COUNT_NOTE   "perilune.dev/shard-count"
-#define PL_SHARD_LEAVING_NOTE "perilune.dev/leaving"
-#define PL_SHARDS_NAME_MAX    63 /* a label's value */
+#define PL_SHARDS_NAME_MAX 63 /* a label's value */
 
 struct pl_shard_leases_options {
     struct pl_client *client;     /* borrowed for life */
@@ -41,13 +38,3 @@ void pl_shard_leases_watch(struct pl_shard_leases *leases, struct pl_membership 
 void pl_shard_leases_start(struct pl_shard_leases *leases, enum pl_shard_verb verb,
                            const struct pl_shard_lease *lease, pl_shard_answer_fn on_answer,
                            void *arg);
-
-/* ---- documents ---- */
-
-/* Reads the Lease tolerantly: missing and invalid members are left out. False if it is not one of
- * the Leases of that name. The slices point into `room` and the node. */
-struct pl_shard_lease_room {
-    struct pl_scratch name, holder;
-};
-bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shard_lease_room *room,
-                         struct pl_shard_lease *lease);

@@ -1,7 +1,6 @@
-/* Errors: the core's errors as Lua values, and scripts' errors as text for people. */
+/* The core's errors as Lua values, and the positions of scripts in them. */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "lua/state.h"
 #include "value/doc.h"
@@ -37,35 +36,3 @@ bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar);
 bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar);
 /* "file.lua" of such a frame; borrowed from ar. */
 const char *pl_lerr_chunk(const lua_Debug *ar);
-
-enum pl_fault_type {
-    PL_FAULT_SCRIPT,
-    PL_FAULT_TERMINAL,
-    PL_FAULT_CONFLICT,
-    PL_FAULT_GONE, /* an object that the script had read does not exist any more */
-    PL_FAULT_TIMEOUT,
-    PL_FAULT_CANCELED,
-};
-
-/* An uncaught error as text. */
-struct pl_fault {
-    enum pl_fault_type type;
-    bool by_script;  /* an error of the script itself, not one that the core gave it */
-    char *message;   /* owned: one line, or the script's text */
-    char *traceback; /* owned: file:line, the source line, frames; NULL: none worth showing */
-};
-void pl_fault_deinit(struct pl_fault *fault);
-
-/* Describes the error value at the top of a dead coroutine, or the limit that has stopped it, and
- * moves it to the top of s->L, on which no script runs. __tostring may run, so call it inside the
- * slice. */
-void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault);
-/* A protected call with a traceback: like lua_pcall, but it fills fault on failure and leaves
- * nothing on the stack. */
-int pl_lerr_pcall(lua_State *L, struct pl_state *s, int args, int results, struct pl_fault *fault);
-/* Notes the stack of a script's coroutine that died, for the error's receivers. */
-void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co);
-/* Notes the running stack for the error value at the top, which will be raised again after the
- * stack is gone. */
-void pl_lerr_note_here(lua_State *L, struct pl_state *s);
-void pl_lerr_open(struct pl_state *s);

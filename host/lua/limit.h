@@ -31,8 +31,8 @@
 
 enum pl_excess { PL_EXCESS_NONE, PL_EXCESS_CPU, PL_EXCESS_MEMORY };
 
-/* Sees each line of scripts before it runs, but for Perilune's own. On the state's thread, in a
- * hook: it may look at the stack, and must leave it as it is. */
+/* Called before each line of scripts runs, except lines of Perilune's own Lua. It runs on the
+ * state's thread, in a hook: it may read the stack, but must leave it unchanged. */
 struct pl_line_watch {
     void (*at)(void *arg, lua_State *L, const char *path, int line);
     void *arg;
@@ -63,7 +63,7 @@ struct pl_limits {
                                    "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
-    const struct pl_line_watch *lines;     /* borrowed for life; NULL: nobody looks */
+    const struct pl_line_watch *lines;     /* borrowed for life; NULL: lines are not watched */
     void (*arm)(struct pl_limits *limits); /* for the handler of the watchdog's signal */
 
     struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
@@ -81,7 +81,8 @@ struct pl_limits {
 /* Wraps the state's allocator. Call it after opening the libraries: LuaJIT does not survive a
  * failing allocation while it starts. The hard limit is four times the soft one. */
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
-/* lines: borrowed until the state is closed. NULL: nobody looks any more, which is faster. */
+/* lines: borrowed until the state is closed. NULL: lines are not watched any more, which is
+ * faster. */
 void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines);
 /* Call it before the state is closed: LuaJIT returns its memory to the system only with its own
  * allocator. Limits do not apply from now on. */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /* The rest of the calling thread's stack, at most PL_LANE_STACK. For the main thread, glibc would
- * read /proc/self/maps to tell, which takes a fifth of what a whole new world needs: seven
- * eighths of its limit are there, as no caller of ours has used the last one. */
+ * read /proc/self/maps, which takes a fifth of the time that a whole new world takes. So seven
+ * eighths of the limit are taken to be left: our callers have used at most one eighth. */
 static size_t stack_left(uintptr_t here)
 {
     pthread_attr_t attr;

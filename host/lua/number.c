@@ -3,9 +3,10 @@
  * have a limit of digits. */
 #include "lua/number.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define EXACT_INT  INT64_C(9007199254740992) /* 2^53 */
 #define TEXT_LIMIT 4096                      /* limit of digits in one number */
@@ -75,21 +76,12 @@ static struct decimal parse_decimal(struct pl_slice text)
     return d;
 }
 
-static void shortest(double value, char out[40])
-{
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(out, 40, "%.*g", precision, value);
-        if (strtod(out, NULL) == value)
-            return;
-    }
-}
-
 bool pl_number_is_exact(struct pl_slice text, double value)
 {
     if (!isfinite(value))
         return false;
-    char own[40];
-    shortest(value, own);
+    char own[32];
+    pl_text_of_double(value, own);
     struct decimal a = parse_decimal(text), b = parse_decimal(pl_slice_z(own));
     return a.count <= sizeof a.digits && a.count == b.count && a.exponent == b.exponent &&
            (a.negative == b.negative || a.count == 0) && memcmp(a.digits, b.digits, a.count) == 0;

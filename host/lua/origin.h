@@ -32,8 +32,8 @@ bool pl_origin_is_file(struct pl_origin *origin, const char *reader, const char 
 char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err *err);
 /* A file that affects everything (--config) and was read elsewhere. */
 void pl_origin_add_common(struct pl_origin *origin, const char *path, struct pl_slice text);
-/* What somebody else knows of the disk: there is no such file; a PATH has these scripts
- * (NULL-terminated). With pl_origin_add_common, and before anything is read. */
+/* Facts about the disk that the caller knows already: there is no such file; a PATH has these
+ * scripts (NULL-terminated). Call it, as pl_origin_add_common, before anything is read. */
 void pl_origin_add_missing(struct pl_origin *origin, const char *path);
 void pl_origin_add_scripts(struct pl_origin *origin, const char *path, char *const *files);
 /* Declares that unit ("controller x", "index v1/Pod x") is in this script. */

@@ -1,5 +1,5 @@
-/* Where scripts compute: stacks of Lua that were seen, and how often. Whoever
- * shares a profile among threads locks it. */
+/* Where scripts compute: stacks of Lua that were seen, and how often. A profile has no lock of its
+ * own. */
 #pragma once
 
 #include "base/buf.h"

@@ -10,7 +10,9 @@
 #include "lua/clock.h"
 #include "lua/lazy.h"
 #include "lua/number.h"
+#include "lua/require.h"
 #include "lua/script.h"
+#include "lua/string_seed.h"
 #include "value/doc.h"
 
 #include <errno.h>
@@ -209,6 +211,14 @@ static void purge(struct pl_state *s)
     lua_pop(L, 3);
 }
 
+static void keep_getinfo(struct pl_state *s)
+{
+    lua_getglobal(s->L, "debug");
+    lua_getfield(s->L, -1, "getinfo");
+    s->refs.getinfo = luaL_ref(s->L, LUA_REGISTRYINDEX);
+    lua_pop(s->L, 1);
+}
+
 static void seed_random(lua_State *L, struct pl_state *s, uint64_t seed)
 {
     if (seed != 0)
@@ -244,7 +254,7 @@ static void install_require(struct pl_state *s)
         lua_getglobal(L, "require");
     else
         lua_pushnil(L);
-    lua_pushcclosure(L, pl_script_require, 3);
+    lua_pushcclosure(L, pl_require, 3);
     lua_setglobal(L, "require");
     lua_pop(L, 1);
 }
@@ -319,7 +329,7 @@ void pl_state_open(struct pl_state *s)
     lua_State *L = s->L;
     pl_lazy_open(s);
     pl_number_open(s);
-    pl_lerr_open(s);
+    pl_fault_open(s);
     if (s->hooks->open != NULL)
         s->hooks->open(s);
     lua_newtable(L);
@@ -385,6 +395,7 @@ static int open_protected(lua_State *L)
         lua_pop(L, 1);
     install_require(s);
     replace_globals(s);
+    keep_getinfo(s);
     if (!args->unsafe)
         purge(s);
     keep_own_globals(s);
@@ -404,13 +415,21 @@ static void *alloc_kept(void *data, void *ptr, size_t old_size, size_t new_size)
     return NULL;
 }
 
+static lua_State *new_lua(const struct pl_sandbox_options *options)
+{
+    pl_string_seed(options->math_seed != 0 ? options->math_seed : options->rand_seed);
+    lua_State *L = options->short_lived ? lua_newstate(alloc_kept, NULL) : luaL_newstate();
+    pl_string_seed(0);
+    return L;
+}
+
 /* A state as the options say, in which no library is open yet. */
 static struct pl_state *new_state(const struct pl_sandbox_options *options)
 {
     static const struct pl_state_hooks none = {.open = NULL};
     struct pl_state *s = PL_NEW(struct pl_state);
     s->hooks = options->hooks != NULL ? options->hooks : &none;
-    s->L = options->short_lived ? lua_newstate(alloc_kept, NULL) : luaL_newstate();
+    s->L = new_lua(options);
     PL_REQUIRE(s->L != NULL);
     pl_limits_opened();
     s->own = true;
@@ -508,7 +527,7 @@ int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int a
     enum pl_phase before = s->phase;
     s->phase = phase;
     pl_limits_enter(&s->limits, s->L, cpu_ns);
-    int failed = pl_lerr_pcall(s->L, s, args, results, fault);
+    int failed = pl_fault_pcall(s->L, s, args, results, fault);
     enum pl_excess excess = pl_limits_leave(&s->limits);
     s->phase = before;
     if (excess == PL_EXCESS_MEMORY)

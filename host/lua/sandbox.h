@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "lua/lerr.h"
+#include "lua/fault.h"
 #include "lua/state.h"
 
 struct pl_sandbox_options {
@@ -22,10 +22,10 @@ struct pl_sandbox_options {
     struct pl_origin *origin; /* a reference is taken; NULL: scripts read directly from the disk */
     /* The clock for scripts; borrowed for life; NULL: the system's. */
     const struct pl_clock *clock;
-    uint64_t rand_seed;                /* seed of scripts' random numbers; 0: from the system */
-    uint64_t math_seed;                /* seed of math.random alone; 0: as above */
-    bool short_lived;                  /* its memory serves the next such state, see sandbox.c */
-    const struct pl_line_watch *lines; /* borrowed for life; NULL: nobody looks */
+    uint64_t rand_seed; /* seed of scripts' random numbers and of hashes; 0: from the system */
+    uint64_t math_seed; /* seed of math.random and of hashes alone; 0: as above */
+    bool short_lived;   /* its memory serves the next such state, see sandbox.c */
+    const struct pl_line_watch *lines; /* borrowed for life; NULL: lines are not watched */
 };
 
 /* The calling thread runs it. NULL and err when lua-cjson cannot be loaded. The caller owns the

@@ -59,6 +59,7 @@ struct pl_refs {
     int run_threads; /* weak: coroutines of runs, which scripts must not resume */
     int traced;      /* weak: error values of script coroutines -> traceback text */
     int traceback;   /* message handler of protected calls */
+    int getinfo;     /* debug.getinfo, which scripts do not have */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
     int blamed;      /* the script's function that is being asked, in PL_PHASE_MAP */

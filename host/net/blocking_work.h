@@ -1,12 +1,13 @@
-/* Work that may block, above all on a file system that does not answer: a thread of libuv's pool
- * does it (four for the process). Run one at a time for one purpose, so that hanging work occupies
- * only one thread. Loop's thread, except for `run`. */
+/* Work that may block, above all on a file system that does not answer: a thread of its own does
+ * it. Run one at a time for one purpose, so that hanging work occupies only one thread. Loop's
+ * thread, except for `run`. */
 #pragma once
 
 #include "net/loop.h"
 
 struct pl_blocking_work_options {
-    void (*run)(void *arg);  /* on the other thread; only it uses arg until it returns */
+    void (*run)(void *arg);  /* on the other thread; only it uses arg until it returns. If the
+                              * system has no thread left, on the loop's, before start returns */
     void (*done)(void *arg); /* on the loop's thread, later, unless it was abandoned */
     void (*drop)(void *arg); /* on the loop's thread, instead of done: it was abandoned */
     void *arg;

@@ -24,8 +24,8 @@ void pl_files_destroy(struct pl_files *files);
  * reported only when the set is used; then also the events since its creation. */
 struct pl_files_set;
 
-/* One at a time: it must be used or freed before the next is created. It may outlive `files`; then
- * it can only be freed. */
+/* The caller owns the set, until pl_files_use takes it. One at a time: it must be used or freed
+ * before the next is created. It may outlive `files`; then it can only be freed. */
 struct pl_files_set *pl_files_set_create(struct pl_files *files);
 /* Any thread, one at a time; may block as long as the file system does. The file may be missing;
  * its folder must exist. */

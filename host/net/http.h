@@ -92,7 +92,7 @@ struct pl_transport_ops {
                                   const struct pl_http_ops *ops, void *arg);
     /* on_done follows later with ECANCELED. */
     void (*cancel)(void *self, struct pl_http_call *call);
-    /* Of a request with `upgrade`, from its on_response with 101 until its on_done: sends the
+    /* For a request with `upgrade`, from its on_response with 101 until its on_done: sends the
      * bytes, which are copied. A peer that leaves over 16 MiB of them unread ends the request
      * (ELIMIT). */
     void (*send)(void *self, struct pl_http_call *call, struct pl_slice bytes);

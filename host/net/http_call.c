@@ -25,6 +25,7 @@
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define MAX_WHOLE_BODY     8192         /* fits with its head into an empty socket buffer */
 #define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred pieces in one turn of the loop */
+#define HEAD_PIECE         (16L * 1024) /* a watch keeps the buffer that its head was sent from */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this time, whether we wait for an acknowledgement
  * (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
@@ -356,6 +357,8 @@ static void set_method(struct pl_http_call *call, const struct pl_http_request *
 {
     bool has_body = request->body.len > 0 || strcmp(request->method, "POST") == 0 ||
                     strcmp(request->method, "PUT") == 0 || strcmp(request->method, "PATCH") == 0;
+    if (!has_body)
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, HEAD_PIECE);
     if (strcmp(request->method, "HEAD") == 0 && !has_body) {
         SET(CURLOPT_NOBODY, 1L);
         return;

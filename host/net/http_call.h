@@ -80,7 +80,7 @@ void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason,
 /* Fills call->err from curl's result unless it is set already. */
 void pl_http_call_finish(struct pl_http_call *call, CURLcode result);
 
-/* What came of the response: a line of its head (the empty one ends it), a piece of its body.
+/* A part of the response has come: a line of its head (the empty one ends it), a piece of its body.
  * False: the call has failed. For responses that curl does not read (http_upgrade.c). */
 bool pl_http_call_head(struct pl_http_call *call, struct pl_slice line);
 bool pl_http_call_body(struct pl_http_call *call, struct pl_slice piece);

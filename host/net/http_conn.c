@@ -347,11 +347,13 @@ static void on_eof(struct pl_conn *conn)
 static void decrypt(struct pl_conn *conn, struct pl_slice bytes)
 {
     struct pl_server *server = conn->server;
-    int n = 0;
+    int n;
     pl_tls_feed(conn->tls, bytes);
-    while (!conn->dead &&
-           (n = pl_tls_read(conn->tls, server->plain_buf, sizeof server->plain_buf)) > 0)
-        pl_conn_feed(conn, pl_slice(server->plain_buf, (size_t)n));
+    do {
+        n = pl_tls_read(conn->tls, server->plain_buf, sizeof server->plain_buf);
+        if (n > 0)
+            pl_conn_feed(conn, pl_slice(server->plain_buf, (size_t)n));
+    } while (n > 0 && !conn->dead && pl_tls_has_more(conn->tls));
     put_tls_output(conn);
     if (n == PL_ECLOSED)
         on_eof(conn);

@@ -70,6 +70,7 @@ struct pl_conn {
     uint64_t queued, stall_mark;  /* bytes ever queued; bytes acknowledged at the last check */
     struct pl_task task;          /* continues parsing, calls on_drained, or reaps */
     int reject;             /* status of an error found while parsing, which ends the connection */
+    char other_method[24];  /* of the request: one that llhttp does not know; empty: none */
     enum pl_head_line line; /* where in the request's head the next byte is */
     bool in_request;        /* the first byte of the request has arrived */
     bool head_done;         /* further header lines are trailers */

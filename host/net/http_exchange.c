@@ -127,8 +127,22 @@ const char *pl_http_status_text(int status)
 /* A line break in a value would let its author start another header. */
 static void http_exchange_add_value(struct pl_buf *head, const char *value)
 {
-    for (const char *p = value; *p != '\0'; p++)
-        pl_buf_add_char(head, *p == '\r' || *p == '\n' ? ' ' : *p);
+    size_t at = head->len;
+    pl_buf_add_z(head, value);
+    for (; at < head->len; at++) {
+        if (head->ptr[at] == '\r' || head->ptr[at] == '\n')
+            head->ptr[at] = ' ';
+    }
+}
+
+static void add_decimal(struct pl_buf *head, size_t number)
+{
+    char digits[20], *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    pl_buf_add(head, at, (size_t)(digits + sizeof digits - at));
 }
 
 static bool has_no_body(int status)
@@ -142,7 +156,11 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
     struct pl_buf *head = &exchange->conn->server->scratch;
     exchange->keep_alive = exchange->keep_alive && !exchange->conn->server->close_after;
     pl_buf_clear(head);
-    pl_buf_add_f(head, "HTTP/1.1 %d %s\r\n", status, pl_http_status_text(status));
+    pl_buf_add_z(head, "HTTP/1.1 ");
+    add_decimal(head, (size_t)status);
+    pl_buf_add_char(head, ' ');
+    pl_buf_add_z(head, pl_http_status_text(status));
+    pl_buf_add_z(head, "\r\n");
     for (size_t i = 0; i < count; i++) {
         if (headers[i].value == NULL)
             continue;
@@ -177,8 +195,11 @@ void pl_exchange_reply_with(struct pl_exchange *exchange, int status,
     PL_REQUIRE(!exchange->begun);
     if (exchange->conn != NULL) {
         struct pl_buf *head = begin_head(exchange, status, headers, header_count);
-        if (!has_no_body(status))
-            pl_buf_add_f(head, "Content-Length: %zu\r\n", body.len);
+        if (!has_no_body(status)) {
+            pl_buf_add_z(head, "Content-Length: ");
+            add_decimal(head, body.len);
+            pl_buf_add_z(head, "\r\n");
+        }
         pl_buf_add_z(head, "\r\n");
         bool bare = exchange->is_head || has_no_body(status);
         struct pl_slice pieces[] = {pl_buf_slice(head), bare ? pl_slice(NULL, 0) : body};

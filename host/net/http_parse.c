@@ -11,7 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -96,6 +98,12 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
     return rc;
 }
 
+/* In lower case. */
+static bool is_token_char(char c)
+{
+    return pl_is_lower_or_digit(c) || (c != '\0' && strchr("-!#$%&'*+.^_`|~", c) != NULL);
+}
+
 static int on_header_field_complete(llhttp_t *parser)
 {
     struct pl_conn *conn = parser->data;
@@ -110,9 +118,10 @@ static int on_header_field_complete(llhttp_t *parser)
     header->value = (uint32_t)exchange->text.len;
     /* llhttp may be built in a mode that accepts spaces. */
     const char *name = exchange->text.ptr + header->name;
-    size_t good = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz");
-    bool is_token = good > 0 && good + 1 == header->value - header->name;
-    return is_token ? 0 : http_parse_refuse(conn, 400);
+    size_t len = header->value - header->name - 1, good = 0;
+    while (good < len && is_token_char(name[good]))
+        good++;
+    return len > 0 && good == len ? 0 : http_parse_refuse(conn, 400);
 }
 
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
@@ -169,7 +178,9 @@ static int on_headers_complete(llhttp_t *parser)
     if (!has_proper_host(exchange, parser))
         return http_parse_refuse(conn, 400);
     parser->upgrade = 0; /* no upgrades here: treat it as an ordinary request */
-    exchange->method = llhttp_method_name((llhttp_method_t)parser->method);
+    exchange->method = *conn->other_method != '\0'
+                           ? conn->other_method
+                           : llhttp_method_name((llhttp_method_t)parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
     exchange->chunked = parser->http_major > 1 || parser->http_minor >= 1;
     split_url(exchange);
@@ -237,6 +248,10 @@ void pl_conn_reject(struct pl_conn *conn, int status)
 static bool is_folded(struct pl_conn *conn, struct pl_slice bytes)
 {
     for (size_t i = 0; i < bytes.len && conn->line != PL_HEAD_OVER; i++) {
+        if (conn->line == PL_HEAD_INSIDE) { /* nothing counts before the line's end */
+            const char *end = memchr(bytes.ptr + i, '\n', bytes.len - i);
+            i = end != NULL ? (size_t)(end - bytes.ptr) : bytes.len - 1;
+        }
         char c = bytes.ptr[i];
         if (c == '\n' && conn->line != PL_HEAD_BEFORE)
             conn->line = conn->line == PL_HEAD_BEGIN ? PL_HEAD_OVER : PL_HEAD_BEGIN;
@@ -248,19 +263,46 @@ static bool is_folded(struct pl_conn *conn, struct pl_slice bytes)
     return false;
 }
 
+static bool is_known_method(struct pl_slice word)
+{
+    for (int i = 0; i <= HTTP_PRI; i++)
+        if (pl_slice_eqz(word, llhttp_method_name((llhttp_method_t)i)))
+            return true;
+    return false;
+}
+
+/* A method that llhttp does not know is a request, too: its handler refuses it. The parser is told
+ * another method that has no meaning here. Returns the length of the method's name; 0: llhttp knows
+ * it, it is no name, or it has not arrived as a whole. */
+static size_t take_other_method(struct pl_conn *conn, struct pl_slice bytes)
+{
+    size_t len = 0;
+    while (len < bytes.len && (isalnum((unsigned char)bytes.ptr[len]) || bytes.ptr[len] == '-'))
+        len++;
+    struct pl_slice word = pl_slice(bytes.ptr, len);
+    *conn->other_method = '\0';
+    if (len == 0 || len >= sizeof(conn->other_method) || len + 1 >= bytes.len ||
+        bytes.ptr[len] != ' ' || bytes.ptr[len + 1] != '/' || is_known_method(word))
+        return 0;
+    snprintf(conn->other_method, sizeof(conn->other_method), "%.*s", PL_FMT(word));
+    return llhttp_execute(&conn->parser, "PURGE", 5) == HPE_OK ? len : 0;
+}
+
 /* Parses up to the end of one request and hands it over; returns the number of bytes used. */
 static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
 {
+    size_t skip = 0;
     if (!conn->in_request) {
         conn->in_request = true;
         conn->line = PL_HEAD_BEFORE;
+        skip = take_other_method(conn, bytes);
         pl_conn_limit(conn); /* from the first byte: slow senders gain no time by sending more */
     }
     if (is_folded(conn, bytes)) {
         pl_conn_reject(conn, 400);
         return bytes.len;
     }
-    llhttp_errno_t rc = llhttp_execute(&conn->parser, bytes.ptr, bytes.len);
+    llhttp_errno_t rc = llhttp_execute(&conn->parser, bytes.ptr + skip, bytes.len - skip);
     if (rc == HPE_OK)
         return bytes.len;
     if (rc != HPE_PAUSED) {

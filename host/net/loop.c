@@ -34,14 +34,6 @@
  * deferred tasks and calls the hooks. The uv timer only ends the poll in time; the injected clock
  * decides which timers are due. */
 
-struct signal_watch {
-    struct pl_loop *loop;
-    pl_signal_fn on_signal;
-    void *arg;
-    size_t open; /* handles that are not closed yet; the last one frees this */
-    uv_signal_t handles[];
-};
-
 struct pl_loop {
     bool stepped; /* it uses no libuv */
     uv_loop_t uv;
@@ -59,12 +51,11 @@ struct pl_loop {
     struct pl_list inboxes;       /* struct pl_inbox */
     bool watches;                 /* it spins: senders need not wake it */
     bool has_mail;                /* some inbox has mail to deliver in this turn */
-    struct signal_watch *signals; /* owned; NULL when none are watched */
     pl_turn_fn on_turn;           /* NULL: none */
     void *on_turn_arg;
     uint64_t turn_ns, turn_idle_ns; /* start of this turn, and libuv's idle time until then */
     _Atomic pthread_t thread;
-    int works; /* on other threads (net/blocking_work) */
+    struct pl_list works; /* on other threads (net/blocking_work) */
 };
 
 static void claim(struct pl_loop *loop)
@@ -242,15 +233,22 @@ static int look_for_room(void)
     return failed;
 }
 
+static void require_loop_of(const struct pl_timers *timers)
+{
+    pl_loop_require(PL_CONTAINER_OF(timers, struct pl_loop, timers));
+}
+
 static struct pl_loop *loop_create(const struct pl_clock *clock)
 {
     struct pl_loop *loop = PL_NEW(struct pl_loop);
     loop->clock = clock;
     pl_awake_init(&loop->awake, pl_clock_system());
     pl_timers_init(&loop->timers, clock);
+    loop->timers.require = require_loop_of;
     pl_list_init(&loop->inboxes);
     pl_list_init(&loop->deferred);
     pl_list_init(&loop->each_turn);
+    pl_list_init(&loop->works);
     claim(loop);
     return loop;
 }
@@ -328,20 +326,20 @@ static void await_children(struct pl_loop *loop)
     uv_walk(&loop->uv, leave_child_cb, NULL);
 }
 
-void pl_loop_add_work(struct pl_loop *loop, int count)
+struct pl_list *pl_loop_works(struct pl_loop *loop)
 {
-    loop->works += count;
+    return &loop->works;
 }
 
 /* False: some work has not ended, and will write to the loop when it does. */
 static bool await_work(struct pl_loop *loop)
 {
-    for (int ms = 0; ms < WORK_MS && loop->works > 0; ms++) {
+    for (int ms = 0; ms < WORK_MS && !pl_list_empty(&loop->works); ms++) {
         if (ms > 0)
             poll(NULL, 0, 1);
         uv_run(&loop->uv, UV_RUN_NOWAIT);
     }
-    return loop->works == 0;
+    return pl_list_empty(&loop->works);
 }
 
 void pl_loop_destroy(struct pl_loop *loop)
@@ -349,7 +347,6 @@ void pl_loop_destroy(struct pl_loop *loop)
     if (loop == NULL)
         return;
     claim(loop);
-    pl_loop_unwatch_signals(loop);
     while (!pl_list_empty(&loop->deferred))
         run_deferred(loop);
     if (loop->stepped) {
@@ -367,7 +364,7 @@ void pl_loop_destroy(struct pl_loop *loop)
     for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
         continue;
     if (!await_work(loop)) {
-        pl_blocking_work_leave();
+        pl_blocking_work_leave(&loop->works);
         return;
     }
     if (uv_loop_close(&loop->uv) != 0) {
@@ -510,55 +507,6 @@ void pl_loop_observe(struct pl_loop *loop, pl_turn_fn on_turn, void *arg)
     loop->on_turn = on_turn;
     loop->on_turn_arg = arg;
     loop->turn_ns = 0;
-}
-
-static void on_signal_cb(uv_signal_t *handle, int signum)
-{
-    struct signal_watch *watch = handle->data;
-    if (watch->loop != NULL)
-        watch->on_signal(watch->arg, signum);
-}
-
-static void on_signal_closed_cb(uv_handle_t *handle)
-{
-    struct signal_watch *watch = handle->data;
-    if (--watch->open == 0)
-        pl_free(watch);
-}
-
-int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count,
-                          pl_signal_fn on_signal, void *arg)
-{
-    PL_REQUIRE(loop->signals == NULL && count > 0);
-    struct signal_watch *watch =
-        pl_calloc(1, sizeof(struct signal_watch) + count * sizeof(uv_signal_t));
-    watch->loop = loop;
-    watch->on_signal = on_signal;
-    watch->arg = arg;
-    loop->signals = watch;
-    int failed = 0;
-    for (size_t i = 0; i < count; i++) {
-        uv_signal_t *handle = &watch->handles[i];
-        PL_REQUIRE(uv_signal_init(&loop->uv, handle) == 0);
-        handle->data = watch;
-        watch->open++;
-        failed = failed || uv_signal_start(handle, on_signal_cb, signums[i]) != 0;
-    }
-    if (!failed)
-        return 0;
-    pl_loop_unwatch_signals(loop);
-    return PL_EINVAL;
-}
-
-void pl_loop_unwatch_signals(struct pl_loop *loop)
-{
-    struct signal_watch *watch = loop->signals;
-    if (watch == NULL)
-        return;
-    loop->signals = NULL;
-    watch->loop = NULL;
-    for (size_t i = 0, count = watch->open; i < count; i++)
-        uv_close((uv_handle_t *)&watch->handles[i], on_signal_closed_cb);
 }
 
 struct uv_loop_s *pl_loop_uv(struct pl_loop *loop)

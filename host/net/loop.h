@@ -40,8 +40,8 @@ const struct pl_clock *pl_loop_clock(struct pl_loop *loop);
 int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
 
 /* Dies unless called on the loop's thread: the thread that created the loop, until another one runs
- * it. For functions whose header says "I/O thread" and that have the loop at hand; pl_loop_defer
- * checks those that defer work. */
+ * it. For functions whose header says "I/O thread" and that have the loop at hand. Those that defer
+ * work, or start or stop a timer of the loop, are checked by that. */
 void pl_loop_require(const struct pl_loop *loop);
 bool pl_loop_is_current(const struct pl_loop *loop);
 
@@ -69,12 +69,6 @@ void pl_loop_each_turn_stop(struct pl_idle *idle);
 typedef void (*pl_turn_fn)(void *arg, int64_t took_ns);
 void pl_loop_observe(struct pl_loop *loop, pl_turn_fn on_turn, void *arg);
 
-/* Calls on_signal on the loop's thread for each delivery, until pl_loop_unwatch_signals. */
-typedef void (*pl_signal_fn)(void *arg, int signum);
-int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count,
-                          pl_signal_fn on_signal, void *arg);
-void pl_loop_unwatch_signals(struct pl_loop *loop);
-
 /* A place where other threads leave messages for the loop; only for files of net. While the loop
  * spins it checks inboxes by itself and tells them so, so that no sender has to wake it. */
 struct pl_inbox {
@@ -90,4 +84,4 @@ struct pl_inbox {
 void pl_loop_add_inbox(struct pl_loop *loop, struct pl_inbox *inbox);
 void pl_loop_remove_inbox(struct pl_inbox *inbox);
 
-struct uv_loop_s *pl_loop_uv(struct pl_loop *loop); /* for files of net alone */
+struct uv_loop_s *pl_loop_uv(struct pl_loop *loop); /* borrowed; for files of net alone */

@@ -35,7 +35,7 @@ void *pl_arena_alloc(struct pl_arena *arena, size_t size)
     size = (size + 15) & ~(size_t)15;
     if (arena->blocks == NULL || size > arena->cap - arena->used) {
         size_t cap = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct pl_arena_block *block = pl_calloc(1, sizeof(*block) + cap);
+        struct pl_arena_block *block = pl_malloc(sizeof(*block) + cap);
         block->next = arena->blocks;
         arena->blocks = block;
         arena->cap = cap;
@@ -43,7 +43,7 @@ void *pl_arena_alloc(struct pl_arena *arena, size_t size)
     }
     void *at = arena->blocks->bytes + arena->used;
     arena->used += size;
-    return at;
+    return memset(at, 0, size);
 }
 
 struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text)
@@ -73,6 +73,25 @@ struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text)
     return text;
 }
 
+struct pl_slice pl_arena_join(struct pl_arena *arena, struct pl_slice a, const char *between,
+                              struct pl_slice b)
+{
+    size_t middle = strlen(between);
+    char *out = pl_arena_alloc(arena, a.len + middle + b.len + 1);
+    if (a.len > 0)
+        memcpy(out, a.ptr, a.len);
+    memcpy(out + a.len, between, middle);
+    if (b.len > 0)
+        memcpy(out + a.len + middle, b.ptr, b.len);
+    return pl_slice(out, a.len + middle + b.len);
+}
+
+struct pl_slice pl_arena_path(struct pl_arena *arena, struct pl_slice path, struct pl_slice name)
+{
+    return pl_arena_join(arena, path, path.len > 0 ? "." : "", name);
+}
+
+/* A text that fits into the buffer is formatted once. */
 struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...)
 {
     char small[256];
@@ -83,7 +102,10 @@ struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...)
     va_end(args);
     PL_REQUIRE(len >= 0);
     char *out = pl_arena_alloc(arena, (size_t)len + 1);
-    vsnprintf(out, (size_t)len + 1, fmt, again);
+    if ((size_t)len < sizeof(small))
+        memcpy(out, small, (size_t)len);
+    else
+        vsnprintf(out, (size_t)len + 1, fmt, again);
     va_end(again);
     return pl_slice(out, (size_t)len);
 }

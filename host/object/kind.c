@@ -179,6 +179,11 @@ const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEX
     return out;
 }
 
+bool pl_kind_is_secret(const struct pl_kind *kind)
+{
+    return *kind->group == '\0' && strcmp(kind->kind, "Secret") == 0;
+}
+
 bool pl_kind_is_any(const struct pl_kind *kind)
 {
     return strcmp(kind->kind, "*") == 0;

@@ -25,6 +25,7 @@ PL_MUST_USE int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_n
 PL_MUST_USE int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
 bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
 bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
+bool pl_kind_is_secret(const struct pl_kind *kind); /* values of its data must be hidden */
 /* True for "*": every kind, in declarations of rights. */
 bool pl_kind_is_any(const struct pl_kind *kind);
 void pl_kind_set_any(struct pl_kind *kind);

@@ -33,8 +33,9 @@ bool pl_meta_same_rv(struct pl_node a, struct pl_node b);
 int64_t pl_meta_generation(struct pl_node object); /* 0 when absent */
 bool pl_meta_is_deleting(struct pl_node object);   /* has a deletionTimestamp */
 bool pl_meta_has_finalizer(struct pl_node object, struct pl_slice name);
-/* Finalizers (a namespace has others) or a grace period keep an object that is being deleted. What
- * nothing keeps is gone, also when the answer is that of a write: it took the last finalizer. */
+/* True if finalizers (those of a namespace are in its spec) or a grace period keep an object that
+ * is being deleted. Otherwise it is gone, even if it is the answer to a write: that write has
+ * removed the last finalizer. */
 bool pl_meta_is_held(struct pl_node object);
 struct pl_node pl_meta_labels(struct pl_node object);
 struct pl_node pl_meta_annotations(struct pl_node object);

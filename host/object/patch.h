@@ -10,6 +10,10 @@
 struct pl_doc *pl_patch_merge(struct pl_node target, struct pl_node patch, struct pl_err *err);
 /* RFC 6902; `patch` is the array of operations. A failed "test" is EINVAL with the index. */
 struct pl_doc *pl_patch_json(struct pl_node target, struct pl_node patch, struct pl_err *err);
+/* The same. *failed is the index of the operation that failed; a failed "test" is
+ * PL_EREFUSED. */
+struct pl_doc *pl_patch_json_at(struct pl_node target, struct pl_node patch, size_t *failed,
+                                struct pl_err *err);
 /* Strategic merge with $patch, $deleteFromPrimitiveList, $setElementOrder, $retainKeys. */
 struct pl_doc *pl_patch_strategic(struct pl_node target, struct pl_node patch,
                                   const struct pl_schema *schema, struct pl_err *err);

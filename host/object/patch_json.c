@@ -1,218 +1,72 @@
-/* RFC 6902. Operations change an overlay: an untouched value stays a position in the target or in
- * the patch; a touched one has its own list of children. The overlay is dropped when an operation
- * fails, so that no partial result remains.
- *
- * Copying shares positions, and so a patch of few bytes can multiply a document: the overlay, the
- * result and the work have limits. */
+/* RFC 6902. Operations change an overlay (patch_overlay.h), which is dropped when one of them
+ * fails, so that no partial result remains. */
 #include "object/patch.h"
 
 #include "base/alloc.h"
-#include "object/pointer.h"
 #include "base/buf.h"
-#include "value/build.h"
-#include "value/scan.h"
+#include "base/text.h"
+#include "object/patch_overlay.h"
+#include "object/pointer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define MAX_OPERATIONS 10000
-#define MAX_ENTRIES    (1u << 20) /* of the overlay, over all operations */
-#define MAX_WORK       (1u << 27) /* children looked at or moved */
-
-struct entry {
-    struct pl_slice key;    /* in an object; borrowed from a document or from words */
-    struct pl_node node;    /* the value while it is untouched; missing: null */
-    struct entry *children; /* owned; the value once it is touched */
-    size_t count, cap;
-    enum pl_type type; /* PL_OBJECT or PL_ARRAY once touched, else PL_MISSING */
-};
 
 struct patcher {
-    struct entry root;
-    struct pl_slice *words; /* owned: the current pointer's words, then those of earlier ones */
-    size_t word_count;
-    size_t entries, work;
+    struct pl_overlay overlay;
+    struct pl_overlaid *root;
     struct pl_err *err;
 };
 
-/* A JSON pointer, split: words[first .. first + count). */
+/* A JSON pointer, split into words, which lie in the overlay's arena. */
 struct pointer {
-    size_t first, count;
+    struct pl_slice *words;
+    size_t count;
 };
 
-/* ---- the overlay ---- */
-
-static void entry_deinit(struct entry *entry)
-{
-    for (size_t i = 0; i < entry->count; i++)
-        entry_deinit(&entry->children[i]);
-    pl_free(entry->children);
-    entry->children = NULL;
-    entry->count = entry->cap = 0;
-    entry->type = PL_MISSING;
-}
-
-static struct entry untouched(struct pl_node node)
-{
-    return (struct entry){.node = node, .type = PL_MISSING};
-}
-
-static enum pl_type patch_json_type_of(const struct entry *entry)
-{
-    return entry->type != PL_MISSING ? entry->type : pl_node_type(entry->node);
-}
-
-static int patch_json_spend(struct patcher *p, size_t entries, size_t work)
-{
-    p->entries += entries;
-    p->work += work;
-    if (p->entries > MAX_ENTRIES || p->work > MAX_WORK)
-        return pl_err_set(p->err, PL_ELIMIT, "the patch touches too much");
-    return 0;
-}
-
-static int touch(struct patcher *p, struct entry *entry)
-{
-    enum pl_type type = pl_node_type(entry->node);
-    if (entry->type != PL_MISSING || (type != PL_OBJECT && type != PL_ARRAY))
-        return 0;
-    size_t count = pl_node_len(entry->node);
-    int rc = patch_json_spend(p, count + 1, count);
-    if (rc != 0)
-        return rc;
-    struct pl_iter it = pl_iter(entry->node);
-    entry->cap = count + 1;
-    entry->children = pl_calloc(entry->cap, sizeof(*entry->children));
-    entry->type = type;
-    while (pl_iter_next(&it)) {
-        struct entry *child = &entry->children[entry->count++];
-        *child = untouched(it.value);
-        child->key = it.key;
-    }
-    return 0;
-}
-
-static int patch_json_copy(struct patcher *p, const struct entry *from, struct entry *to)
-{
-    *to = *from;
-    to->children = NULL;
-    to->cap = to->count = 0;
-    if (from->type == PL_MISSING)
-        return 0;
-    int rc = patch_json_spend(p, from->count + 1, from->count);
-    if (rc != 0) {
-        to->type = PL_MISSING;
-        return rc;
-    }
-    to->cap = from->count + 1;
-    to->children = pl_calloc(to->cap, sizeof(*to->children));
-    while (rc == 0 && to->count < from->count) {
-        rc = patch_json_copy(p, &from->children[to->count], &to->children[to->count]);
-        to->count++;
-    }
-    return rc;
-}
-
-static int patch_json_insert(struct patcher *p, struct entry *parent, size_t at, struct entry value)
-{
-    int rc = patch_json_spend(p, 1, parent->count - at);
-    if (rc != 0)
-        return rc;
-    if (parent->count == parent->cap) {
-        parent->cap *= 2;
-        parent->children =
-            pl_reallocarray(parent->children, parent->cap, sizeof(*parent->children));
-    }
-    memmove(&parent->children[at + 1], &parent->children[at],
-            (parent->count - at) * sizeof(*parent->children));
-    parent->children[at] = value;
-    parent->count++;
-    return 0;
-}
-
-/* Removes the child and moves it into *value. */
-static int extract(struct patcher *p, struct entry *parent, size_t at, struct entry *value)
-{
-    *value = parent->children[at];
-    parent->count--;
-    memmove(&parent->children[at], &parent->children[at + 1],
-            (parent->count - at) * sizeof(*parent->children));
-    return patch_json_spend(p, 0, parent->count - at);
-}
-
-/* ---- what it comes to ---- */
-
-static bool fits_node(struct pl_node node, unsigned depth, size_t *left)
-{
-    struct pl_scratch scratch;
-    struct pl_iter it = pl_iter(node);
-    size_t size = pl_node_str(node, &scratch).len + pl_node_number(node, &scratch).len + 2;
-    if (depth == 0 || size > *left)
-        return false;
-    *left -= size;
-    while (pl_iter_next(&it)) {
-        if (it.key.len > *left)
-            return false;
-        *left -= it.key.len;
-        if (!fits_node(it.value, depth - 1, left))
-            return false;
-    }
-    return true;
-}
-
-static bool patch_json_fits(const struct entry *entry, unsigned depth, size_t *left)
-{
-    if (entry->type == PL_MISSING)
-        return fits_node(entry->node, depth, left);
-    if (depth == 0)
-        return false;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (entry->children[i].key.len > *left)
-            return false;
-        *left -= entry->children[i].key.len;
-        if (!patch_json_fits(&entry->children[i], depth - 1, left))
-            return false;
-    }
-    return true;
-}
-
-static void write_entry(struct pl_build *b, const struct entry *entry)
-{
-    if (entry->type == PL_MISSING && pl_node_is_missing(entry->node)) {
-        pl_build_null(b);
-        return;
-    }
-    if (entry->type == PL_MISSING) {
-        pl_build_node(b, entry->node);
-        return;
-    }
-    if (entry->type == PL_OBJECT)
-        pl_build_object(b);
-    else
-        pl_build_array(b);
-    for (size_t i = 0; i < entry->count; i++) {
-        if (entry->type == PL_OBJECT)
-            pl_build_key(b, entry->children[i].key);
-        write_entry(b, &entry->children[i]);
-    }
-    pl_build_end(b);
-}
-
-static struct pl_doc *patch_json_finish(const struct entry *entry, struct pl_err *err)
-{
-    size_t left = PL_SCAN_BYTES;
-    if (!patch_json_fits(entry, PL_SCAN_DEPTH, &left)) {
-        pl_err_set(err, PL_ELIMIT, "the patched document would be too large or too deep");
-        return NULL;
-    }
-    struct pl_build *b = pl_build_create(NULL);
-    write_entry(b, entry);
-    return pl_build_close(b);
-}
+/* Where a pointer leads. */
+struct place {
+    struct pl_overlaid *parent; /* touched; NULL: the place is the root */
+    struct pl_slice word;       /* the last one */
+    size_t index;               /* in a parent that is an array */
+    struct pl_overlaid *value;  /* NULL: there is none */
+};
 
 /* ---- pointers ---- */
 
-static void add_word(struct patcher *p, struct pl_slice word)
+/* As in the API server: a "~" before anything but 0 and 1 stands for itself. */
+static struct pl_slice tolerate_tildes(struct patcher *p, struct pl_slice text)
 {
-    p->words = pl_reallocarray(p->words, p->word_count + 1, sizeof(*p->words));
-    p->words[p->word_count++] = pl_slice(pl_memdup0(word.ptr, word.len), word.len);
+    if (pl_slice_chr(text, '~') == NULL)
+        return text;
+    struct pl_buf out = PL_BUF_INIT;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_escape = i + 1 < text.len && (text.ptr[i + 1] == '0' || text.ptr[i + 1] == '1');
+        pl_buf_add_char(&out, text.ptr[i]);
+        if (text.ptr[i] == '~' && !is_escape)
+            pl_buf_add_char(&out, '0');
+    }
+    text = pl_arena_copy(&p->overlay.arena, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return text;
+}
+
+static int parse_words(struct patcher *p, struct pl_slice text, struct pointer *pointer)
+{
+    size_t most = 0;
+    struct pl_buf word = PL_BUF_INIT;
+    int rc;
+    for (size_t i = 0; i < text.len; i++)
+        most += text.ptr[i] == '/';
+    pointer->words = pl_arena_alloc(&p->overlay.arena, most * sizeof(*pointer->words));
+    while ((rc = pl_pointer_next(&text, &word, p->err)) == 1)
+        pointer->words[pointer->count++] =
+            pl_arena_copy(&p->overlay.arena, pl_slice(pl_buf_z(&word), word.len));
+    pl_buf_deinit(&word);
+    return rc != 0 ? rc : pl_overlay_spend(&p->overlay, 0, pointer->count);
 }
 
 static int parse_pointer(struct patcher *p, struct pl_node operation, const char *name,
@@ -220,7 +74,7 @@ static int parse_pointer(struct patcher *p, struct pl_node operation, const char
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(pl_node_getz(operation, name), &scratch);
-    *pointer = (struct pointer){.first = p->word_count};
+    *pointer = (struct pointer){.count = 0};
     if (text.ptr == NULL)
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must be a JSON pointer", name);
     /* As in the API server: what stands before the first slash does not count. */
@@ -229,15 +83,7 @@ static int parse_pointer(struct patcher *p, struct pl_node operation, const char
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must begin with '/'", name);
     if (slash != NULL)
         text = pl_slice(slash, text.len - (size_t)(slash - text.ptr));
-    struct pl_buf word = PL_BUF_INIT;
-    int rc;
-    while ((rc = pl_pointer_next(&text, &word, p->err)) == 1)
-        add_word(p, pl_slice(pl_buf_z(&word), word.len));
-    pl_buf_deinit(&word);
-    if (rc != 0)
-        return rc;
-    pointer->count = p->word_count - pointer->first;
-    return patch_json_spend(p, 0, pointer->count);
+    return parse_words(p, tolerate_tildes(p, text), pointer);
 }
 
 static int no_such(struct patcher *p, struct pl_slice word)
@@ -245,249 +91,264 @@ static int no_such(struct patcher *p, struct pl_slice word)
     return pl_err_set(p->err, PL_EINVAL, "there is no \"%.*s\"", PL_FMT(word));
 }
 
-/* As in the API server: a negative index counts from the end. */
+/* As in the API server: a sign and zeros may stand in front, and a negative index counts from the
+ * end. */
 static int parse_index(struct patcher *p, struct pl_slice word, size_t len, size_t *index)
 {
-    size_t back;
-    if (word.len > 1 && word.ptr[0] == '-' &&
-        pl_pointer_index(pl_slice(word.ptr + 1, word.len - 1), &back) && back > 0 && back <= len) {
-        *index = len - back;
-        return 0;
+    struct pl_slice digits = word;
+    bool is_signed = word.len > 1 && (word.ptr[0] == '+' || word.ptr[0] == '-');
+    if (is_signed)
+        digits = pl_slice(word.ptr + 1, word.len - 1);
+    while (digits.len > 1 && digits.ptr[0] == '0')
+        digits = pl_slice(digits.ptr + 1, digits.len - 1);
+    bool is_fine = pl_pointer_index(digits, index);
+    if (is_fine && is_signed && word.ptr[0] == '-' && *index > 0) {
+        is_fine = *index <= len;
+        *index = len - *index;
     }
-    return pl_pointer_index(word, index)
-               ? 0
-               : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is not an array index", PL_FMT(word));
+    return is_fine ? 0
+                   : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is not an array index", PL_FMT(word));
 }
 
-/* The index of a child; count when there is none. */
-static int patch_json_find(struct patcher *p, const struct entry *parent, struct pl_slice word,
-                           size_t *at)
+/* The child of the place's parent; both kinds of containers. */
+static int find_child(struct patcher *p, struct place *place)
 {
-    if (parent->type == PL_ARRAY)
-        return parse_index(p, word, parent->count, at);
-    *at = 0;
-    while (*at < parent->count && !pl_slice_eq(parent->children[*at].key, word))
-        ++*at;
-    return patch_json_spend(p, 0, *at);
-}
-
-static int find_existing(struct patcher *p, const struct entry *parent, struct pl_slice word,
-                         size_t *at)
-{
-    int rc = patch_json_find(p, parent, word, at);
-    return rc != 0 ? rc : *at >= parent->count ? no_such(p, word) : 0;
-}
-
-/* The touched container that holds the pointer's last step. */
-static int find_parent(struct patcher *p, struct pointer pointer, struct entry **parent)
-{
-    struct entry *here = &p->root;
-    for (size_t i = 0;; i++) {
-        struct pl_slice word = p->words[pointer.first + i];
-        enum pl_type type = patch_json_type_of(here);
-        if (type != PL_OBJECT && type != PL_ARRAY)
-            return pl_err_set(p->err, PL_EINVAL, "\"%.*s\" cannot be looked up in a %s",
-                              PL_FMT(word), pl_type_name(type));
-        size_t at;
-        int rc = touch(p, here);
-        *parent = here;
-        if (rc != 0 || i + 1 == pointer.count)
-            return rc;
-        rc = find_existing(p, here, word, &at);
-        if (rc != 0)
-            return rc;
-        here = &here->children[at];
+    int rc = 0;
+    if (place->parent->tree.type == PL_OBJECT) {
+        place->value = pl_overlay_member(place->parent, place->word);
+    } else {
+        rc = parse_index(p, place->word, place->parent->count, &place->index);
+        place->value = rc == 0 ? pl_overlay_element(place->parent, place->index) : NULL;
     }
-}
-
-static struct pl_slice last_word(const struct patcher *p, struct pointer pointer)
-{
-    return p->words[pointer.first + pointer.count - 1];
-}
-
-static int patch_json_find_entry(struct patcher *p, struct pointer pointer, struct entry **found)
-{
-    size_t at = 0;
-    *found = &p->root;
-    if (pointer.count == 0)
-        return 0;
-    struct entry *parent = &p->root;
-    int rc = find_parent(p, pointer, &parent);
-    if (rc == 0)
-        rc = find_existing(p, parent, last_word(p, pointer), &at);
-    if (rc == 0)
-        *found = &parent->children[at];
     return rc;
 }
 
-/* The same, but *found is NULL for an absent member of an object. */
-static int find_or_none(struct patcher *p, struct pointer pointer, struct entry **found)
+/* Finds and touches the container that has, or would have, the last word's child. */
+static int find_parent(struct patcher *p, struct pointer pointer, struct place *place)
 {
-    struct entry *parent = &p->root;
-    size_t at = 0;
-    *found = NULL;
-    if (pointer.count > 0) {
-        int rc = find_parent(p, pointer, &parent);
-        if (rc == 0)
-            rc = patch_json_find(p, parent, last_word(p, pointer), &at);
-        if (rc != 0 || (parent->type == PL_OBJECT && at == parent->count))
+    *place = (struct place){.value = p->root};
+    for (size_t i = 0; i < pointer.count; i++) {
+        int rc = i > 0 ? find_child(p, place) : 0;
+        if (rc == 0 && place->value == NULL)
+            rc = no_such(p, place->word);
+        if (rc != 0)
+            return rc;
+        enum pl_type type = pl_overlay_type(place->value);
+        place->word = pointer.words[i];
+        if (type != PL_OBJECT && type != PL_ARRAY)
+            return pl_err_set(p->err, PL_EINVAL, "\"%.*s\" cannot be looked up in a %s",
+                              PL_FMT(place->word), pl_type_name(type));
+        place->parent = place->value;
+        rc = pl_overlay_touch(&p->overlay, place->parent);
+        if (rc != 0)
             return rc;
     }
-    return patch_json_find_entry(p, pointer, found);
+    return 0;
+}
+
+/* Finds the place; whether its value may be absent is the caller's matter. */
+static int find_place(struct patcher *p, struct pointer pointer, struct place *place)
+{
+    int rc = find_parent(p, pointer, place);
+    return rc != 0 || place->parent == NULL ? rc : find_child(p, place);
+}
+
+/* The same, but an array must have the element. */
+static int find_member(struct patcher *p, struct pointer pointer, struct place *place)
+{
+    int rc = find_place(p, pointer, place);
+    if (rc == 0 && place->value == NULL && place->parent->tree.type == PL_ARRAY)
+        rc = no_such(p, place->word);
+    return rc;
+}
+
+static int find_existing(struct patcher *p, struct pointer pointer, struct place *place)
+{
+    int rc = find_place(p, pointer, place);
+    return rc == 0 && place->value == NULL ? no_such(p, place->word) : rc;
 }
 
 /* ---- operations ---- */
 
-static void replace_entry(struct entry *entry, struct entry value)
+static struct pl_overlaid *patch_json_value(struct patcher *p, struct pl_node node)
 {
-    value.key = entry->key;
-    entry_deinit(entry);
-    *entry = value;
+    return pl_overlay_value(&p->overlay, node);
 }
 
-/* Takes value, even when it fails. */
-static int patch_json_add(struct patcher *p, struct pointer pointer, struct entry value)
+static int add_element(struct patcher *p, struct place *place, struct pl_overlaid *value)
 {
-    struct entry *parent = &p->root;
-    size_t at = 0;
-    if (pointer.count == 0) {
-        replace_entry(&p->root, value);
-        return 0;
-    }
-    int rc = find_parent(p, pointer, &parent);
-    struct pl_slice word = last_word(p, pointer);
-    if (rc == 0 && parent->type == PL_ARRAY && pl_slice_eqz(word, "-"))
-        at = parent->count;
-    else if (rc == 0 && parent->type == PL_ARRAY)
-        rc = parse_index(p, word, parent->count + 1, &at);
-    else if (rc == 0)
-        rc = patch_json_find(p, parent, word, &at);
-    if (rc == 0 && at > parent->count)
-        rc = no_such(p, word);
-    if (rc == 0 && parent->type == PL_OBJECT && at < parent->count) {
-        replace_entry(&parent->children[at], value);
-        return 0;
-    }
-    value.key = word;
-    if (rc == 0)
-        rc = patch_json_insert(p, parent, at, value);
+    size_t count = place->parent->count;
+    int rc = 0;
+    if (pl_slice_eqz(place->word, "-"))
+        place->index = count;
+    else
+        rc = parse_index(p, place->word, count + 1, &place->index);
+    if (rc == 0 && place->index > count)
+        rc = no_such(p, place->word);
+    return rc != 0 ? rc : pl_overlay_insert(&p->overlay, place->parent, place->index, value);
+}
+
+static int patch_json_add(struct patcher *p, struct pointer pointer, struct pl_overlaid *value)
+{
+    struct place place;
+    int rc = find_parent(p, pointer, &place);
     if (rc != 0)
-        entry_deinit(&value);
-    return rc;
+        return rc;
+    if (place.parent != NULL && place.parent->tree.type == PL_ARRAY)
+        return add_element(p, &place, value);
+    if (place.parent != NULL)
+        place.value = pl_overlay_member(place.parent, place.word);
+    if (place.value == NULL)
+        return pl_overlay_add_member(&p->overlay, place.parent, place.word, value);
+    *place.value = *value;
+    return 0;
 }
 
-static int patch_json_take(struct patcher *p, struct pointer pointer, struct entry *value)
+/* Removes the value. It keeps its content. */
+static int patch_json_take(struct patcher *p, struct pointer pointer, struct pl_overlaid **value)
 {
-    struct entry *parent = &p->root;
-    size_t at = 0;
+    struct place place;
     if (pointer.count == 0)
         return pl_err_set(p->err, PL_EINVAL, "the whole document cannot be removed");
-    int rc = find_parent(p, pointer, &parent);
-    if (rc == 0)
-        rc = find_existing(p, parent, last_word(p, pointer), &at);
-    return rc != 0 ? rc : extract(p, parent, at, value);
+    int rc = find_existing(p, pointer, &place);
+    if (rc != 0)
+        return rc;
+    *value = place.value;
+    if (place.parent->tree.type == PL_ARRAY)
+        return pl_overlay_remove(&p->overlay, place.parent, place.index);
+    pl_overlay_remove_member(place.parent, place.word);
+    return 0;
 }
 
-static int apply_remove(struct patcher *p, struct pointer path)
-{
-    struct entry value = untouched(PL_NODE_MISSING);
-    int rc = patch_json_take(p, path, &value);
-    entry_deinit(&value);
-    return rc;
-}
-
-static bool is_inside(const struct patcher *p, struct pointer inner, struct pointer outer)
+static bool is_inside(struct pointer inner, struct pointer outer)
 {
     if (inner.count <= outer.count)
         return false;
     for (size_t i = 0; i < outer.count; i++)
-        if (!pl_slice_eq(p->words[inner.first + i], p->words[outer.first + i]))
+        if (!pl_slice_eq(inner.words[i], outer.words[i]))
             return false;
     return true;
 }
 
 static int apply_move(struct patcher *p, struct pointer from, struct pointer path)
 {
-    struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
-    if (is_inside(p, path, from))
+    struct pl_overlaid *value;
+    if (is_inside(path, from))
         return pl_err_set(p->err, PL_EINVAL, "a value cannot be moved into itself");
     if (from.count == 0 && path.count == 0)
         return 0;
-    int rc = patch_json_find_entry(p, from, &found);
-    if (rc == 0)
-        rc = patch_json_take(p, from, &value);
-    if (rc != 0) {
-        entry_deinit(&value);
-        return rc;
-    }
-    return patch_json_add(p, path, value);
+    int rc = patch_json_take(p, from, &value);
+    return rc != 0 ? rc : patch_json_add(p, path, value);
 }
 
+/* As in the API server: the copy of an absent member is null. */
 static int apply_copy(struct patcher *p, struct pointer from, struct pointer path)
 {
-    struct entry value = untouched(PL_NODE_MISSING), *found = NULL;
-    int rc = find_or_none(p, from, &found);
-    if (rc == 0 && found != NULL)
-        rc = patch_json_copy(p, found, &value);
-    if (rc != 0) {
-        entry_deinit(&value);
-        return rc;
-    }
-    return patch_json_add(p, path, value);
+    struct place place;
+    struct pl_overlaid *value = patch_json_value(p, PL_NODE_MISSING);
+    int rc = find_member(p, from, &place);
+    if (rc == 0 && place.value != NULL)
+        rc = pl_overlay_copy(&p->overlay, place.value, &value);
+    return rc != 0 ? rc : patch_json_add(p, path, value);
 }
 
-static int equals(struct patcher *p, const struct entry *entry, struct pl_node value, bool *equal)
+/* The digits of a small number, without an exponent: the fewest that read back the same. */
+static void write_small(double value, char out[80])
 {
-    if (entry->type == PL_MISSING) {
-        *equal = pl_node_equal(entry->node, value);
+    for (int digits = 6; digits < 30; digits++) {
+        snprintf(out, 80, "%.*f", digits, value);
+        if (strtod(out, NULL) == value)
+            return;
+    }
+}
+
+/* A number of the object as the API server writes it: 1.0 is 1, 1e-7 has no more digits. */
+static struct pl_slice written_number(struct pl_node number, struct pl_slice text, char out[80])
+{
+    double value = pl_node_double(number), size = fabs(value);
+    bool is_integer = true;
+    for (size_t i = 0; i < text.len; i++)
+        is_integer = is_integer && (pl_is_digit(text.ptr[i]) || text.ptr[i] == '-');
+    if (is_integer)
+        return text;
+    if (value == floor(value) && size < 1e21)
+        snprintf(out, 80, "%.0f", value);
+    else if (size >= 1e-6 && size < 1e-4)
+        write_small(value, out);
+    else
+        pl_text_of_double(value, out);
+    char *zero = strstr(out, "e-0");
+    if (zero != NULL)
+        memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
+    return pl_slice_z(out);
+}
+
+static bool is_same_number(struct pl_node a, struct pl_node b)
+{
+    struct pl_scratch one, two;
+    char written[80];
+    struct pl_slice text = pl_node_number(a, &one);
+    if (a.doc != b.doc) /* the object's; else it came from the patch, too */
+        text = written_number(a, text, written);
+    return pl_slice_eq(text, pl_node_number(b, &two));
+}
+
+/* a: in the object, b: in the patch. kube-apiserver compares the texts of numbers. */
+static bool has_same_numbers(struct pl_node a, struct pl_node b)
+{
+    if (pl_node_type(a) == PL_NUMBER)
+        return is_same_number(a, b);
+    struct pl_iter it = pl_iter(a), other = pl_iter(b);
+    bool is_array = pl_node_type(a) == PL_ARRAY, same = true;
+    while (same && pl_iter_next(&it)) {
+        if (is_array)
+            same = pl_iter_next(&other) && has_same_numbers(it.value, other.value);
+        else if (pl_node_type(a) == PL_OBJECT)
+            same = has_same_numbers(it.value, pl_node_get(b, it.key));
+    }
+    return same;
+}
+
+static int equals(struct patcher *p, const struct pl_overlaid *value, struct pl_node node,
+                  bool *equal)
+{
+    if (value->tree.type == PL_MISSING) {
+        *equal = pl_node_equal(value->node, node) && has_same_numbers(value->node, node);
         return 0;
     }
-    struct pl_doc *doc = patch_json_finish(entry, p->err);
+    struct pl_doc *doc = pl_overlay_finish(value, p->err);
     if (doc == NULL)
         return PL_ELIMIT;
-    *equal = pl_node_equal(pl_doc_root(doc), value);
+    *equal = pl_node_equal(pl_doc_root(doc), node) && has_same_numbers(pl_doc_root(doc), node);
     /* The bytes that were written for the comparison count as work. */
-    int rc = patch_json_spend(p, 0, pl_doc_bytes(doc));
+    int rc = pl_overlay_spend(&p->overlay, 0, pl_doc_bytes(doc));
     pl_doc_unref(doc);
     return rc;
 }
 
+/* As in the API server: an absent member of an object is equal to null in a test. */
 static int apply_test(struct patcher *p, struct pointer path, struct pl_node value)
 {
-    struct entry *parent = &p->root, *found = &p->root;
-    size_t at = 0;
-    bool equal = false;
-    if (path.count != 0 && (pl_node_is_missing(value) || pl_node_type(value) == PL_NULL)) {
-        /* As in the API server: an absent member of an object is equal to null in a test. */
-        int rc = find_parent(p, path, &parent);
-        if (rc == 0)
-            rc = patch_json_find(p, parent, last_word(p, path), &at);
-        if (rc != 0 || (parent->type == PL_OBJECT && at == parent->count))
-            return rc;
-    }
-    int rc = patch_json_find_entry(p, path, &found);
+    struct place place;
+    bool equal = false, is_null = pl_node_is_missing(value) || pl_node_type(value) == PL_NULL;
+    int rc = is_null ? find_member(p, path, &place) : find_existing(p, path, &place);
+    if (rc == 0 && place.value == NULL)
+        return 0;
     if (rc == 0)
-        rc = equals(p, found, value, &equal);
-    return rc != 0 || equal ? rc : pl_err_set(p->err, PL_EINVAL, "the value is different");
+        rc = equals(p, place.value, value, &equal);
+    return rc != 0 || equal ? rc : pl_err_set(p->err, PL_EREFUSED, "the value is different");
 }
 
+/* As in the API server: an absent member of an object is added. */
 static int apply_replace(struct patcher *p, struct pointer path, struct pl_node value)
 {
-    struct entry *found = &p->root, *parent = NULL;
-    size_t at = 0;
-    if (path.count > 0) {
-        /* As in the API server: an absent member of an object is added. */
-        int rc = find_parent(p, path, &parent);
-        if (rc == 0)
-            rc = patch_json_find(p, parent, last_word(p, path), &at);
-        if (rc != 0)
-            return rc;
-        if (parent->type == PL_OBJECT && at == parent->count)
-            return patch_json_add(p, path, untouched(value));
-    }
-    int rc = patch_json_find_entry(p, path, &found);
+    struct place place;
+    int rc = find_member(p, path, &place);
+    if (rc == 0 && place.value == NULL)
+        return pl_overlay_add_member(&p->overlay, place.parent, place.word,
+                                     patch_json_value(p, value));
     if (rc == 0)
-        replace_entry(found, untouched(value));
+        *place.value = *patch_json_value(p, value);
     return rc;
 }
 
@@ -495,11 +356,12 @@ static int apply_one(struct patcher *p, struct pl_node operation)
 {
     struct pl_node op = pl_node_getz(operation, "op"), value = pl_node_getz(operation, "value");
     struct pointer path, from;
+    struct pl_overlaid *removed;
     int rc = parse_pointer(p, operation, "path", &path);
     if (rc != 0)
         return rc;
     if (pl_node_str_eq(op, pl_slice_z("remove")))
-        return apply_remove(p, path);
+        return patch_json_take(p, path, &removed);
     bool moves = pl_node_str_eq(op, pl_slice_z("move"));
     if (moves || pl_node_str_eq(op, pl_slice_z("copy"))) {
         rc = parse_pointer(p, operation, "from", &from);
@@ -511,11 +373,11 @@ static int apply_one(struct patcher *p, struct pl_node operation)
         return pl_err_set(p->err, PL_ESYNTAX,
                           "\"op\" must be add, remove, replace, move, copy or test");
     if (adds)
-        return patch_json_add(p, path, untouched(value));
+        return patch_json_add(p, path, patch_json_value(p, value));
     return replaces ? apply_replace(p, path, value) : apply_test(p, path, value);
 }
 
-static int apply_all(struct patcher *p, struct pl_node patch)
+static int apply_all(struct patcher *p, struct pl_node patch, size_t *failed)
 {
     struct pl_scratch scratch[2];
     struct pl_iter it = pl_iter(patch);
@@ -527,6 +389,7 @@ static int apply_all(struct patcher *p, struct pl_node patch)
                           MAX_OPERATIONS);
     while (pl_iter_next(&it)) {
         int rc = apply_one(p, it.value);
+        *failed = it.index;
         if (rc == 0)
             continue;
         struct pl_slice op = pl_node_str(pl_node_getz(it.value, "op"), &scratch[0]);
@@ -537,13 +400,21 @@ static int apply_all(struct patcher *p, struct pl_node patch)
     return 0;
 }
 
+struct pl_doc *pl_patch_json_at(struct pl_node target, struct pl_node patch, size_t *failed,
+                                struct pl_err *err)
+{
+    struct patcher p = {.overlay = {.err = err}, .err = err};
+    p.root = patch_json_value(&p, target);
+    struct pl_doc *doc = apply_all(&p, patch, failed) == 0 ? pl_overlay_finish(p.root, err) : NULL;
+    pl_overlay_deinit(&p.overlay);
+    return doc;
+}
+
 struct pl_doc *pl_patch_json(struct pl_node target, struct pl_node patch, struct pl_err *err)
 {
-    struct patcher p = {.root = untouched(target), .err = err};
-    struct pl_doc *doc = apply_all(&p, patch) == 0 ? patch_json_finish(&p.root, err) : NULL;
-    entry_deinit(&p.root);
-    for (size_t i = 0; i < p.word_count; i++)
-        pl_free((char *)(uintptr_t)p.words[i].ptr);
-    pl_free(p.words);
+    size_t failed = 0;
+    struct pl_doc *doc = pl_patch_json_at(target, patch, &failed, err);
+    if (doc == NULL && err != NULL && err->code == PL_EREFUSED)
+        err->code = PL_EINVAL;
     return doc;
 }

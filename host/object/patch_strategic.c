@@ -59,8 +59,7 @@ struct pl_node pl_smp_directive(struct pl_node patch)
 
 bool pl_smp_is_directive(struct pl_node patch)
 {
-    struct pl_node directive = pl_smp_directive(patch);
-    return !pl_node_is_missing(directive) && !pl_node_str_eq(directive, pl_slice_z("merge"));
+    return !pl_node_is_missing(pl_smp_directive(patch));
 }
 
 static bool is_reserved(struct pl_slice name)
@@ -141,14 +140,29 @@ static struct pl_node beside(struct object *object, const char *prefix, struct p
     return found;
 }
 
-static int patch_strategic_check_list(struct pl_smp *s, struct pl_node node, const char *prefix)
+static int check_order_list(struct pl_smp *s, struct pl_node node)
 {
     enum pl_type type = pl_node_type(node);
     if (type == PL_MISSING || type == PL_ARRAY)
         return 0;
-    return pl_smp_refuse(s, PL_ESYNTAX, "invalid patch format of %s",
-                         strcmp(prefix, SET_ORDER) == 0 ? "setElementOrder list"
-                                                        : "primitive list");
+    return pl_smp_refuse(s, PL_ESYNTAX, "invalid patch format of setElementOrder list");
+}
+
+/* Texts can be deleted from lists of texts only. */
+static int check_removed(struct pl_smp *s, const struct pl_smp_list *list)
+{
+    struct pl_node first = pl_node_at(list->target, 0), text = pl_node_at(list->removed, 0);
+    struct pl_buf is = PL_BUF_INIT, gone = PL_BUF_INIT;
+    if (pl_node_is_missing(first) || pl_node_is_missing(text) ||
+        pl_node_type(list->target) != PL_ARRAY || pl_node_type(first) == pl_node_type(text))
+        return 0;
+    pl_go_map_node(&is, list->target);
+    pl_go_map_node(&gone, list->removed);
+    int rc = pl_smp_refuse(s, PL_EINVAL, "list element types are not identical: [%s %s]",
+                           pl_buf_z(&is), pl_buf_z(&gone));
+    pl_buf_deinit(&is);
+    pl_buf_deinit(&gone);
+    return rc;
 }
 
 /* Writes the member's name and new value, or nothing when it is removed. */
@@ -164,11 +178,14 @@ static int change_member(struct pl_smp *s, struct object *object, struct pl_slic
         .removed = beside(object, DELETE_FROM, name),
         .schema = pl_schema_field(object->schema, name),
     };
-    if (patch_strategic_check_list(s, list.order, SET_ORDER) != 0 ||
-        patch_strategic_check_list(s, list.removed, DELETE_FROM) != 0)
+    if (check_order_list(s, list.order) != 0)
         return PL_EINVAL;
+    if (pl_node_type(list.removed) != PL_ARRAY) /* ignored, as in kube-apiserver */
+        list.removed = PL_NODE_MISSING;
     if (patch_type == PL_NULL)
         return 0;
+    if (check_removed(s, &list) != 0)
+        return PL_EINVAL;
     bool lists = (type == PL_ARRAY && (patch_type == PL_ARRAY || patch_type == PL_MISSING)) ||
                  (type == PL_MISSING && patch_type == PL_ARRAY);
     if (lists) {
@@ -182,7 +199,10 @@ static int change_member(struct pl_smp *s, struct object *object, struct pl_slic
     }
     if (type == PL_OBJECT && patch_type == PL_OBJECT) {
         pl_build_key(s->b, name);
-        return pl_smp_object(s, target, patch, list.schema);
+        if (!pl_schema_is_replaced(list.schema))
+            return pl_smp_object(s, target, patch, list.schema);
+        pl_build_node(s->b, patch);
+        return 0;
     }
     if (pl_smp_is_directive(patch))
         return 0;
@@ -251,7 +271,7 @@ int pl_smp_object(struct pl_smp *s, struct pl_node target, struct pl_node patch,
                   const struct pl_schema *schema)
 {
     struct pl_node directive = pl_smp_directive(patch);
-    if (pl_node_is_missing(directive) || pl_node_str_eq(directive, pl_slice_z("merge")))
+    if (pl_node_is_missing(directive))
         return merge_object(s, target, patch, schema);
     if (pl_node_str_eq(directive, pl_slice_z("replace"))) {
         clean_members(s, patch);

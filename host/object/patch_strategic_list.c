@@ -308,7 +308,9 @@ static int read_directives(struct pl_smp *s, const struct items *items, struct p
         if (replace)
             continue;
         pl_buf_clear(&name);
-        if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
+        if (pl_node_str_eq(directive, pl_slice_z("merge")))
+            rc = pl_smp_refuse(s, PL_EINVAL, "merging lists cannot yet be specified in the patch");
+        else if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
             rc = bad_element(s, items, it.value, it.index);
         else if (pl_node_str_eq(directive, pl_slice_z("delete")))
             pl_map_put(gone, pl_buf_slice(&name), gone);

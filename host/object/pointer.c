@@ -26,13 +26,15 @@ int pl_pointer_next(struct pl_slice *pointer, struct pl_buf *word, struct pl_err
 void pl_pointer_add(struct pl_buf *out, struct pl_slice word)
 {
     pl_buf_add_char(out, '/');
-    for (size_t i = 0; i < word.len; i++) {
-        if (word.ptr[i] == '~')
-            pl_buf_add_z(out, "~0");
-        else if (word.ptr[i] == '/')
-            pl_buf_add_z(out, "~1");
-        else
-            pl_buf_add_char(out, word.ptr[i]);
+    while (word.len > 0) {
+        size_t plain = 0;
+        while (plain < word.len && word.ptr[plain] != '~' && word.ptr[plain] != '/')
+            plain++;
+        pl_buf_add(out, word.ptr, plain);
+        if (plain == word.len)
+            return;
+        pl_buf_add_z(out, word.ptr[plain] == '~' ? "~0" : "~1");
+        word = pl_slice(word.ptr + plain + 1, word.len - plain - 1);
     }
 }
 

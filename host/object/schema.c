@@ -54,10 +54,16 @@ bool pl_schema_is_atomic(const struct pl_schema *schema)
     return schema != NULL && schema->atomic;
 }
 
+bool pl_schema_is_replaced(const struct pl_schema *schema)
+{
+    return schema != NULL && schema->replaced;
+}
+
 const char *pl_schema_default(const struct pl_schema *schema)
 {
     return schema != NULL ? schema->default_json : NULL;
 }
+
 /* ---- from OpenAPI ---- */
 
 static const struct pl_schema *build(struct pl_node openapi, bool resource, struct pl_err *err);

@@ -1,6 +1,6 @@
 /* The API server's knowledge of a kind's lists: the keys that identify elements. Strategic patches
- * and server-side apply need it. Immutable once made. What a function returns belongs to the schema
- * and lives as long. */
+ * and server-side apply need it. Immutable once made. Results of the functions belong to the
+ * schema. */
 #pragma once
 
 #include "base/err.h"
@@ -36,6 +36,8 @@ const char *pl_schema_merge_key(const struct pl_schema *schema);
 bool pl_schema_merges_set(const struct pl_schema *schema);
 /* True for objects that server-side apply treats as one value. */
 bool pl_schema_is_atomic(const struct pl_schema *schema);
+/* True for objects that a strategic patch replaces. */
+bool pl_schema_is_replaced(const struct pl_schema *schema);
 /* The JSON text of the default of a member that identifies elements (a port's protocol: "\"TCP\"");
  * NULL when there is none. */
 const char *pl_schema_default(const struct pl_schema *schema);

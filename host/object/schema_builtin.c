@@ -88,7 +88,8 @@ static const struct pl_schema job =
 static const struct pl_schema cron_job =
     KIND(SPEC({"jobTemplate", OBJECT(META, {"spec", &job_spec})}));
 static const struct pl_schema hpa_v1 = KIND(SPEC({"scaleTargetRef", ATOMIC}));
-static const struct pl_schema disruption_budget = KIND(SPEC(SELECTOR), STATUS(CONDITIONS));
+static const struct pl_schema disruption_budget =
+    KIND(SPEC({"selector", PL_SCHEMA(.atomic = true, .replaced = true)}), STATUS(CONDITIONS));
 
 /* ---- network and access ---- */
 

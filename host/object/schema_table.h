@@ -22,6 +22,7 @@ struct pl_schema {
     enum pl_list_type list;
     bool merge_set; /* a list of scalars that patches merge */
     bool atomic;
+    bool replaced; /* an object that strategic patches replace */
 };
 
 #define PL_SCHEMA(...) (&(const struct pl_schema){__VA_ARGS__})

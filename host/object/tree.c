@@ -10,6 +10,7 @@
 #include "value/scan.h"
 #include "value/write.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,27 @@ struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list)
     return array;
 }
 
+/* Most literals are a short text, a number or nothing, which need no parser. NULL: another one. */
+static struct pl_tree *tree_scalar(struct pl_arena *arena, const char *json)
+{
+    size_t len = strlen(json);
+    if (strcmp(json, "null") == 0)
+        return tree_make(arena, PL_NULL);
+    if (len >= 2 && json[0] == '"' && json[len - 1] == '"' &&
+        json[strcspn(json + 1, "\\\"") + 2] == '\0')
+        return pl_tree_str(arena, pl_slice(json + 1, len - 2));
+    if (len == 0 || json[strspn(json, "0123456789")] != '\0')
+        return NULL;
+    struct pl_tree *tree = tree_make(arena, PL_NUMBER);
+    tree->text = pl_arena_copy(arena, pl_slice(json, len));
+    return tree;
+}
+
 struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json)
 {
+    struct pl_tree *scalar = tree_scalar(arena, json);
+    if (scalar != NULL)
+        return scalar;
     struct pl_scan_options options = {.keep_managed_fields = true};
     struct pl_doc *doc = pl_scan_text(pl_slice_z(json), &options, NULL);
     PL_REQUIRE(doc != NULL);
@@ -206,8 +226,9 @@ bool pl_tree_integer(const struct pl_tree *tree, int64_t *value)
     memcpy(text, tree->text.ptr, tree->text.len);
     text[tree->text.len] = '\0';
     char *end;
+    errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (*end == '\0') {
+    if (*end == '\0' && errno == 0) {
         *value = number;
         return true;
     }
@@ -317,6 +338,13 @@ struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, co
         pl_tree_setz(arena, object, key, child);
     }
     return child;
+}
+
+void pl_tree_add(struct pl_arena *arena, struct pl_tree *object, struct pl_slice key,
+                 struct pl_tree *value)
+{
+    PL_REQUIRE(object->type == PL_OBJECT);
+    tree_append(arena, object, key, value);
 }
 
 void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value)
@@ -477,6 +505,16 @@ void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree)
     default:
         pl_buf_add_z(out, "null");
     }
+}
+
+size_t pl_tree_bytes_at_most(const struct pl_tree *tree)
+{
+    const size_t each = 6, around = 8; /* \u001f; quotes, a comma, a colon, brackets, null */
+    size_t bytes = around + (tree != NULL ? each * tree->text.len : 0);
+    for (const struct pl_tree_item *item = tree != NULL ? tree->first : NULL; item != NULL;
+         item = item->next)
+        bytes += each * item->key.len + around + pl_tree_bytes_at_most(item->value);
+    return bytes;
 }
 
 bool pl_tree_has_text(const struct pl_tree *list, struct pl_slice text)

@@ -79,6 +79,9 @@ struct pl_tree *pl_tree_default(struct pl_arena *arena, struct pl_tree *object, 
                                 struct pl_tree *value);
 /* The object member with this name, created when absent (or when it is not an object). */
 struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, const char *key);
+/* Appends a member that the object does not have; the key is not copied. */
+void pl_tree_add(struct pl_arena *arena, struct pl_tree *object, struct pl_slice key,
+                 struct pl_tree *value);
 void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value);
 bool pl_tree_remove(struct pl_tree *object, struct pl_slice key);
 void pl_tree_removez(struct pl_tree *object, const char *key);
@@ -96,3 +99,5 @@ void pl_tree_sort_members(struct pl_tree *object);
 /* An independent document if pool is NULL. The caller owns a reference. */
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);
 void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree);
+/* A limit of what pl_tree_write writes, which is found much faster. */
+size_t pl_tree_bytes_at_most(const struct pl_tree *tree);

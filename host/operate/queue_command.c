@@ -52,27 +52,42 @@ static void queue_print_text(struct pl_node root)
         puts("done");
 }
 
+/* 0 for arguments that `perilune queue` takes, else the exit code. */
+static int queue_check(const struct pl_command *self, const struct pl_flags *flags)
+{
+    const char *action = flags->path_count > 0 ? flags->paths[0] : "list";
+    bool lists = strcmp(action, "list") == 0;
+    if (!lists && strcmp(action, "requeue") != 0 && strcmp(action, "drop") != 0)
+        return pl_command_misuse(self, "\"%s\" is not list, requeue or drop", action);
+    if (lists && flags->path_count > 2)
+        return pl_command_misuse(self, "list takes one controller or none");
+    if (!lists && flags->path_count != 3)
+        return pl_command_misuse(self, "%s takes a controller and a key", action);
+    return 0;
+}
+
+static int pause_check(const struct pl_command *self, const struct pl_flags *flags)
+{
+    return flags->path_count == 2 ? 0 : pl_command_misuse(self, "it takes a kind and a key");
+}
+
 /* Arguments become members of these names, in order. */
 static int queue_run(const struct pl_command *self, int argc, char *const *argv,
-                     const char *const *members, size_t least, size_t most)
+                     const char *const *members,
+                     int (*check)(const struct pl_command *self, const struct pl_flags *flags))
 {
     struct pl_flags flags;
     struct pl_err err;
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
-    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (flags.path_count < least || flags.path_count > most) {
-            fprintf(stderr, "perilune %s: usage: perilune %s %s\n", self->name, self->name,
-                    self->arguments);
-            exit_code = PL_EXIT_USAGE;
-        } else {
-            struct pl_build *request = pl_admin_request_begin(self->name);
-            for (size_t i = 0; i < flags.path_count; i++) {
-                pl_build_put_strz(request, members[i], flags.paths[i]);
-            }
-            if (pl_show_ask(&flags, request, queue_print_text, &err) != 0)
-                exit_code = pl_admin_failed(self, &err);
-        }
+    bool goes_on =
+        pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code);
+    if (goes_on && (exit_code = check(self, &flags)) == 0) {
+        struct pl_build *request = pl_admin_request_begin(self->name);
+        for (size_t i = 0; i < flags.path_count; i++)
+            pl_build_put_strz(request, members[i], flags.paths[i]);
+        if (pl_show_ask(&flags, request, queue_print_text, &err) != 0)
+            exit_code = pl_admin_failed(self, &err);
     }
     pl_flags_deinit(&flags);
     return exit_code;
@@ -81,11 +96,11 @@ static int queue_run(const struct pl_command *self, int argc, char *const *argv,
 int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
 {
     static const char *const members[] = {"action", "controller", "key"};
-    return queue_run(self, argc, argv, members, 0, 3);
+    return queue_run(self, argc, argv, members, queue_check);
 }
 
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv)
 {
     static const char *const members[] = {"kind", "key"};
-    return queue_run(self, argc, argv, members, 2, 2);
+    return queue_run(self, argc, argv, members, pause_check);
 }

@@ -53,9 +53,8 @@ int pl_command_reload(const struct pl_command *self, int argc, char *const *argv
         if (pl_flags_switch(&flags, "shadow")) {
             exit_code = pl_shadow_command(self, &flags);
         } else if (flags.path_count > 0) {
-            fprintf(stderr, "perilune reload: paths are only taken with --shadow: %s\n",
-                    flags.paths[0]);
-            exit_code = PL_EXIT_USAGE;
+            exit_code =
+                pl_command_misuse(self, "paths are only taken with --shadow: %s", flags.paths[0]);
         } else if (reload_ask(&flags, &taken, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         } else if (!taken) {

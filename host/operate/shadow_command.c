@@ -188,10 +188,8 @@ int pl_shadow_command(const struct pl_command *self, const struct pl_flags *flag
     struct shown shown = {.flags = flags,
                           .json = strcmp(pl_flags_text(flags, "output"), "json") == 0};
     pl_err_clear(&err);
-    if (flags->path_count == 0) {
-        fprintf(stderr, "perilune reload: --shadow needs the PATH... of a candidate\n");
-        return PL_EXIT_USAGE;
-    }
+    if (flags->path_count == 0)
+        return pl_command_misuse(self, "--shadow needs the PATH... of a candidate");
     struct pl_build *request = shadow_request_of(flags, &err);
     int rc = request == NULL ? err.code : 0;
     if (rc != 0)

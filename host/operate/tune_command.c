@@ -18,6 +18,7 @@ static const struct pl_flag table[] = {
     {.name = "controller",
      .type = PL_FLAG_TEXT,
      .metavar = "NAME",
+     .with = "workers|retry-base|retry-max|retry-qps",
      .help = "the controller whose numbers change"},
     {.name = "workers",
      .with = "controller",
@@ -43,6 +44,7 @@ static const struct pl_flag table[] = {
     {.name = "retry-qps",
      .with = "controller",
      .type = PL_FLAG_NUMBER,
+     .most = PL_TUNE_QPS_MAX,
      .metavar = "N",
      .help = "retries per second, for all keys together"},
     {.name = "for",
@@ -119,6 +121,22 @@ static struct pl_build *tune_request_of(const struct pl_flags *flags)
     return b;
 }
 
+/* Checks combinations of flags. EINVAL when they do not go together. */
+static int tune_check(const struct pl_flags *flags, struct pl_err *err)
+{
+    const char *base = pl_flags_text(flags, "retry-base"), *max = pl_flags_text(flags, "retry-max");
+    if (pl_flags_switch(flags, "reset") &&
+        (pl_flags_text(flags, "level") != NULL || pl_flags_text(flags, "controller") != NULL))
+        return pl_err_set(err, PL_EINVAL, "--reset undoes all changes: use it alone");
+    if (pl_flags_text(flags, "retry-qps") != NULL && pl_flags_number(flags, "retry-qps") <= 0)
+        return pl_err_set(err, PL_EINVAL, "--retry-qps: \"%s\": it must be above 0",
+                          pl_flags_text(flags, "retry-qps"));
+    if (base != NULL && max != NULL &&
+        pl_flags_duration(flags, "retry-base") > pl_flags_duration(flags, "retry-max"))
+        return pl_err_set(err, PL_EINVAL, "--retry-base must not be longer than --retry-max");
+    return 0;
+}
+
 int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
 {
     struct pl_flags flags;
@@ -126,7 +144,9 @@ int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (pl_show_ask(&flags, tune_request_of(&flags), tune_print_text, &err) != 0)
+        if (tune_check(&flags, &err) != 0)
+            exit_code = pl_command_misuse(self, "%s", err.message);
+        else if (pl_show_ask(&flags, tune_request_of(&flags), tune_print_text, &err) != 0)
             exit_code = pl_admin_failed(self, &err);
     }
     pl_flags_deinit(&flags);

@@ -73,13 +73,10 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (flags.path_count != 2) {
-            fprintf(stderr, "perilune why: no key given; usage: perilune why %s\n",
-                    self->arguments);
-            exit_code = PL_EXIT_USAGE;
-        } else if (pl_show_ask(&flags, why_request(&flags), why_print_text, &err) != 0) {
+        if (flags.path_count != 2)
+            exit_code = pl_command_misuse(self, "it takes a kind and a key");
+        else if (pl_show_ask(&flags, why_request(&flags), why_print_text, &err) != 0)
             exit_code = pl_admin_failed(self, &err);
-        }
     }
     pl_flags_deinit(&flags);
     return exit_code;

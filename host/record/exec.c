@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define STACK 40 /* slots that pl_value_push and the call need */
+
 int pl_record_controller(const struct pl_lanes *lanes, struct pl_slice name)
 {
     for (size_t i = 0; i < lanes->controller_count; i++)
@@ -30,6 +32,9 @@ bool pl_record_is_meant(const struct pl_declarations *declared, struct pl_slice 
         const struct pl_controller_spec *spec = &declared->controllers[i];
         if (!pl_slice_eqz(controller, spec->name))
             continue;
+        for (size_t j = 0; spec->hook != NULL && j < spec->hook->kind_count; j++)
+            if (is_meant_kind(&spec->hook->kinds[j].kind, wanted))
+                return true;
         for (size_t j = 0; j < spec->source_count; j++)
             if (spec->sources[j].role == PL_SOURCE_FOR &&
                 is_meant_kind(&spec->sources[j].kind, wanted))
@@ -65,6 +70,20 @@ struct pl_exec *pl_record_exec(struct pl_lane *lane, int controller, const struc
     exec->controller = controller;
     pl_list_init(&exec->tasks);
     return exec;
+}
+
+void pl_record_begin_review(struct pl_lane *lane, struct pl_exec *exec, struct pl_bytes *from,
+                            const struct pl_veil *veil)
+{
+    lua_State *L = lane->s->L;
+    pl_declare_push_reconcile(L, lane->s, exec->controller);
+    uint64_t count = pl_bytes_int(from);
+    int pushed = 0;
+    while ((uint64_t)pushed < count && !from->bad && lua_checkstack(L, STACK)) {
+        pl_value_push(L, lane->s, from, veil);
+        pushed++;
+    }
+    pl_exec_begin_pushed(lane, exec, pushed);
 }
 
 void pl_record_take_messages(struct pl_lanes *lanes)

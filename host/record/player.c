@@ -4,6 +4,7 @@
 #include "record/player.h"
 
 #include "base/alloc.h"
+#include "object/meta.h"
 #include "record/value.h"
 
 #include <stdio.h>
@@ -68,12 +69,29 @@ static void print_entry(struct pl_slice entry, struct pl_buf *out)
     case PL_ENTRY_ENDED:
         pl_buf_add_z(out, "ended");
         return;
+    case PL_ENTRY_ANSWERED:
+        pl_buf_add_z(out, "answered");
+        return;
     case PL_ENTRY_LOADED:
         pl_buf_add_z(out, "were loaded");
         return;
     default:
         pl_buf_add_z(out, "waited or ended");
     }
+}
+
+bool pl_player_see_time(struct pl_player *player, int64_t wall_ns)
+{
+    if (player->o->until_ns > 0 && wall_ns > player->o->until_ns) {
+        player->over = true;
+        return false;
+    }
+    player->wall_ns = wall_ns;
+    if (player->out->first_ns == 0 || wall_ns < player->out->first_ns)
+        player->out->first_ns = wall_ns;
+    if (wall_ns > player->out->last_ns)
+        player->out->last_ns = wall_ns;
+    return true;
 }
 
 /* ---- differences ---- */
@@ -88,31 +106,29 @@ static void put_time(int64_t wall_ns, struct pl_buf *out)
     pl_buf_add_f(out, "%s.%03dZ", text, (int)(wall_ns % PL_SECOND / PL_MS));
 }
 
+/* " website: the event of v1/Secret default/blog", " the indexes of v1/Secret default/blog" */
+static void put_question(const struct pl_player *player, const struct pl_ask *ask,
+                         struct pl_buf *out)
+{
+    int controller = ask->external.controller;
+    if (controller >= 0)
+        pl_buf_add_f(out, " %s: the event of %s ", player->lanes->controllers[controller].name,
+                     ask->kind);
+    else
+        pl_buf_add_f(out, " the indexes of %s ", ask->kind);
+    pl_meta_put_key(pl_doc_root(ask->event.object), out);
+}
+
 void pl_player_put_run(const struct pl_player *player, const struct pl_exec *exec,
                        struct pl_buf *out)
 {
     put_time(player->wall_ns, out);
     if (exec != NULL)
         pl_buf_add_f(out, " %s %s", player->lanes->controllers[exec->controller].name, exec->key);
+    else if (player->asked != NULL)
+        put_question(player, player->asked, out);
     else
         pl_buf_add_z(out, " loading");
-}
-
-/* Functions that are not recorded and in which scripts may set variables. */
-static bool has_questions(const struct pl_declarations *declared)
-{
-    for (size_t i = 0; i < declared->controller_count; i++) {
-        const struct pl_controller_spec *spec = &declared->controllers[i];
-        if (spec->hook != NULL)
-            return true;
-        for (size_t j = 0; j < spec->source_count; j++)
-            if (spec->sources[j].external != NULL)
-                return true;
-    }
-    for (size_t i = 0; i < declared->index_count; i++)
-        if (declared->indexes[i].path == NULL)
-            return true;
-    return false;
 }
 
 void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, const char *place,
@@ -129,10 +145,6 @@ void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, cons
         pl_buf_add_z(
             &text, "\n  (the record begins after the scripts did: what they had kept in variables "
                    "is not known)");
-    if (player->declared != NULL && has_questions(player->declared))
-        pl_buf_add_z(
-            &text, "\n  (webhooks, predicates, map and index functions are not in the record: what "
-                   "they have kept in variables is not known)");
     player->out->difference = pl_buf_take(&text);
 }
 
@@ -246,6 +258,8 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
         return wait(L, s);
     }
     player->over = player->at >= player->stream->count;
+    if (player->asked != NULL && player->comes_again)
+        player->asked->lacks = &player->lacks;
     return pl_lerr_raise(L, s, "%s raised an error, as it did when this was recorded", name);
 }
 

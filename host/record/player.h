@@ -20,10 +20,13 @@ struct pl_player {
     struct pl_lanes *lanes;
     struct pl_veil *veil; /* owned; NULL: values are shown */
     int64_t wall_ns;
-    struct pl_map execs;                    /* number -> struct pl_exec, borrowed */
-    struct pl_exec *told;                   /* its calls are printed */
-    bool skips;                             /* the current entries belong to an unknown run */
-    bool over;                              /* the record ends in the middle of a run */
+    struct pl_map execs;   /* number -> struct pl_exec, borrowed */
+    struct pl_exec *told;  /* its calls are printed */
+    struct pl_ask *asked;  /* the current question (ask.c), or NULL */
+    bool comes_again;      /* the current question will be asked again */
+    struct pl_cache lacks; /* stands for a cache that had not synced, which is the reason */
+    bool skips;            /* the current entries belong to an unknown run */
+    bool over;             /* the record ends in the middle of a run */
     const struct pl_declarations *declared; /* the scripts' declarations; borrowed */
     struct pl_breakpoint breakpoint;
     struct pl_replayed *out;
@@ -41,6 +44,8 @@ int64_t pl_player_wall(void *arg);
 struct pl_slice pl_player_peek(const struct pl_player *player);
 /* The rest of the next entry. Moves to the entry after it. */
 struct pl_bytes pl_player_take(struct pl_player *player);
+/* What the wall clock said at an entry. False: it is after the end of the replay. */
+bool pl_player_see_time(struct pl_player *player, int64_t wall_ns);
 /* True if a difference was found or the record has ended. */
 bool pl_player_is_done(const struct pl_player *player);
 /* Records a difference. now: what happens now; the next entry is what happened then. Only the first
@@ -49,6 +54,6 @@ void pl_player_differ(struct pl_player *player, const struct pl_exec *exec, cons
                       struct pl_slice now);
 /* Compares texts. Pseudonyms may differ, but each must stand for exactly one of the record's. */
 bool pl_player_is_same(struct pl_player *player, struct pl_slice then, struct pl_slice now);
-/* Appends the time and the run; exec NULL: none. */
+/* Appends the time and the run; exec NULL: the question, or none. */
 void pl_player_put_run(const struct pl_player *player, const struct pl_exec *exec,
                        struct pl_buf *out);

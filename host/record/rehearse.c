@@ -1,13 +1,11 @@
 /* A read is answered from the run's own recorded calls first, then from the objects that the record
  * has shown before. If both lack the object, it counts as absent and the read is counted as
- * unknown. Writes become effects of a capture (write/capture.h). Recorded writes take the same way
- * as new ones, so that additions of the server make no difference. Values of Secrets are pseudonyms
- * and are not compared. */
-#include "record/rehearse.h"
+ * unknown. Writes become effects of a capture (rehearse_write.c). */
+#include "record/rehearse_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "bind/bind.h"
-#include "format/units.h"
 #include "lane/co.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
@@ -15,207 +13,16 @@
 #include "lua/origin.h"
 #include "object/kind.h"
 #include "object/meta.h"
-#include "record/breakpoint_impl.h"
 #include "record/exec.h"
-#include "record/known_objects.h"
-#include "record/runs.h"
 #include "record/tape.h"
 #include "record/value.h"
-#include "value/scan.h"
-#include "value/write.h"
 #include "write/compare.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define MONO_NS   (1000 * PL_SECOND)
 #define CPU_LIMIT (10 * PL_SECOND)
 #define TURNS     10000 /* of one run */
-
-struct rehearsal {
-    struct pl_tape base;
-    const struct pl_rehearse_options *o;
-    struct pl_lanes *lanes;
-    struct pl_veil *veil; /* owned; NULL: values are shown */
-    struct pl_known known;
-    struct pl_record_run *run;               /* the run being compared; NULL: none */
-    struct pl_capture *recorded, *candidate; /* the effects of that run */
-    int64_t wall_ns;
-    unsigned made_up;
-    bool differs;
-    struct pl_rehearsed_record *out;
-    const struct pl_declarations *declared; /* the scripts' declarations; borrowed */
-    struct pl_breakpoint breakpoint;
-};
-
-/* ---- effects ---- */
-
-static const char *rehearse_verb_of(struct pl_slice verb)
-{
-    static const char *const verbs[] = {"create", "update", "patch",
-                                        "apply",  "delete", "deletecollection"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++)
-        if (pl_slice_eqz(verb, verbs[i]))
-            return verbs[i];
-    return NULL;
-}
-
-static enum pl_verb intent_verb(const char *verb)
-{
-    return strcmp(verb, "create") == 0   ? PL_VERB_CREATE
-           : strcmp(verb, "update") == 0 ? PL_VERB_UPDATE
-           : strcmp(verb, "delete") == 0 ? PL_VERB_DELETE
-                                         : PL_VERB_PATCH;
-}
-
-static struct pl_slice member(struct pl_node request, const char *name, struct pl_scratch *scratch)
-{
-    struct pl_node node = pl_node_getz(request, name);
-    return pl_node_type(node) == PL_STRING ? pl_node_str(node, scratch) : pl_slice("", 0);
-}
-
-static enum pl_patch_type patch_type_of(const char *verb, struct pl_node request)
-{
-    struct pl_scratch scratch;
-    struct pl_slice type = member(request, "patch_type", &scratch);
-    if (strcmp(verb, "apply") == 0)
-        return PL_PATCH_APPLY;
-    if (pl_slice_eqz(type, "json"))
-        return PL_PATCH_JSON;
-    return pl_slice_eqz(type, "strategic") ? PL_PATCH_STRATEGIC : PL_PATCH_MERGE;
-}
-
-static struct pl_doc *rehearse_scan(struct pl_slice text)
-{
-    const struct pl_scan_options options = {.keep_managed_fields = true};
-    struct pl_err err;
-    pl_err_clear(&err);
-    return pl_scan_text(text, &options, &err);
-}
-
-/* A copy in which all pseudonyms are equal. Returns a reference that the caller owns. */
-static struct pl_doc *comparable(const struct rehearsal *rehearsal, struct pl_node node,
-                                 const char *kind)
-{
-    struct pl_doc *bare = pl_intent_bare(node), *level = NULL;
-    if (bare == NULL || rehearsal->veil == NULL)
-        return bare;
-    struct pl_buf text = PL_BUF_INIT, veiled = PL_BUF_INIT;
-    pl_buf_add_f(&text, "{\"kind\":\"v1/%s\",\"body\":", kind);
-    pl_write(&text, pl_doc_root(bare), PL_WRITE_COMPACT);
-    pl_buf_add_char(&text, '}');
-    struct pl_doc *request = rehearse_scan(pl_buf_slice(&text));
-    if (request != NULL) {
-        pl_veil_write(rehearsal->veil, pl_doc_root(request), &veiled);
-        pl_buf_clear(&text);
-        pl_veil_level(pl_buf_slice(&veiled), &text);
-        level = rehearse_scan(pl_buf_slice(&text));
-    }
-    struct pl_doc *body =
-        level != NULL ? pl_doc_from_node(pl_node_getz(pl_doc_root(level), "body"), NULL) : NULL;
-    pl_buf_deinit(&text);
-    pl_buf_deinit(&veiled);
-    pl_doc_unref(request);
-    pl_doc_unref(level);
-    pl_doc_unref(bare);
-    return body;
-}
-
-struct writing {
-    const char *verb;
-    struct pl_kind kind;
-    struct pl_buf key, name;
-    struct pl_doc *existing; /* a reference, or NULL */
-};
-
-/* The object as the run sees it: its own write, else the known object. */
-static struct pl_doc *find_object(const struct rehearsal *rehearsal, struct pl_capture *capture,
-                                  const struct pl_kind *kind, struct pl_slice name,
-                                  struct pl_slice key)
-{
-    struct pl_doc *doc = NULL;
-    if (pl_capture_sees(capture, kind, key, &doc))
-        return doc;
-    return pl_doc_ref(pl_known_get(&rehearsal->known, name, key));
-}
-
-static bool read_writing(const struct rehearsal *rehearsal, struct pl_capture *capture,
-                         struct pl_node request, struct writing *writing)
-{
-    struct pl_scratch s[5];
-    struct pl_err err;
-    pl_err_clear(&err);
-    struct pl_slice kind = member(request, "kind", &s[0]),
-                    sub = member(request, "subresource", &s[1]);
-    *writing = (struct writing){.verb = rehearse_verb_of(member(request, "verb", &s[2]))};
-    if (writing->verb == NULL || pl_kind_parse(kind, &writing->kind, &err) != 0)
-        return false;
-    pl_key_add(&writing->key, member(request, "namespace", &s[3]), member(request, "name", &s[4]));
-    pl_buf_add_f(&writing->name, "%.*s %s%s%.*s", PL_FMT(kind), pl_buf_z(&writing->key),
-                 sub.len > 0 ? " " : "", PL_FMT(sub));
-    writing->existing =
-        find_object(rehearsal, capture, &writing->kind, kind, pl_buf_slice(&writing->key));
-    return true;
-}
-
-static void end_writing(struct writing *writing)
-{
-    pl_buf_deinit(&writing->key);
-    pl_buf_deinit(&writing->name);
-    pl_doc_unref(writing->existing);
-}
-
-static int merge(struct rehearsal *rehearsal, struct pl_node request, const struct writing *writing,
-                 struct pl_doc **after, struct pl_err *err)
-{
-    char made_up[40], now[40];
-    struct pl_scratch scratch;
-    pl_time_text(rehearsal->wall_ns, 0, now);
-    snprintf(made_up, sizeof made_up, PL_MADE_UP "%u", ++rehearsal->made_up);
-    const struct pl_intent intent = {
-        .verb = intent_verb(writing->verb),
-        .patch_type = patch_type_of(writing->verb, request),
-        .kind = &writing->kind,
-        .is_status = pl_slice_eqz(member(request, "subresource", &scratch), "status"),
-        .body = pl_node_getz(request, "body"),
-        .existing = pl_doc_root(writing->existing),
-        .made_up = made_up,
-        .now = now};
-    return pl_intent_merge(&intent, after, err);
-}
-
-/* *object: the result of the write, a reference or NULL. *skipped: the write changes nothing. */
-static int note_write(struct rehearsal *rehearsal, struct pl_capture *capture,
-                      struct pl_node request, struct pl_doc **object, bool *skipped,
-                      struct pl_err *err)
-{
-    struct writing writing;
-    *object = NULL;
-    *skipped = false;
-    if (!read_writing(rehearsal, capture, request, &writing))
-        return 0;
-    int rc = merge(rehearsal, request, &writing, object, err);
-    struct pl_effect effect = {
-        .name = (char *)pl_buf_z(&writing.name),
-        .verb = writing.verb,
-        .is_write = true,
-        .is_secret = strcmp(writing.kind.kind, "Secret") == 0,
-        .before = comparable(rehearsal, pl_doc_root(writing.existing), writing.kind.kind),
-        .after = comparable(rehearsal, pl_doc_root(*object), writing.kind.kind),
-        .sent = comparable(rehearsal, pl_node_getz(request, "body"), writing.kind.kind)};
-    *skipped = rc == 0 && effect.before != NULL && effect.after != NULL &&
-               pl_node_equal(pl_doc_root(effect.before), pl_doc_root(effect.after));
-    if (rc == 0 && !*skipped) {
-        pl_capture_show(capture, &writing.kind, pl_buf_slice(&writing.key), *object, false);
-        pl_capture_add(capture, &effect);
-    } else {
-        pl_doc_unref(effect.before);
-        pl_doc_unref(effect.after);
-        pl_doc_unref(effect.sent);
-    }
-    end_writing(&writing);
-    return rc;
-}
 
 /* ---- the recorded run ---- */
 
@@ -228,7 +35,7 @@ static struct pl_doc *rehearse_request_of(struct pl_slice call)
     if (!pl_slice_eqz(name, "write") || count != 1 || pl_bytes_char(&from) != 'j')
         return NULL;
     struct pl_slice json = pl_bytes_text(&from);
-    return from.bad ? NULL : rehearse_scan(json);
+    return from.bad ? NULL : pl_rehearse_scan(json);
 }
 
 /* True if the recorded write changed something. Its results are: failed?, object, {"skipped": ...}.
@@ -245,16 +52,26 @@ static void note_recorded(struct rehearsal *rehearsal)
 {
     const struct pl_record_run *run = rehearsal->run;
     for (size_t i = 0; i < run->count; i++) {
-        struct pl_doc *request = rehearse_request_of(run->calls[i].call), *object = NULL;
         struct pl_err err;
         bool skipped;
+        if (pl_rehearse_answer(rehearsal->recorded, run->calls[i].call))
+            continue;
+        struct pl_doc *request = rehearse_request_of(run->calls[i].call), *object = NULL;
         pl_err_clear(&err);
         if (request != NULL && has_written(run->calls[i].result))
-            PL_IGNORE(note_write(rehearsal, rehearsal->recorded, pl_doc_root(request), &object,
-                                 &skipped, &err));
+            PL_IGNORE(pl_rehearse_write(rehearsal, rehearsal->recorded, pl_doc_root(request),
+                                        &object, &skipped, &err));
         pl_doc_unref(object);
         pl_doc_unref(request);
     }
+}
+
+/* Scripts compute with the pseudonyms that they read. */
+static void note_pseudonyms(struct rehearsal *rehearsal)
+{
+    const struct pl_record_run *run = rehearsal->run;
+    for (size_t i = 0; rehearsal->veil != NULL && i < run->count && !rehearsal->out->veiled; i++)
+        rehearsal->out->veiled = pl_veil_marks(run->calls[i].result);
 }
 
 /* ---- calls of the other scripts ---- */
@@ -296,8 +113,8 @@ static int answer_write(struct rehearsal *rehearsal, lua_State *L, struct pl_sta
     request->doc = pl_lval_doc(L, s, 1, &err);
     if (request->doc == NULL)
         return pl_lerr_raise(L, s, "%s", err.message);
-    bool failed = note_write(rehearsal, rehearsal->candidate, pl_doc_root(request->doc),
-                             &object->doc, &skipped, &err) != 0;
+    bool failed = pl_rehearse_write(rehearsal, rehearsal->candidate, pl_doc_root(request->doc),
+                                    &object->doc, &skipped, &err) != 0;
     lua_pushboolean(L, failed);
     if (failed) {
         pl_lerr_push(L, s, &err, NULL);
@@ -406,6 +223,12 @@ static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
     if (strcmp(name, "get") == 0 && push_object(rehearsal, L, s, true))
         return 2;
     struct pl_buf text = PL_BUF_INIT;
+    if (pl_text_begins(pl_slice_z(name), "hook_") && strcmp(name, "hook_next") != 0) {
+        pl_entry_put_call(&text, L, s, name, NULL); /* pseudonyms stay as they are */
+        pl_rehearse_answer(rehearsal->candidate, pl_buf_slice(&text));
+        pl_buf_deinit(&text);
+        return 0;
+    }
     pl_entry_put_call(&text, L, s, name, rehearsal->veil);
     const struct pl_record_call *found = find_call(rehearsal, pl_buf_slice(&text));
     pl_buf_deinit(&text);
@@ -474,7 +297,11 @@ static void agrees(void *arg, const struct pl_effect *running, const struct pl_e
 static void run_exec(struct rehearsal *rehearsal, struct pl_exec *exec)
 {
     struct pl_lane *lane = rehearsal->lanes->lanes[0];
-    pl_exec_begin(lane, exec);
+    struct pl_bytes arguments = pl_bytes_of(rehearsal->run->arguments);
+    if (rehearsal->run->arguments.ptr != NULL)
+        pl_record_begin_review(lane, exec, &arguments, rehearsal->veil);
+    else
+        pl_exec_begin(lane, exec);
     for (int i = 0; i < TURNS && !exec->ended && !pl_list_empty(&lane->ready); i++) {
         pl_co_run_ready(lane);
         pl_record_take_messages(rehearsal->lanes);
@@ -497,6 +324,7 @@ static void compare_run(struct rehearsal *rehearsal, int controller)
     rehearsal->candidate = pl_capture_create();
     rehearsal->differs = false;
     note_recorded(rehearsal);
+    note_pseudonyms(rehearsal);
     run_exec(rehearsal, exec);
     if (exec->ended && has_failed(exec) && exec->result.by_script && !run->failed)
         rehearse_tell(rehearsal, PL_NODE_MISSING, exec->result.message);

@@ -6,6 +6,7 @@
 #include "record/breakpoint.h"
 #include "value/doc.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pl_reader;
@@ -28,6 +29,7 @@ struct pl_rehearsed_record {
     size_t different; /* of the compared runs */
     size_t missing;   /* runs of controllers that these scripts do not have */
     size_t unknown;   /* reads of objects that the record does not know */
+    bool veiled;      /* a run met pseudonyms of Secrets' values, which are not compared */
 };
 
 PL_MUST_USE int pl_rehearse_run(const struct pl_reader *reader,

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "bind/bind.h"
+#include "record/ask.h"
 #include "record/exec.h"
 #include "record/player.h"
 #include "record/scripts.h"
@@ -69,50 +70,53 @@ static void say_begin(const struct pl_player *player, const struct pl_exec *exec
     pl_buf_deinit(&text);
 }
 
-/* False: it is after the end of the replay. */
-static bool see_time(struct pl_player *player, int64_t wall_ns)
+/* Reads what PL_ENTRY_BEGIN and PL_ENTRY_REVIEW begin with. NULL: there is no such run, or it is
+ * after the end of the replay. */
+static struct pl_exec *read_run(struct pl_player *player, struct pl_bytes *from)
 {
-    if (player->o->until_ns > 0 && wall_ns > player->o->until_ns) {
-        player->over = true;
-        return false;
-    }
-    player->wall_ns = wall_ns;
-    if (player->out->first_ns == 0 || wall_ns < player->out->first_ns)
-        player->out->first_ns = wall_ns;
-    if (wall_ns > player->out->last_ns)
-        player->out->last_ns = wall_ns;
-    return true;
-}
-
-static void play_begin(struct pl_player *player, struct pl_bytes from)
-{
-    uint64_t number = pl_bytes_int(&from);
-    struct pl_slice name = pl_bytes_text(&from), texts[4];
+    uint64_t number = pl_bytes_int(from);
+    struct pl_slice name = pl_bytes_text(from), texts[4];
     for (int i = 0; i < 4; i++)
-        texts[i] = pl_bytes_text(&from);
+        texts[i] = pl_bytes_text(from);
     int controller = pl_record_controller(player->lanes, name);
-    if (from.bad || controller < 0) {
+    if (from->bad || controller < 0) {
         pl_player_differ(player, NULL, NULL, pl_slice_z("there is no such controller"));
-        return;
+        return NULL;
     }
     struct pl_exec *exec = pl_record_exec(player->lanes->lanes[0], controller, texts);
-    exec->attempt = (int)pl_bytes_int(&from);
-    exec->causes_dropped = (size_t)pl_bytes_int(&from);
-    bool in_time = see_time(player, (int64_t)pl_bytes_int(&from));
-    int64_t left = (int64_t)pl_bytes_int(&from);
+    exec->attempt = (int)pl_bytes_int(from);
+    exec->causes_dropped = (size_t)pl_bytes_int(from);
+    bool in_time = pl_player_see_time(player, (int64_t)pl_bytes_int(from));
+    int64_t left = (int64_t)pl_bytes_int(from);
     exec->deadline_ns = left > 0 ? PL_PLAYER_MONO_NS + left : 0;
     exec->on_tape = number;
     if (!in_time) {
         pl_exec_unref(exec);
-        return;
+        return NULL;
     }
     pl_map_put(&player->execs, number_key(&number), exec);
     player->out->runs++;
     if (is_told(player, name, exec->key)) {
         player->told = exec;
+        player->out->told++;
         say_begin(player, exec);
     }
-    pl_exec_begin(player->lanes->lanes[0], exec);
+    return exec;
+}
+
+static void play_begin(struct pl_player *player, struct pl_bytes from)
+{
+    struct pl_exec *exec = read_run(player, &from);
+    if (exec != NULL)
+        pl_exec_begin(player->lanes->lanes[0], exec);
+}
+
+/* The handler gets the recorded arguments. Its answer is the argument of a recorded call. */
+static void play_review(struct pl_player *player, struct pl_bytes from)
+{
+    struct pl_exec *exec = read_run(player, &from);
+    if (exec != NULL)
+        pl_record_begin_review(player->lanes->lanes[0], exec, &from, player->veil);
 }
 
 static void play_resume(struct pl_player *player, struct pl_bytes from)
@@ -120,7 +124,7 @@ static void play_resume(struct pl_player *player, struct pl_bytes from)
     struct pl_exec *exec = exec_of(player, pl_bytes_int(&from));
     uint64_t number = pl_bytes_int(&from);
     player->skips = exec == NULL;
-    if (!see_time(player, (int64_t)pl_bytes_int(&from)) || exec == NULL)
+    if (!pl_player_see_time(player, (int64_t)pl_bytes_int(&from)) || exec == NULL)
         return;
     struct pl_co *task = task_of(exec, number);
     if (task == NULL || !pl_link_is_linked(&task->ready)) {
@@ -200,10 +204,7 @@ static void compare_ends(struct pl_player *player, const struct pl_exec *exec, s
     struct pl_slice then = pl_bytes_text(&from);
     struct pl_buf now = PL_BUF_INIT, text = PL_BUF_INIT;
     struct pl_slice message = pl_slice_z(result->message != NULL ? result->message : "");
-    if (player->veil != NULL && message.len > 0)
-        pl_veil_text(player->veil, message, &now);
-    else
-        pl_buf_add_slice(&now, message);
+    pl_veil_text(player->veil, message, &now);
     if ((uint64_t)result->outcome != outcome || (uint64_t)result->after_ns != after ||
         !(same_message(then, pl_buf_slice(&now)) ||
           pl_player_is_same(player, then, pl_buf_slice(&now)))) {
@@ -260,6 +261,12 @@ static void play_entry(struct pl_player *player)
     switch (*pl_player_peek(player).ptr) {
     case PL_ENTRY_BEGIN:
         play_begin(player, pl_player_take(player));
+        return;
+    case PL_ENTRY_REVIEW:
+        play_review(player, pl_player_take(player));
+        return;
+    case PL_ENTRY_ASK:
+        pl_player_ask(player, pl_player_take(player));
         return;
     case PL_ENTRY_RESUME:
         play_resume(player, pl_player_take(player));

@@ -24,6 +24,7 @@ struct pl_replay_options {
 
 struct pl_replayed {
     size_t runs, calls;
+    size_t told;               /* runs of the key of the options */
     size_t skipped;            /* runs whose beginning is not in the record */
     size_t limited;            /* runs that a limit has ended; limits depend on the machine */
     int64_t first_ns, last_ns; /* wall clock, of the replayed entries; 0: none */

@@ -22,7 +22,8 @@ static struct pl_record_run *run_of(const struct finding *finding, size_t stream
     return pl_map_get(&finding->by_number, pl_slice((const char *)key, sizeof key));
 }
 
-static void find_begin(struct finding *finding, size_t stream, size_t index, struct pl_bytes from)
+static void find_begin(struct finding *finding, size_t stream, size_t index, struct pl_bytes from,
+                       bool review)
 {
     struct pl_record_runs *runs = finding->runs;
     struct pl_record_run *run = PL_NEW(struct pl_record_run);
@@ -34,6 +35,9 @@ static void find_begin(struct finding *finding, size_t stream, size_t index, str
     run->attempt = (int)pl_bytes_int(&from);
     run->causes_dropped = (size_t)pl_bytes_int(&from);
     run->wall_ns = (int64_t)pl_bytes_int(&from);
+    pl_bytes_int(&from); /* time until its deadline */
+    if (review)
+        run->arguments = pl_slice(from.at, (size_t)(from.end - from.at));
     if (from.bad) {
         pl_free(run);
         return;
@@ -67,6 +71,15 @@ static void find_result(struct pl_record_run *run, uint64_t task, struct pl_slic
     }
 }
 
+static void find_end(struct pl_record_run *run, struct pl_bytes from)
+{
+    uint64_t outcome = pl_bytes_int(&from);
+    if (run == NULL)
+        return;
+    run->ended = true;
+    run->failed = outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TERMINAL;
+}
+
 static void runs_find_entry(struct finding *finding, size_t index,
                             const struct pl_reader_entry *entry)
 {
@@ -77,7 +90,11 @@ static void runs_find_entry(struct finding *finding, size_t index,
     uint64_t task = finding->now[stream].task;
     switch (*entry->text.ptr) {
     case PL_ENTRY_BEGIN:
-        find_begin(finding, stream, index, from);
+    case PL_ENTRY_REVIEW:
+        find_begin(finding, stream, index, from, *entry->text.ptr == PL_ENTRY_REVIEW);
+        return;
+    case PL_ENTRY_ASK: /* its calls belong to no run */
+        finding->now[stream].run = NULL;
         return;
     case PL_ENTRY_RESUME:
         finding->now[stream].run = run_of(finding, stream, pl_bytes_int(&from));
@@ -99,11 +116,7 @@ static void runs_find_entry(struct finding *finding, size_t index,
         return;
     case PL_ENTRY_ENDED:
         run = run_of(finding, stream, pl_bytes_int(&from));
-        if (run != NULL) {
-            uint64_t outcome = pl_bytes_int(&from);
-            run->ended = true;
-            run->failed = outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TERMINAL;
-        }
+        find_end(run, from);
         return;
     default:
         return;

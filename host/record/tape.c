@@ -1,11 +1,12 @@
-/* Records a lane: the input of each run, each call of a function of the host with its results, each
- * time that a script read, and the outcome of each run. An entry is complete before the next one
- * begins. A function that raised an error has a call entry without a result. */
+/* Records a lane: the input of each run and each question, each call of a function of the host with
+ * its results, each time that a script read, and the outcomes. An entry is complete before the next
+ * one begins. A function that raised an error has a call entry without a result. */
 #include "record/tape.h"
 
 #include "base/alloc.h"
 #include "base/rand.h"
 #include "lane/co.h"
+#include "lua/lazy.h"
 #include "lua/origin.h"
 #include "record/record.h"
 #include "record/scripts.h"
@@ -14,7 +15,8 @@
 
 #include <string.h>
 
-#define SEED_BITS 51 /* bits that a double holds exactly */
+#define SEED_BITS   51 /* bits that a double holds exactly */
+#define VALUE_SLOTS 10 /* of a Lua stack, for pl_value_put */
 
 struct tape {
     struct pl_tape base;
@@ -43,13 +45,7 @@ static void put_int(struct tape *tape, uint64_t value)
 
 static void put_text(struct tape *tape, struct pl_slice text)
 {
-    struct pl_buf shown = PL_BUF_INIT;
-    if (tape->veil != NULL && text.len > 0)
-        pl_veil_text(tape->veil, text, &shown);
-    else
-        pl_buf_add_slice(&shown, text);
-    pl_bytes_put_text(&tape->entry, pl_buf_slice(&shown));
-    pl_buf_deinit(&shown);
+    pl_value_put_text(&tape->entry, text, tape->veil);
 }
 
 static void put_values(struct tape *tape, lua_State *L, struct pl_state *s, int count)
@@ -72,14 +68,12 @@ static uint64_t wall_now(void)
 
 /* ---- runs ---- */
 
-static void begin(struct pl_tape *base, struct pl_exec *exec)
+static void begin(struct pl_tape *base, struct pl_exec *exec, lua_State *L, int count)
 {
     struct tape *tape = tape_of(base);
-    if (exec->hook != NULL)
-        return;
     int64_t left = exec->deadline_ns - pl_clock_mono(pl_clock_system());
     exec->on_tape = ++tape->runs;
-    begin_entry(tape, PL_ENTRY_BEGIN);
+    begin_entry(tape, exec->hook != NULL ? PL_ENTRY_REVIEW : PL_ENTRY_BEGIN);
     put_int(tape, exec->on_tape);
     put_text(tape, pl_slice_z(exec->lane->lanes->controllers[exec->controller].name));
     put_text(tape, pl_slice_z(exec->key));
@@ -90,6 +84,8 @@ static void begin(struct pl_tape *base, struct pl_exec *exec)
     put_int(tape, exec->causes_dropped);
     put_int(tape, wall_now());
     put_int(tape, exec->deadline_ns != 0 ? (uint64_t)(left > 1 ? left : 1) : 0);
+    if (exec->hook != NULL && lua_checkstack(L, VALUE_SLOTS))
+        put_values(tape, L, exec->lane->s, count);
     end_entry(tape);
 }
 
@@ -140,6 +136,62 @@ static void ended(struct pl_tape *base, struct pl_exec *exec)
     put_int(tape, (uint64_t)result->outcome);
     put_int(tape, (uint64_t)result->after_ns);
     put_text(tape, pl_slice_z(result->message != NULL ? result->message : ""));
+    end_entry(tape);
+}
+
+/* ---- questions ---- */
+
+static void put_object(struct tape *tape, struct pl_state *s, struct pl_doc *object, bool secret)
+{
+    if (object != NULL)
+        pl_lazy_push(s->L, s, object, PL_OBJECT_ROOT | (secret ? PL_OBJECT_SECRET : 0u));
+    else
+        lua_pushnil(s->L);
+    pl_value_put(&tape->entry, s->L, s, -1, tape->veil);
+    lua_pop(s->L, 1);
+}
+
+static void tape_ask(struct pl_tape *base, struct pl_ask *ask)
+{
+    struct tape *tape = tape_of(base);
+    const struct pl_event *event = &ask->event;
+    int controller = ask->external.controller;
+    bool secret = strcmp(ask->kind, "v1/Secret") == 0;
+    begin_entry(tape, PL_ENTRY_ASK);
+    put_text(tape, pl_slice_z(controller >= 0 ? tape->lanes->controllers[controller].name : ""));
+    put_int(tape, (uint64_t)ask->external.source);
+    put_text(tape, pl_slice_z(ask->kind));
+    put_int(tape, (ask->ask_predicates ? 1u : 0u) | (ask->ask_map ? 2u : 0u) |
+                      (ask->ask_indexes ? 4u : 0u));
+    put_int(tape, wall_now());
+    put_int(tape, (uint64_t)event->type);
+    put_int(tape, (event->stale ? 1u : 0u) | (event->initial ? 2u : 0u));
+    put_int(tape, (uint64_t)event->again);
+    put_object(tape, ask->lane->s, event->object, secret);
+    put_object(tape, ask->lane->s, event->old, secret);
+    end_entry(tape);
+}
+
+void pl_entry_put_answers(struct pl_buf *out, const struct pl_ask *ask, struct pl_veil *veil)
+{
+    const struct pl_leaf_verdict *verdicts = (const void *)ask->verdicts.ptr;
+    size_t count = ask->verdicts.len / sizeof *verdicts;
+    pl_bytes_put_int(out, count);
+    for (size_t i = 0; i < count; i++) {
+        pl_bytes_put_int(out, (uint64_t)verdicts[i].leaf);
+        pl_bytes_put_int(out, verdicts[i].pass);
+    }
+    pl_bytes_put_int(out, ask->map_message != NULL);
+    pl_value_put_text(out, pl_buf_slice(&ask->requests), veil);
+    pl_value_put_text(out, pl_buf_slice(&ask->values), veil);
+}
+
+static void answered(struct pl_tape *base, struct pl_ask *ask)
+{
+    struct tape *tape = tape_of(base);
+    begin_entry(tape, PL_ENTRY_ANSWERED);
+    put_int(tape, ask->again);
+    pl_entry_put_answers(&tape->entry, ask, tape->veil);
     end_entry(tape);
 }
 
@@ -219,8 +271,16 @@ static void close_tape(struct pl_tape *base)
     pl_free(tape);
 }
 
-static const struct pl_tape_ops ops = {loaded, begin, cancel,    woken,
-                                       resume, ended, tape_call, close_tape};
+static const struct pl_tape_ops ops = {.loaded = loaded,
+                                       .begin = begin,
+                                       .cancel = cancel,
+                                       .woken = woken,
+                                       .resume = resume,
+                                       .ended = ended,
+                                       .ask = tape_ask,
+                                       .answered = answered,
+                                       .call = tape_call,
+                                       .close = close_tape};
 
 static struct pl_tape *open_tape(void *record, struct pl_lanes *lanes, int lane)
 {

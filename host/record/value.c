@@ -33,14 +33,10 @@ static void put_doc(struct pl_buf *out, struct pl_node root, struct pl_veil *vei
     pl_buf_deinit(&json);
 }
 
-static void put_text(struct pl_buf *out, struct pl_slice text, struct pl_veil *veil)
+void pl_value_put_text(struct pl_buf *out, struct pl_slice text, struct pl_veil *veil)
 {
     struct pl_buf shown = PL_BUF_INIT;
-    pl_buf_add_char(out, 's');
-    if (veil != NULL)
-        pl_veil_text(veil, text, &shown);
-    else
-        pl_buf_add_slice(&shown, text);
+    pl_veil_text(veil, text, &shown);
     pl_bytes_put_text(out, pl_buf_slice(&shown));
     pl_buf_deinit(&shown);
 }
@@ -166,7 +162,8 @@ static void put(struct pl_buf *out, lua_State *L, struct pl_state *s, int index,
         pl_buf_add(out, &number, sizeof number);
         return;
     case LUA_TSTRING:
-        put_text(out, pl_lua_slice(L, index), veil);
+        pl_buf_add_char(out, 's');
+        pl_value_put_text(out, pl_lua_slice(L, index), veil);
         return;
     case LUA_TLIGHTUSERDATA:
         put_pointer(out, s, lua_touserdata(L, index));
@@ -338,6 +335,22 @@ void pl_value_push(lua_State *L, struct pl_state *s, struct pl_bytes *from,
                    const struct pl_veil *veil)
 {
     push(L, s, from, veil, 0);
+}
+
+struct pl_doc *pl_value_doc(struct pl_bytes *from, const struct pl_veil *veil)
+{
+    struct pl_bytes at = *from;
+    struct pl_doc *doc = NULL;
+    char type = pl_bytes_char(&at);
+    if (type == 'd' || type == 'j') {
+        if (type == 'd')
+            pl_bytes_int(&at);
+        struct pl_slice json = pl_bytes_text(&at);
+        if (!at.bad)
+            doc = value_scan(json, veil);
+    }
+    pl_value_print(from, NULL);
+    return doc;
 }
 
 /* ---- printing ---- */

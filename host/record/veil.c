@@ -263,6 +263,10 @@ static bool says(struct pl_slice text, const char *what)
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
 {
     struct pl_buf name = PL_BUF_INIT;
+    if (veil == NULL || text.len == 0) {
+        pl_buf_add_slice(out, text);
+        return;
+    }
     if (says(text, "PRIVATE KEY-----") && find_known(veil, text) == NULL) {
         add_pseudonym(veil, text, &name);
         remember_plain(veil, text, pl_buf_slice(&name));
@@ -399,14 +403,25 @@ void pl_veil_lift(const struct pl_veil *veil, struct pl_slice text, bool json, s
     pl_buf_add(out, text.ptr + from, text.len - from);
 }
 
-void pl_veil_level(struct pl_slice text, struct pl_buf *out)
+bool pl_veil_level(struct pl_slice text, struct pl_buf *out)
 {
+    bool some = false;
     for (size_t i = 0; i < text.len;) {
         size_t len = token_at(text, i);
         if (len > 0)
             pl_buf_add_z(out, "pseudonym");
         else
             pl_buf_add_char(out, text.ptr[i]);
+        some = some || len > 0;
         i += len > 0 ? len : 1;
     }
+    return some;
+}
+
+bool pl_veil_marks(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (token_at(text, i) > 0)
+            return true;
+    return false;
 }

@@ -16,11 +16,13 @@ void pl_veil_destroy(struct pl_veil *veil); /* accepts NULL */
 /* Appends the document as sorted JSON, with pseudonyms for the values of Secrets. */
 void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out);
 /* Appends a text from a script, with pseudonyms for values that earlier documents held and for
- * private keys. */
+ * private keys. veil NULL: the text itself. */
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out);
 
-/* Appends the text with one fixed word for each pseudonym. */
-void pl_veil_level(struct pl_slice text, struct pl_buf *out);
+/* Appends the text with one fixed word for each pseudonym; true if there was one. */
+bool pl_veil_level(struct pl_slice text, struct pl_buf *out);
+/* True if the text contains a pseudonym. */
+bool pl_veil_marks(struct pl_slice text);
 
 /* ---- for replays ---- */
 

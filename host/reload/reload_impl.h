@@ -48,7 +48,7 @@ struct pl_reload {
 
 /* ---- reload.c ---- */
 
-/* The loop's timers. */
+/* The loop's timers, borrowed. */
 struct pl_timers *pl_reload_timers(const struct pl_reload *reload);
 int64_t pl_reload_wall(const struct pl_reload *reload);
 bool pl_reload_is_stopping(const struct pl_reload *reload);

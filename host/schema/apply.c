@@ -8,13 +8,11 @@
 #include "schema/managed.h"
 
 #include "base/map.h"
+#include "value/scan.h"
 
 #include <stdio.h>
 
 /* ---- merging the configuration into the live object ---- */
-
-static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree *live,
-                                   const struct pl_tree *config, const struct pl_schema *schema);
 
 static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *live,
                                   const struct pl_tree *config, const struct pl_schema *schema)
@@ -22,8 +20,8 @@ static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *
     struct pl_tree *out = pl_tree_copy(arena, live);
     PL_TREE_FOR(item, config)
     pl_tree_set(arena, out, item->key,
-                apply_merge(arena, pl_tree_get(live, item->key), item->value,
-                            pl_schema_field(schema, item->key)));
+                pl_api_managed_merge(arena, pl_tree_get(live, item->key), item->value,
+                                     pl_schema_field(schema, item->key)));
     return out;
 }
 
@@ -50,9 +48,9 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
             }
         }
         struct pl_slice key = pl_api_fields_element(arena, right->value, schema);
-        pl_tree_push(
-            arena, out,
-            apply_merge(arena, pl_map_get(&there, key), right->value, pl_schema_items(schema)));
+        pl_tree_push(arena, out,
+                     pl_api_managed_merge(arena, pl_map_get(&there, key), right->value,
+                                          pl_schema_items(schema)));
         if (left != NULL && pl_slice_eq(key, pl_api_fields_element(arena, left->value, schema)))
             left = left->next;
         right = right->next;
@@ -62,8 +60,8 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
     return out;
 }
 
-static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree *live,
-                                   const struct pl_tree *config, const struct pl_schema *schema)
+struct pl_tree *pl_api_managed_merge(struct pl_arena *arena, const struct pl_tree *live,
+                                     const struct pl_tree *config, const struct pl_schema *schema)
 {
     if (pl_tree_is(live, PL_OBJECT) && pl_tree_is(config, PL_OBJECT) &&
         !pl_schema_is_atomic(schema))
@@ -165,10 +163,29 @@ static int fail_conflicts(struct conflicts *c)
 
 /* ---- apply ---- */
 
-/* Removes the changed fields from other managers, or fails with a conflict. */
+/* The fields that kubectl applied before it used server-side apply, from its annotation. It may
+ * take them from any manager. */
+static struct pl_tree *last_applied(const struct pl_api_writer *writer, const struct pl_tree *live)
+{
+    static const char mark[] = "kubectl.kubernetes.io/last-applied-configuration";
+    struct pl_slice text =
+        pl_tree_text(pl_tree_getz(pl_tree_dig(live, "metadata.annotations"), mark));
+    struct pl_tree *fields = pl_tree_object(writer->arena);
+    if (!pl_slice_eqz(writer->manager, "kubectl") || text.len == 0)
+        return fields;
+    struct pl_doc *doc = pl_scan_text(text, NULL, NULL);
+    if (doc != NULL)
+        fields = pl_api_fields_of(writer->arena, pl_tree_from_node(writer->arena, pl_doc_root(doc)),
+                                  writer->schema);
+    pl_doc_unref(doc);
+    return fields;
+}
+
+/* Removes the changed fields from other managers, or fails with a conflict. free: fields that may
+ * be taken. */
 static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entries,
-                        const struct pl_tree *own, const struct pl_api_difference *diff, bool force,
-                        struct pl_api_status *status)
+                        const struct pl_tree *own, const struct pl_api_difference *diff,
+                        const struct pl_tree *free, bool force, struct pl_api_status *status)
 {
     struct pl_arena *arena = writer->arena;
     struct conflicts conflicts = {
@@ -179,7 +196,9 @@ static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entr
         struct pl_tree *entry = item->value, *fields = pl_tree_getz(entry, "fieldsV1");
         struct pl_tree *both = pl_api_fields_intersection(arena, fields, changed);
         if (entry != own && !pl_api_fields_empty(both)) {
-            add_conflicts(&conflicts, entry, both);
+            struct pl_tree *taken = pl_api_fields_difference(arena, both, free);
+            if (!pl_api_fields_empty(taken))
+                add_conflicts(&conflicts, entry, taken);
             fields = pl_api_fields_difference(arena, fields, both);
         }
         fields = pl_api_fields_difference(arena, fields, diff->removed);
@@ -225,7 +244,7 @@ static struct pl_tree *all_fields(struct pl_arena *arena, const struct pl_tree *
     return all;
 }
 
-/* Metadata and status that this writer may not set are taken from the live object. */
+/* Metadata and status that this writer must not set are taken from the live object. */
 static struct pl_tree *put_back(const struct pl_api_writer *writer, const struct pl_tree *live,
                                 struct pl_tree *object)
 {
@@ -269,11 +288,11 @@ struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const s
     struct pl_tree *asked = pl_api_managed_strip(writer, config);
     struct pl_tree *before = pl_api_managed_strip(writer, live);
     struct pl_tree *stated = pl_api_fields_of(arena, asked, writer->schema);
-    struct pl_tree *after = apply_merge(arena, before, asked, writer->schema);
+    struct pl_tree *after = pl_api_managed_merge(arena, before, asked, writer->schema);
     if (last != NULL)
         remove_items(arena, after, writer->schema, last, all_fields(arena, entries, own, stated));
     bool changed = pl_api_fields_compare(arena, before, after, writer->schema, &diff);
-    if (apply_settle(writer, entries, own, &diff, force, status) != 0)
+    if (apply_settle(writer, entries, own, &diff, last_applied(writer, live), force, status) != 0)
         return NULL;
     struct pl_tree *out = pl_tree_array(arena);
     struct pl_tree *time = pl_tree_getz(own, "time");

@@ -32,7 +32,7 @@ static const char *const pod_fields[] = {"spec.nodeName",
                                          "status.nominatedNodeName",
                                          NULL};
 static const char *const secret_fields[] = {"type", NULL};
-static const char *const namespace_fields[] = {"status.phase", "name", NULL};
+static const char *const namespace_fields[] = {"status.phase", NULL};
 static const char *const node_fields[] = {"spec.unschedulable", NULL};
 static const char *const service_fields[] = {"spec.clusterIP", "spec.type", NULL};
 static const char *const job_fields[] = {"status.successful", NULL};
@@ -121,7 +121,7 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", F = NS | LAX | MAKE),
     ROW("rbac.authorization.k8s.io", "v1", "roles", "role", "Role", F = NS | LAX | MAKE),
     ROW("resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass", F = OBJ | GEN),
-    ROW("resource.k8s.io", "v1", "devicetaintrules", "devicetaintrule", "DeviceTaintRule", F = OBJ | ST | GEN),
+    ROW("resource.k8s.io", "v1", "devicetaintrules", "devicetaintrule", "DeviceTaintRule", F = ST | GEN | VER),
     ROW("resource.k8s.io", "v1", "resourceclaims", "resourceclaim", "ResourceClaim", F = NS | OBJ | ST),
     ROW("resource.k8s.io", "v1", "resourceclaimtemplates", "resourceclaimtemplate", "ResourceClaimTemplate", F = NS | OBJ),
     ROW("resource.k8s.io", "v1", "resourceslices", "resourceslice", "ResourceSlice", F = OBJ | GEN, .selectable = slice_fields),

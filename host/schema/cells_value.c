@@ -3,7 +3,7 @@
 #include "format/units.h"
 #include "schema/cells.h"
 #include "schema/cells_impl.h"
-#include "schema/jsonpath.h"
+#include "schema/crd_path.h"
 
 #include <ctype.h>
 #include <inttypes.h>

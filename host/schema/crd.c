@@ -3,8 +3,6 @@
  * its life. */
 #include "schema/crd.h"
 
-#include "schema/rules.h"
-
 #include "schema/type.h"
 
 #include <ctype.h>
@@ -37,6 +35,13 @@ static struct pl_tree *conditions_of(struct pl_arena *arena, struct pl_tree *crd
     return pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
 }
 
+void pl_api_crd_drop_released(struct pl_tree *crd)
+{
+    struct pl_tree *conversion = pl_tree_dig(crd, "spec.conversion");
+    if (pl_tree_is(conversion, PL_OBJECT) && conversion->count == 0)
+        pl_tree_removez(pl_tree_getz(crd, "spec"), "conversion");
+}
+
 void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
 {
     struct pl_tree *spec = pl_tree_child(arena, crd, "spec");
@@ -47,11 +52,7 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
         pl_tree_default(arena, names, "listKind",
                         pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     }
-    /* An apply that releases this member leaves an object without it. */
-    struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
-    if (pl_tree_text_at(conversion, "strategy").len == 0 &&
-        pl_tree_getz(conversion, "webhook") == NULL)
-        pl_tree_set_strz(arena, conversion, "strategy", "None");
+    pl_tree_default(arena, spec, "conversion", pl_tree_literal(arena, "{\"strategy\":\"None\"}"));
     struct pl_tree *service = pl_tree_dig(spec, "conversion.webhook.clientConfig.service");
     if (service != NULL)
         pl_tree_default(arena, service, "port", pl_tree_int(arena, 443));
@@ -70,7 +71,16 @@ static void add_stored_version(struct pl_arena *arena, struct pl_tree *crd)
         known = known || pl_slice_eq(pl_tree_text(have->value), name);
         if (!known)
             pl_tree_push(arena, stored, pl_tree_str(arena, name));
+        if (is != NULL && is->boolean)
+            return;
     }
+}
+
+void pl_api_crd_keep_version(struct pl_arena *arena, struct pl_tree *crd)
+{
+    const struct pl_tree *stored = pl_tree_dig(crd, "status.storedVersions");
+    if (stored == NULL || stored->count == 0)
+        add_stored_version(arena, crd);
 }
 
 void pl_api_crd_begin(struct pl_arena *arena, struct pl_tree *crd)
@@ -89,19 +99,74 @@ bool pl_api_crd_is_accepted(const struct pl_tree *crd)
            pl_tree_equal(pl_tree_dig(crd, "status.acceptedNames"), pl_tree_dig(crd, "spec.names"));
 }
 
-void pl_api_crd_accept(struct pl_arena *arena, struct pl_tree *crd, struct pl_tree *now)
+static struct pl_slice in_use(struct pl_arena *arena, const struct pl_tree *name)
 {
-    static const char *const accepted[] = {"NamesAccepted", "True", "NoConflicts",
-                                           "no conflicts found"};
+    return pl_arena_f(arena, "\"%.*s\" is already in use", PL_FMT(pl_tree_text(name)));
+}
+
+/* The used short names; empty: there are none. */
+static struct pl_slice used_short_names(struct pl_arena *arena, const struct pl_tree *names,
+                                        const struct pl_tree *used)
+{
+    struct pl_slice all = {"", 0};
+    size_t count = 0;
+    PL_TREE_FOR(item, pl_tree_getz(names, "shortNames"))
+    if (pl_tree_has_text(used, pl_tree_text(item->value)))
+        all = pl_arena_f(arena, "%.*s%s%.*s", PL_FMT(all), count++ > 0 ? ", " : "",
+                         PL_FMT(in_use(arena, item->value)));
+    return count > 1 ? pl_arena_f(arena, "[%.*s]", PL_FMT(all)) : all;
+}
+
+bool pl_api_crd_accept(struct pl_arena *arena, struct pl_tree *crd,
+                       const struct pl_api_used_names *used, struct pl_tree *now)
+{
+    static const char *const members[][2] = {{"plural", "PluralConflict"},
+                                             {"singular", "SingularConflict"},
+                                             {"shortNames", "ShortNamesConflict"},
+                                             {"kind", "KindConflict"},
+                                             {"listKind", "ListKindConflict"}};
     static const char *const established[] = {"Established", "True", "InitialNamesAccepted",
                                               "the initial names have been accepted"};
-    struct pl_tree *spec = pl_tree_child(arena, crd, "spec");
+    static const char *const refused[] = {"Established", "False", "NotAccepted",
+                                          "not all names are accepted"};
+    const char *names_condition[] = {"NamesAccepted", "True", "NoConflicts", "no conflicts found"};
+    const struct pl_tree *names = pl_tree_dig(crd, "spec.names");
     struct pl_tree *status = pl_tree_child(arena, crd, "status");
+    struct pl_tree *taken = pl_tree_child(arena, status, "acceptedNames");
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
+        const struct pl_tree *name = pl_tree_getz(names, members[i][0]);
+        struct pl_slice why =
+            i == 2 ? used_short_names(arena, names, used->resources)
+            : pl_tree_has_text(i < 2 ? used->resources : used->kinds, pl_tree_text(name))
+                ? in_use(arena, name)
+                : pl_slice("", 0);
+        if (why.len > 0) {
+            names_condition[1] = "False";
+            names_condition[2] = members[i][1];
+            names_condition[3] = why.ptr;
+        } else if (name != NULL) {
+            pl_tree_setz(arena, taken, members[i][0], pl_tree_copy(arena, name));
+        } else {
+            pl_tree_removez(taken, members[i][0]);
+        }
+    }
+    bool good = *names_condition[1] == 'T';
+    if (good)
+        pl_tree_setz(arena, status, "acceptedNames", pl_tree_copy(arena, names));
     struct pl_tree *conditions = conditions_of(arena, crd);
-    set_condition(arena, conditions, now, accepted);
-    set_condition(arena, conditions, now, established);
-    pl_tree_setz(arena, status, "acceptedNames", pl_tree_copy(arena, pl_tree_getz(spec, "names")));
-    add_stored_version(arena, crd);
+    set_condition(arena, conditions, now, names_condition);
+    set_condition(arena, conditions, now, good ? established : refused);
+    return good;
+}
+
+bool pl_api_crd_waits(struct pl_node crd)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(crd, "status", "conditions"));
+    while (pl_iter_next(&it))
+        if (pl_node_str_eq(pl_node_getz(it.value, "type"), pl_slice_z("Established")) &&
+            pl_node_str_eq(pl_node_getz(it.value, "status"), pl_slice_z("False")))
+            return true;
+    return false;
 }
 
 void pl_api_crd_mark(struct pl_arena *arena, struct pl_tree *crd, struct pl_tree *now)
@@ -137,50 +202,17 @@ static void require(struct pl_api_faults *faults, const struct pl_tree *crd, con
         pl_api_fault(faults, "FieldValueRequired", pl_slice_z(path), "Required value");
 }
 
-static bool have_one_schema(const struct pl_tree *versions)
-{
-    const struct pl_tree *first = pl_tree_at(versions, 0);
-    PL_TREE_FOR(item, versions)
-    if (!pl_tree_equal(pl_tree_getz(item->value, "schema"), pl_tree_getz(first, "schema")))
-        return false;
-    return true;
-}
-
-static void validate_rules(struct pl_api_faults *faults, const struct pl_tree *version,
-                           struct pl_slice path)
-{
-    const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
-    if (!pl_tree_is(schema, PL_OBJECT))
-        return;
-    struct pl_doc *doc = pl_tree_doc(schema, NULL);
-    pl_api_rules_check(faults, pl_doc_root(doc), path);
-    pl_doc_unref(doc);
-}
-
 static void validate_versions(struct pl_api_faults *faults, const struct pl_tree *versions)
 {
-    size_t i = 0, storage = 0;
-    /* kube-apiserver stores a schema that all versions share in another place; its messages name
-     * that place. */
-    bool is_one = have_one_schema(versions);
+    size_t i = 0;
     PL_TREE_FOR(item, versions)
     {
-        const struct pl_tree *is = pl_tree_getz(item->value, "storage");
         struct pl_slice path = pl_arena_f(faults->arena, "spec.versions[%zu]", i++);
-        storage += is != NULL && is->boolean;
         if (!pl_tree_is(pl_tree_dig(item->value, "schema.openAPIV3Schema"), PL_OBJECT))
             pl_api_fault(faults, "FieldValueRequired",
                          pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)),
                          "Required value");
-        validate_rules(
-            faults, item->value,
-            is_one ? pl_slice_z("spec.validation.openAPIV3Schema")
-                   : pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)));
     }
-    if (storage != 1)
-        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.versions"),
-                     "Invalid value: %zu: must have exactly one version marked as storage version",
-                     storage);
     if (versions != NULL && versions->count > PL_API_MAX_VERSIONS)
         pl_api_fault(faults, "FieldValueTooMany", pl_slice_z("spec.versions"),
                      "Too many: %zu: must have at most %d items", versions->count,
@@ -192,9 +224,15 @@ static void validate_immutable(struct pl_api_faults *faults, const struct pl_tre
 {
     static const char *const paths[] = {"spec.group", "spec.scope", "spec.names.plural",
                                         "spec.names.kind"};
+    bool established = false;
+    PL_TREE_FOR(item, pl_tree_dig(old, "status.conditions"))
+    established =
+        established || (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "Established") &&
+                        pl_slice_eqz(pl_tree_text_at(item->value, "status"), "True"));
     for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(paths); i++) {
         struct pl_slice text = pl_tree_text_at(crd, paths[i]);
-        if (!pl_slice_eq(text, pl_tree_text_at(old, paths[i])))
+        bool may_change = i % 2 == 1 && !established; /* scope and kind */
+        if (!may_change && !pl_slice_eq(text, pl_tree_text_at(old, paths[i])))
             pl_api_fault(faults, "FieldValueInvalid", pl_slice_z(paths[i]),
                          "Invalid value: \"%.*s\": field is immutable", PL_FMT(text));
     }
@@ -219,7 +257,7 @@ void pl_api_crd_validate(struct pl_api_faults *faults, const struct pl_tree *crd
                      "Unsupported value: \"%.*s\": supported values: \"Cluster\", \"Namespaced\"",
                      PL_FMT(scope));
     struct pl_slice want = pl_arena_f(faults->arena, "%.*s.%.*s", PL_FMT(plural), PL_FMT(group));
-    if (name.len > 0 && !pl_slice_eq(name, want))
+    if (old == NULL && name.len > 0 && !pl_slice_eq(name, want))
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.name"),
                      "Invalid value: \"%.*s\": must be spec.names.plural+\".\"+spec.group",
                      PL_FMT(name));

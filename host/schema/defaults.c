@@ -16,7 +16,9 @@
  * the JSON value. */
 struct rule {
     const char *path, *member;
-    const char *json; /* "+1": 1, and 0 counts as absent */
+    /* "+1": 1, and 0 counts as absent. An empty text or list counts as absent, too, but not after
+     * "*": such a member is a pointer in Go. */
+    const char *json;
 };
 
 #define PROBE(p)                                                                                   \
@@ -38,6 +40,19 @@ struct rule {
         p ".lifecycle.postStart.httpGet", "scheme", "\"HTTP\""                                     \
     }
 
+/* The sources of storage that volumes of pods and PersistentVolumes have in common. */
+#define VOLUME(at)                                                                                 \
+    {at ".rbd", "pool", "\"rbd\""}, {at ".rbd", "user", "\"admin\""},                              \
+        {at ".rbd", "keyring", "\"/etc/ceph/keyring\""},                                           \
+        {at ".iscsi", "iscsiInterface", "\"default\""},                                            \
+        {at ".azureDisk", "cachingMode", "*\"ReadWrite\""},                                        \
+        {at ".azureDisk", "kind", "*\"Shared\""}, {at ".azureDisk", "fsType", "*\"ext4\""},        \
+        {at ".azureDisk", "readOnly", "false"},                                                    \
+        {at ".scaleIO", "storageMode", "\"ThinProvisioned\""},                                     \
+    {                                                                                              \
+        at ".scaleIO", "fsType", "\"xfs\""                                                         \
+    }
+
 /* Defaults of a pod's spec. */
 static const struct rule pod_rules[] = {
     {"", "restartPolicy", "\"Always\""},
@@ -56,23 +71,26 @@ static const struct rule pod_rules[] = {
     {"volumes[].projected.sources[].serviceAccountToken", "expirationSeconds", "3600"},
     {"volumes[].projected.sources[].downwardAPI.items[].fieldRef", "apiVersion", "\"v1\""},
     {"volumes[].hostPath", "type", "\"\""},
+    VOLUME("volumes[]"),
+    {"volumes[].ephemeral.volumeClaimTemplate.spec", "volumeMode", "*\"Filesystem\""},
     {NULL, NULL, NULL},
 };
 
 #define WEBHOOK                                                                                    \
-    {"webhooks[]", "failurePolicy", "\"Fail\""}, {"webhooks[]", "matchPolicy", "\"Equivalent\""},  \
+    {"webhooks[]", "failurePolicy", "*\"Fail\""},                                                  \
+        {"webhooks[]", "matchPolicy", "*\"Equivalent\""},                                          \
         {"webhooks[]", "namespaceSelector", "{}"}, {"webhooks[]", "objectSelector", "{}"},         \
-        {"webhooks[]", "timeoutSeconds", "10"}, {"webhooks[].rules[]", "scope", "\"*\""},          \
+        {"webhooks[]", "timeoutSeconds", "10"}, {"webhooks[].rules[]", "scope", "*\"*\""},         \
     {                                                                                              \
         "webhooks[].clientConfig.service", "port", "443"                                           \
     }
 
 /* Which requests a policy or its binding matches. */
 #define MATCH(at)                                                                                  \
-    {at, "matchPolicy", "\"Equivalent\""}, {at, "namespaceSelector", "{}"},                        \
-        {at, "objectSelector", "{}"}, {at ".resourceRules[]", "scope", "\"*\""},                   \
+    {at, "matchPolicy", "*\"Equivalent\""}, {at, "namespaceSelector", "{}"},                       \
+        {at, "objectSelector", "{}"}, {at ".resourceRules[]", "scope", "*\"*\""},                  \
     {                                                                                              \
-        at ".excludeResourceRules[]", "scope", "\"*\""                                             \
+        at ".excludeResourceRules[]", "scope", "*\"*\""                                            \
     }
 
 /* The requests of a claim. */
@@ -107,21 +125,20 @@ static const struct kind_rules kinds[] = {
     {"ReplicationController", "spec.template.spec", RULES({"spec", "replicas", "1"})},
     {"StatefulSet", "spec.template.spec",
      RULES({"spec", "replicas", "1"}, {"spec", "podManagementPolicy", "\"OrderedReady\""},
-           {"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
-           {"spec", "revisionHistoryLimit", "10"},
+           {"spec", "updateStrategy", "{}"}, {"spec", "revisionHistoryLimit", "10"},
            {"spec", "persistentVolumeClaimRetentionPolicy", "{}"},
            {"spec.persistentVolumeClaimRetentionPolicy", "whenDeleted", "\"Retain\""},
            {"spec.persistentVolumeClaimRetentionPolicy", "whenScaled", "\"Retain\""},
            {"spec.volumeClaimTemplates[]", "kind", "\"PersistentVolumeClaim\""},
            {"spec.volumeClaimTemplates[]", "apiVersion", "\"v1\""},
-           {"spec.volumeClaimTemplates[].spec", "volumeMode", "\"Filesystem\""},
+           {"spec.volumeClaimTemplates[].spec", "volumeMode", "*\"Filesystem\""},
            {"spec.volumeClaimTemplates[]", "status", "{}"},
            {"spec.volumeClaimTemplates[].status", "phase", "\"Pending\""})},
     {"DaemonSet", "spec.template.spec",
      RULES({"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
            {"spec", "revisionHistoryLimit", "10"})},
     {"Job", "spec.template.spec",
-     RULES({"spec", "completionMode", "\"NonIndexed\""}, {"spec", "suspend", "false"},
+     RULES({"spec", "completionMode", "*\"NonIndexed\""}, {"spec", "suspend", "false"},
            {"spec", "manualSelector", "false"},
            {"spec.podFailurePolicy.rules[].onPodConditions[]", "status", "\"True\""})},
     {"CronJob", "spec.jobTemplate.spec.template.spec",
@@ -129,27 +146,28 @@ static const struct kind_rules kinds[] = {
            {"spec", "successfulJobsHistoryLimit", "3"}, {"spec", "failedJobsHistoryLimit", "1"},
            {"spec.jobTemplate", "metadata", "{}"})},
     {"PodTemplate", "template.spec", NULL},
-    {"IngressClass", NULL, RULES({"spec.parameters", "scope", "\"Cluster\""})},
+    {"IngressClass", NULL, RULES({"spec.parameters", "scope", "*\"Cluster\""})},
     {"PersistentVolume", NULL,
-     RULES({"spec", "volumeMode", "\"Filesystem\""},
+     RULES({"spec", "volumeMode", "*\"Filesystem\""},
            {"spec", "persistentVolumeReclaimPolicy", "\"Retain\""},
-           {"spec.hostPath", "type", "\"\""})},
+           {"spec.hostPath", "type", "\"\""}, VOLUME("spec"))},
     {"CSIDriver", NULL,
      RULES({"spec", "attachRequired", "true"}, {"spec", "podInfoOnMount", "false"},
            {"spec", "storageCapacity", "false"}, {"spec", "requiresRepublish", "false"},
            {"spec", "seLinuxMount", "false"}, {"spec", "preventPodSchedulingIfMissing", "false"},
-           {"spec", "fsGroupPolicy", "\"ReadWriteOnceWithFSType\""},
+           {"spec", "fsGroupPolicy", "*\"ReadWriteOnceWithFSType\""},
            {"spec", "volumeLifecycleModes", "[\"Persistent\"]"})},
     {"Service", NULL,
      RULES({"spec", "type", "\"ClusterIP\""}, {"spec", "sessionAffinity", "\"None\""},
            {"spec.ports[]", "protocol", "\"TCP\""})},
     {"Secret", NULL, RULES({"", "type", "\"Opaque\""})},
-    {"PersistentVolumeClaim", NULL, RULES({"spec", "volumeMode", "\"Filesystem\""})},
+    {"PersistentVolumeClaim", NULL, RULES({"spec", "volumeMode", "*\"Filesystem\""})},
     {"Endpoints", NULL, RULES({"subsets[].ports[]", "protocol", "\"TCP\""})},
-    {"EndpointSlice", NULL, RULES({"ports[]", "protocol", "\"TCP\""}, {"ports[]", "name", "\"\""})},
+    {"EndpointSlice", NULL,
+     RULES({"ports[]", "protocol", "*\"TCP\""}, {"ports[]", "name", "\"\""})},
     {"NetworkPolicy", NULL,
-     RULES({"spec.ingress[].ports[]", "protocol", "\"TCP\""},
-           {"spec.egress[].ports[]", "protocol", "\"TCP\""})},
+     RULES({"spec.ingress[].ports[]", "protocol", "*\"TCP\""},
+           {"spec.egress[].ports[]", "protocol", "*\"TCP\""})},
     {"HorizontalPodAutoscaler", NULL,
      RULES({"spec", "minReplicas", "1"},
            {"spec", "metrics",
@@ -158,15 +176,15 @@ static const struct kind_rules kinds[] = {
     {"RoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
     {"ClusterRoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
     {"StorageClass", NULL,
-     RULES({"", "reclaimPolicy", "\"Delete\""}, {"", "volumeBindingMode", "\"Immediate\""})},
+     RULES({"", "reclaimPolicy", "*\"Delete\""}, {"", "volumeBindingMode", "*\"Immediate\""})},
     {"ValidatingWebhookConfiguration", NULL, RULES(WEBHOOK)},
     {"MutatingWebhookConfiguration", NULL,
-     RULES(WEBHOOK, {"webhooks[]", "reinvocationPolicy", "\"Never\""})},
+     RULES(WEBHOOK, {"webhooks[]", "reinvocationPolicy", "*\"Never\""})},
     {"ValidatingAdmissionPolicy", NULL,
-     RULES({"spec", "failurePolicy", "\"Fail\""}, MATCH("spec.matchConstraints"))},
+     RULES({"spec", "failurePolicy", "*\"Fail\""}, MATCH("spec.matchConstraints"))},
     {"ValidatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
     {"MutatingAdmissionPolicy", NULL,
-     RULES({"spec", "failurePolicy", "\"Fail\""}, MATCH("spec.matchConstraints"))},
+     RULES({"spec", "failurePolicy", "*\"Fail\""}, MATCH("spec.matchConstraints"))},
     {"MutatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
     {"FlowSchema", NULL, RULES({"spec", "matchingPrecedence", "+1000"})},
     {"PriorityLevelConfiguration", NULL,
@@ -180,7 +198,7 @@ static const struct kind_rules kinds[] = {
     {"APIService", NULL, RULES({"spec.service", "port", "443"})},
     {"ResourceClaim", NULL, RULES(DEVICES("spec"))},
     {"ResourceClaimTemplate", NULL, RULES(DEVICES("spec.spec"))},
-    {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "\"PreemptLowerPriority\""})},
+    {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "*\"PreemptLowerPriority\""})},
 };
 
 static const struct kind_rules *rules_of(const char *kind)
@@ -202,10 +220,11 @@ static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char
         const struct pl_tree *old = pl_tree_getz(at, rule->member);
         bool none = old == NULL || old->type == PL_NULL ||
                     (*rule->json == '"' && old->type == PL_STRING && old->text.len == 0) ||
+                    (*rule->json == '[' && old->type == PL_ARRAY && old->count == 0) ||
                     (*rule->json == '+' && pl_tree_integer(old, &number) && number == 0);
         if (pl_tree_is(at, PL_OBJECT) && none)
             pl_tree_setz(arena, at, rule->member,
-                         pl_tree_literal(arena, rule->json + (*rule->json == '+')));
+                         pl_tree_literal(arena, rule->json + strspn(rule->json, "+*")));
         return;
     }
     bool each = len > 2 && path[len - 1] == ']';
@@ -252,6 +271,18 @@ static void default_rollout(struct pl_arena *arena, struct pl_tree *spec, const 
     PL_TREE_FOR(item, defaults)
     if (pl_tree_get(rolling, item->key) == NULL)
         pl_tree_set(arena, rolling, item->key, item->value);
+}
+
+/* A strategy with a type and without parameters stays as it is. */
+static void default_stateful_set(struct pl_arena *arena, struct pl_tree *spec)
+{
+    struct pl_tree *strategy = pl_tree_getz(spec, "updateStrategy");
+    bool typed = pl_tree_text_at(strategy, "type").len > 0;
+    if (strategy == NULL || (typed && pl_tree_getz(strategy, "rollingUpdate") == NULL))
+        return;
+    if (!typed)
+        pl_tree_set_strz(arena, strategy, "type", "RollingUpdate");
+    default_rollout(arena, spec, "updateStrategy", "{\"partition\":0,\"maxUnavailable\":1}");
 }
 
 static void default_daemon_set(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *spec)
@@ -310,7 +341,7 @@ static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
     }
 }
 
-/* A single address decides over the list. */
+/* Each of podIP and podIPs is filled from the other; podIP decides if they differ. */
 static void default_pod_ips(struct pl_arena *arena, struct pl_tree *status)
 {
     const struct pl_tree *first = pl_tree_at(pl_tree_getz(status, "podIPs"), 0);
@@ -332,8 +363,10 @@ static void default_node(struct pl_arena *arena, struct pl_tree *object)
 {
     struct pl_tree *spec = pl_tree_getz(object, "spec"), *status = pl_tree_getz(object, "status");
     struct pl_tree *cidr = pl_tree_getz(spec, "podCIDR");
-    if (pl_tree_text(cidr).len > 0 &&
-        !pl_tree_equal(cidr, pl_tree_at(pl_tree_getz(spec, "podCIDRs"), 0))) {
+    struct pl_tree *first = pl_tree_at(pl_tree_getz(spec, "podCIDRs"), 0);
+    if (pl_tree_text(cidr).len == 0 && first != NULL)
+        pl_tree_setz(arena, spec, "podCIDR", pl_tree_copy(arena, first));
+    if (pl_tree_text(cidr).len > 0 && !pl_tree_equal(cidr, first)) {
         pl_tree_setz(arena, spec, "podCIDRs", pl_tree_array(arena));
         pl_tree_push(arena, pl_tree_getz(spec, "podCIDRs"), cidr);
     }
@@ -466,7 +499,7 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         default_rollout(arena, spec, "strategy",
                         "{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}");
     else if (strcmp(kind, "StatefulSet") == 0)
-        default_rollout(arena, spec, "updateStrategy", "{\"partition\":0,\"maxUnavailable\":1}");
+        default_stateful_set(arena, spec);
     else if (strcmp(kind, "DaemonSet") == 0)
         default_daemon_set(arena, object, spec);
     else if (strcmp(kind, "Job") == 0)

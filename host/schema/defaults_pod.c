@@ -79,7 +79,7 @@ void pl_api_default_volumes(struct pl_arena *arena, struct pl_tree *volumes)
     }
 }
 
-/* In the host's network a container's port is the host's. */
+/* In the host's network, the port of the host is that of the container. */
 static void host_ports(struct pl_arena *arena, struct pl_tree *containers)
 {
     PL_TREE_FOR(container, containers)

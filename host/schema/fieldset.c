@@ -167,7 +167,7 @@ bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *lis
 
 static struct pl_slice field_key(struct pl_arena *arena, struct pl_slice name)
 {
-    return pl_arena_f(arena, "f:%.*s", PL_FMT(name));
+    return pl_arena_join(arena, pl_slice_z("f:"), "", name);
 }
 
 static bool is_empty_map(const struct pl_tree *value)
@@ -333,7 +333,7 @@ static struct pl_slice path_step(struct pl_arena *arena, struct pl_slice path, s
 {
     struct pl_slice rest = pl_slice(key.ptr + 2, key.len - 2);
     if (key.ptr[0] == 'f')
-        return pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(rest));
+        return pl_arena_join(arena, path, ".", rest);
     if (key.ptr[0] == 'v')
         return pl_arena_f(arena, "%.*s[=%.*s]", PL_FMT(path), PL_FMT(rest));
     struct pl_buf buf = PL_BUF_INIT;

@@ -1,6 +1,6 @@
 /* Lists that are sets or maps by a CRD's schema. An element's identity is the JSON of the element
- * (set) or of its keys (map), so that a look-up costs no comparison with all the others: what
- * clients send may have very many elements. The depth is that of the schema, which is limited. */
+ * (set) or of its keys (map), so that a look-up needs no comparison with all other elements:
+ * clients may send very many. The depth is that of the schema, which is limited. */
 #include "schema/list_keys.h"
 
 static bool is_list_type(struct pl_node schema, const char *type)
@@ -139,8 +139,7 @@ static void twins_of_members(struct pl_api_faults *faults, struct pl_node schema
             (item->value->type != PL_OBJECT && item->value->type != PL_ARRAY))
             continue;
         struct pl_slice inner_path =
-            is_member ? pl_arena_f(faults->arena, "%.*s%s%.*s", PL_FMT(path),
-                                   path.len > 0 ? "." : "", PL_FMT(item->key))
+            is_member ? pl_arena_path(faults->arena, path, item->key)
                       : pl_arena_f(faults->arena, "%.*s[%.*s]", PL_FMT(path), PL_FMT(item->key));
         pl_api_list_twins(faults, inner, item->value, inner_path);
     }

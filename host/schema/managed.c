@@ -14,13 +14,45 @@
 #define MAX_UPDATERS 10
 #define ANCIENT_NAME "ancient-changes"
 
+/* A set of fields: "." or a letter and ":" begin each name. */
+static bool is_field_set(const struct pl_tree *fields)
+{
+    bool good = pl_tree_is(fields, PL_OBJECT);
+    PL_TREE_FOR(item, good ? fields : NULL)
+    {
+        bool self = pl_slice_eqz(item->key, ".");
+        bool marked = item->key.len >= 2 && item->key.ptr[1] == ':' &&
+                      memchr("fkvi", item->key.ptr[0], 4) != NULL;
+        good = good && (self || marked) && is_field_set(item->value);
+    }
+    return good;
+}
+
+static bool is_entry(const struct pl_tree *entry)
+{
+    struct pl_slice operation = pl_tree_text_at(entry, "operation");
+    const struct pl_tree *fields = pl_tree_getz(entry, "fieldsV1");
+    return (pl_slice_eqz(operation, "Apply") || pl_slice_eqz(operation, "Update")) &&
+           pl_slice_eqz(pl_tree_text_at(entry, "fieldsType"), "FieldsV1") &&
+           (fields == NULL || is_field_set(fields));
+}
+
+static bool are_entries(const struct pl_tree *list)
+{
+    PL_TREE_FOR(item, list)
+    if (!is_entry(item->value))
+        return false;
+    return true;
+}
+
 struct pl_tree *pl_api_managed_base(struct pl_arena *arena, const struct pl_tree *live,
                                     const struct pl_tree *sent)
 {
     if (pl_tree_is(sent, PL_ARRAY)) {
         const struct pl_tree *only = pl_tree_at(sent, 0);
         bool reset = sent->count == 0 || (sent->count == 1 && only->count == 0);
-        return reset ? pl_tree_array(arena) : pl_tree_copy(arena, sent);
+        if (reset || are_entries(sent))
+            return reset ? pl_tree_array(arena) : pl_tree_copy(arena, sent);
     }
     const struct pl_tree *stored = pl_tree_dig(live, "metadata.managedFields");
     return stored != NULL ? pl_tree_copy(arena, stored) : pl_tree_array(arena);

@@ -19,8 +19,8 @@ struct pl_api_writer {
         *other; /* NULL: the objects have the same form in all versions */
 };
 
-/* An update in the other version of its kind: whose entries are of that version loses the fields
- * that differ there. All borrowed. */
+/* An update in the form of the other version of its kind. Managers whose entries have that version
+ * lose the fields that differ in it. All borrowed. */
 struct pl_api_other_form {
     struct pl_slice api_version;
     const struct pl_schema *schema;
@@ -28,7 +28,7 @@ struct pl_api_other_form {
 };
 
 /* The initial managedFields entries: those in `sent` if present, none if they were reset ([] or
- * [{}]), else those of the live object. */
+ * [{}]), else those of the live object. What is sent counts only if all of it is well-formed. */
 struct pl_tree *pl_api_managed_base(struct pl_arena *arena, const struct pl_tree *live,
                                     const struct pl_tree *sent);
 
@@ -43,6 +43,11 @@ struct pl_tree *pl_api_managed_update(const struct pl_api_writer *writer,
 struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const struct pl_tree *live,
                                      struct pl_tree *config, bool force,
                                      struct pl_api_status *status);
+
+/* The configuration merged into the live object by the schema's rules: nothing is removed, and
+ * nobody owns anything. */
+struct pl_tree *pl_api_managed_merge(struct pl_arena *arena, const struct pl_tree *live,
+                                     const struct pl_tree *config, const struct pl_schema *schema);
 
 /* True if they differ only in times. */
 bool pl_api_managed_same(const struct pl_tree *a, const struct pl_tree *b);

@@ -7,6 +7,8 @@
 #include "schema/rules_impl.h"
 
 #include "base/alloc.h"
+#include "schema/crd_path.h"
+#include "schema/list_keys.h"
 
 #include <string.h>
 
@@ -211,9 +213,10 @@ static struct pl_cel rules_evaluate(struct run *run, const struct pl_api_rules *
 {
     struct pl_arena *arena = run->faults->arena;
     uint64_t cost = 0;
-    bool is_optional = pl_node_flagz(rule->node, "optionalOldSelf");
-    struct pl_cel old =
-        part->old != NULL ? pl_cel_from_tree(arena, part->old, node->type) : pl_cel_null();
+    /* kube-apiserver evaluates a message without the optional: hasValue() fails there. */
+    bool is_optional = pl_node_flagz(rule->node, "optionalOldSelf") && program == rule->program;
+    struct pl_cel old = part->old != NULL ? pl_cel_from_tree(arena, part->old, node->type)
+                                          : pl_cel_fail(arena, "no such attribute(s): oldSelf");
     struct pl_cel values[] = {pl_cel_from_tree(arena, part->value, node->type), old};
     if (is_optional)
         values[1] = part->old != NULL ? pl_cel_some(arena, old) : pl_cel_none();
@@ -248,13 +251,14 @@ static void tell_error(struct run *run, const struct pl_api_rules *node,
     }
 }
 
-/* The value in the form of messages; empty for objects and arrays, which are not shown. */
-static struct pl_slice rules_shown(struct run *run, const struct pl_tree *value)
+/* "Invalid value: 5"; "Invalid value" for objects and arrays, which are not shown. */
+static struct pl_slice with_value(struct run *run, const char *what, const struct pl_tree *value)
 {
     struct pl_buf out = PL_BUF_INIT;
+    pl_buf_add_z(&out, what);
     if (value->type != PL_OBJECT && value->type != PL_ARRAY) {
-        pl_tree_write(&out, value);
         pl_buf_add_z(&out, ": ");
+        pl_tree_write(&out, value);
     }
     struct pl_slice text = pl_arena_copy(run->faults->arena, pl_buf_slice(&out));
     pl_buf_deinit(&out);
@@ -284,6 +288,8 @@ static void tell_failed(struct run *run, const struct pl_api_rules *node,
     struct pl_slice below = rules_text_of(run, rule->node, "fieldPath");
     struct pl_slice reason = rules_text_of(run, rule->node, "reason");
     struct pl_slice detail = rules_message_of(run, node, rule, part), path = part->path;
+    if (below.len > 0)
+        below = pl_api_field_path_shown(arena, node->schema, below);
     if (path.len == 0 && below.len > 0 && below.ptr[0] == '.')
         below = pl_slice(below.ptr + 1, below.len - 1);
     if (below.len > 0)
@@ -296,11 +302,11 @@ static void tell_failed(struct run *run, const struct pl_api_rules *node,
     else if (pl_slice_eqz(reason, "FieldValueRequired"))
         pl_api_fault(to, "FieldValueRequired", path, "Required value: %.*s", PL_FMT(detail));
     else if (pl_slice_eqz(reason, "FieldValueDuplicate"))
-        pl_api_fault(to, "FieldValueDuplicate", path, "Duplicate value: %.*s",
-                     PL_FMT(rules_shown(run, part->value)));
+        pl_api_fault(to, "FieldValueDuplicate", path, "%.*s",
+                     PL_FMT(with_value(run, "Duplicate value", part->value)));
     else
-        pl_api_fault(to, "FieldValueInvalid", path, "Invalid value: %.*s%.*s",
-                     PL_FMT(rules_shown(run, part->value)), PL_FMT(detail));
+        pl_api_fault(to, "FieldValueInvalid", path, "%.*s: %.*s",
+                     PL_FMT(with_value(run, "Invalid value", part->value)), PL_FMT(detail));
 }
 
 static void apply_rule(struct run *run, const struct pl_api_rules *node,
@@ -341,49 +347,36 @@ static void apply_members(struct run *run, const struct pl_api_rules *node, cons
         const struct pl_tree *value = pl_tree_get(part->value, name);
         const struct pl_tree *old = part->old != NULL ? pl_tree_get(part->old, name) : NULL;
         if (value != NULL)
-            apply_node(run, node->members[i].rules,
-                       child(part, value, old,
-                             pl_arena_f(run->faults->arena, "%.*s%s%.*s", PL_FMT(part->path),
-                                        part->path.len > 0 ? "." : "", PL_FMT(name))));
+            apply_node(
+                run, node->members[i].rules,
+                child(part, value, old, pl_arena_path(run->faults->arena, part->path, name)));
     }
-}
-
-/* The element of a map list with the same keys. */
-static const struct pl_tree *namesake(const struct pl_cel_type *list, const struct pl_tree *old,
-                                      const struct pl_tree *element)
-{
-    if (!list->is_map_list)
-        return NULL;
-    PL_TREE_FOR(item, old)
-    {
-        bool is_it = true;
-        for (size_t i = 0; i < list->list_key_count && is_it; i++)
-            is_it = pl_tree_equal(pl_tree_get(item->value, list->list_keys[i]),
-                                  pl_tree_get(element, list->list_keys[i]));
-        if (is_it)
-            return item->value;
-    }
-    return NULL;
 }
 
 static void apply_elements(struct run *run, const struct pl_api_rules *node,
                            const struct part *part)
 {
+    struct pl_arena *arena = run->faults->arena;
     size_t i = 0;
     bool is_list = part->value->type == PL_ARRAY;
+    struct pl_map namesakes = PL_MAP_INIT; /* old elements of a map list by their keys */
+    if (is_list && node->type->is_map_list)
+        pl_api_list_index(arena, node->schema, part->old, &namesakes);
     PL_TREE_FOR(item, part->value)
     {
-        const struct pl_tree *old = part->old == NULL ? NULL
-                                    : is_list         ? namesake(node->type, part->old, item->value)
-                                                      : pl_tree_get(part->old, item->key);
-        struct pl_slice path =
-            is_list ? pl_arena_f(run->faults->arena, "%.*s[%zu]", PL_FMT(part->path), i++)
-                    : pl_arena_f(run->faults->arena, "%.*s[%.*s]", PL_FMT(part->path),
-                                 PL_FMT(item->key));
         if (run->is_over)
-            return;
+            break;
+        struct pl_slice path =
+            is_list ? pl_arena_f(arena, "%.*s[%zu]", PL_FMT(part->path), i++)
+                    : pl_arena_f(arena, "%.*s[%.*s]", PL_FMT(part->path), PL_FMT(item->key));
+        const struct pl_tree *old = NULL;
+        if (!is_list)
+            old = pl_tree_get(part->old, item->key);
+        else if (namesakes.count > 0)
+            old = pl_map_get(&namesakes, pl_api_list_key(arena, node->schema, item->value));
         apply_node(run, node->elements, child(part, item->value, old, path));
     }
+    pl_map_deinit(&namesakes);
 }
 
 static void apply_node(struct run *run, const struct pl_api_rules *node, struct part part)

@@ -19,4 +19,5 @@ void pl_api_rules_apply(const struct pl_api_rules *rules, struct pl_api_faults *
                         const struct pl_tree *old);
 
 /* Collects faults of the rules themselves. path: the path of the schema in its CRD. */
-void pl_api_rules_check(struct pl_api_faults *faults, struct pl_node schema, struct pl_slice path);
+void pl_api_rules_check(struct pl_api_faults *faults, struct pl_node schema, struct pl_slice path,
+                        bool compile);

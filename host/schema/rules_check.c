@@ -1,6 +1,7 @@
 /* Checks a schema's rules when its CRD is written: they must compile, must not be empty, and must
  * not cost too much. Messages and limits are kube-apiserver's: the cost of a rule is the highest
  * cost of one evaluation times the number of evaluations for one object. */
+#include "schema/crd_path.h"
 #include "schema/rules_impl.h"
 
 #include <math.h>
@@ -20,7 +21,9 @@ struct dear {
 struct checking {
     struct pl_api_faults *faults;
     struct pl_arena types;
-    double total; /* cost of all rules */
+    bool compile;       /* the schema has no faults */
+    size_t text_faults; /* of the rules' members, so far */
+    double total;       /* cost of all rules */
     struct dear dearest[DEAREST];
 };
 
@@ -39,6 +42,8 @@ static struct pl_slice escaped(struct pl_arena *arena, struct pl_slice text)
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\n' || text.ptr[i] == '\r')
             pl_buf_add_z(&out, text.ptr[i] == '\n' ? "\\n" : "\\r");
+        else if (text.ptr[i] == '"' || text.ptr[i] == '\\')
+            pl_buf_add_f(&out, "\\%c", text.ptr[i]);
         else
             pl_buf_add_char(&out, text.ptr[i]);
     }
@@ -112,6 +117,45 @@ static void rules_check_texts(struct checking *c, struct pl_node rule, struct pl
     else if (pl_slice_has_break(text) && message.len == 0)
         pl_api_fault(c->faults, "FieldValueRequired", at,
                      "Required value: message must be specified if rule contains line breaks");
+}
+
+static void rules_check_options(struct checking *c, const struct place *place, struct pl_node rule,
+                                struct pl_slice path)
+{
+    struct pl_arena *arena = c->faults->arena;
+    struct pl_scratch scratch;
+    struct pl_slice message = pl_node_str(pl_node_getz(rule, "messageExpression"), &scratch);
+    bool blank = message.len > 0 && pl_api_rule_text(arena, rule, "messageExpression").len == 0;
+    if (blank)
+        pl_api_fault(c->faults, "FieldValueRequired",
+                     pl_arena_f(arena, "%.*s.messageExpression", PL_FMT(path)),
+                     "Required value: messageExpression must be non-empty if specified");
+    struct pl_slice reason = pl_node_str(pl_node_getz(rule, "reason"), &scratch);
+    bool known =
+        pl_slice_eqz(reason, "FieldValueRequired") || pl_slice_eqz(reason, "FieldValueForbidden") ||
+        pl_slice_eqz(reason, "FieldValueInvalid") || pl_slice_eqz(reason, "FieldValueDuplicate");
+    if (!pl_node_is_missing(pl_node_getz(rule, "reason")) && !known)
+        pl_api_fault(c->faults, "FieldValueNotSupported",
+                     pl_arena_f(arena, "%.*s.reason", PL_FMT(path)),
+                     "Unsupported value: \"%.*s\": supported values: \"FieldValueDuplicate\", "
+                     "\"FieldValueForbidden\", \"FieldValueInvalid\", \"FieldValueRequired\"",
+                     PL_FMT(reason));
+    struct pl_slice field = pl_node_str(pl_node_getz(rule, "fieldPath"), &scratch);
+    struct pl_slice at = pl_arena_f(arena, "%.*s.fieldPath", PL_FMT(path));
+    struct pl_node found;
+    if (field.len == 0)
+        return;
+    const char *faults[] = {
+        pl_api_rule_text(arena, rule, "fieldPath").len == 0 ? "must be non-empty if specified"
+                                                            : NULL,
+        pl_slice_has_break(field) ? "must not contain line breaks" : NULL,
+        pl_api_field_path_fault(arena, place->schema, field, true, &found) != NULL
+            ? "must be a valid path"
+            : NULL};
+    for (size_t i = 0; i < PL_ARRAY_LEN(faults); i++)
+        if (faults[i] != NULL)
+            pl_api_fault(c->faults, "FieldValueInvalid", at, "Invalid value: \"%.*s\": %s",
+                         PL_FMT(escaped(arena, field)), faults[i]);
 }
 
 /* ---- costs ---- */
@@ -211,18 +255,31 @@ static void rules_check_rule(struct checking *c, const struct place *place, stru
         check_message(c, place, rule, pl_arena_f(arena, "%.*s.messageExpression", PL_FMT(path)));
 }
 
-static void check_rules(struct checking *c, const struct place *place)
+static struct pl_slice path_of_rule(const struct checking *c, const struct place *place,
+                                    size_t index)
 {
-    struct pl_iter it = pl_iter(pl_node_getz(place->schema, "x-kubernetes-validations"));
+    return pl_arena_f(c->faults->arena, "%.*s.x-kubernetes-validations[%zu]", PL_FMT(place->path),
+                      index);
+}
+
+/* Rules are compiled when neither they nor those below have faults. before: text_faults when the
+ * walk came to this place. */
+static void check_rules(struct checking *c, const struct place *place, size_t before)
+{
+    struct pl_node rules = pl_node_getz(place->schema, "x-kubernetes-validations");
+    struct pl_iter it = pl_iter(rules);
+    size_t faults = pl_api_fault_count(c->faults);
     while (pl_iter_next(&it)) {
-        struct pl_slice path = pl_arena_f(c->faults->arena, "%.*s.x-kubernetes-validations[%zu]",
-                                          PL_FMT(place->path), it.index);
-        size_t before = c->faults->causes != NULL ? c->faults->causes->count : 0;
+        struct pl_slice path = path_of_rule(c, place, it.index);
         rules_check_texts(c, it.value, path);
-        size_t after = c->faults->causes != NULL ? c->faults->causes->count : 0;
-        if (place->type != NULL && after == before)
-            rules_check_rule(c, place, it.value, path);
+        rules_check_options(c, place, it.value, path);
     }
+    c->text_faults += pl_api_fault_count(c->faults) - faults;
+    if (!c->compile || place->type == NULL || c->text_faults > before)
+        return;
+    it = pl_iter(rules);
+    while (pl_iter_next(&it))
+        rules_check_rule(c, place, it.value, path_of_rule(c, place, it.index));
 }
 
 /* ---- the schema ---- */
@@ -266,6 +323,7 @@ static void check_elements(struct checking *c, const struct place *place, const 
 
 static void check_place(struct checking *c, struct place place)
 {
+    size_t before = c->text_faults;
     struct pl_iter it = pl_iter(pl_node_getz(place.schema, "properties"));
     while (pl_iter_next(&it)) {
         struct place below = place;
@@ -277,7 +335,7 @@ static void check_place(struct checking *c, struct place place)
     }
     check_elements(c, &place, "items", "maxItems");
     check_elements(c, &place, "additionalProperties", "maxProperties");
-    check_rules(c, &place);
+    check_rules(c, &place, before);
 }
 
 static bool has_rules(struct pl_node schema)
@@ -302,9 +360,10 @@ static void tell_total(struct checking *c, struct pl_slice path)
                              c->total, SCHEMA_LIMIT)));
 }
 
-void pl_api_rules_check(struct pl_api_faults *faults, struct pl_node schema, struct pl_slice path)
+void pl_api_rules_check(struct pl_api_faults *faults, struct pl_node schema, struct pl_slice path,
+                        bool compile)
 {
-    struct checking c = {.faults = faults};
+    struct checking c = {.faults = faults, .compile = compile};
     if (!has_rules(schema))
         return;
     check_place(&c, (struct place){.schema = schema,

@@ -1,12 +1,12 @@
 /* Validation of custom objects against their structural schema. All faults are collected, with
  * kube-apiserver's messages. A pattern that is not valid RE2 (format/regex.h) is not checked. The
  * depth is that of the schema, which comes from a CRD and is limited like any document. */
+#include "schema/formats.h"
 #include "schema/list_keys.h"
 #include "schema/structural.h"
 
 #include "base/map.h"
 #include "cel/value.h"
-#include "format/regex.h"
 #include "format/units.h"
 #include "value/write.h"
 
@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Messages were checked against kube-apiserver 1.37. */
 
@@ -22,10 +23,11 @@ struct check {
     struct pl_node schema;
     const struct pl_tree *old; /* the same part of the old object; NULL: none can be matched */
     struct pl_slice path;
+    size_t *visits; /* parts that were looked at; may be NULL */
+    struct pl_regex_cache *patterns;
 };
 
-static void check_value(struct pl_api_faults *faults, const struct pl_tree *value,
-                        const struct pl_tree *old, struct pl_node schema, struct pl_slice path);
+static void check_value(const struct check *c, const struct pl_tree *value);
 
 static struct pl_arena *arena_of(const struct check *c)
 {
@@ -76,12 +78,27 @@ static double schema_check_number_of(const struct pl_tree *value)
 
 /* ---- types ---- */
 
-static const char *schema_check_type_of(const struct pl_tree *value)
+#define SAFE_INTEGER 9007199254740991.0 /* a larger number with a fraction part is no integer */
+
+/* A number without a point or an exponent that fits in 64 bits. */
+static bool is_plain_integer(const struct pl_tree *value)
 {
     int64_t integer;
+    for (size_t i = 0; i < value->text.len; i++)
+        if (strchr(".eE", value->text.ptr[i]) != NULL)
+            return false;
+    return pl_tree_integer(value, &integer);
+}
+
+static const char *schema_check_type_of(const struct pl_tree *value)
+{
+    double number;
     switch (pl_tree_type(value)) {
     case PL_NUMBER:
-        return pl_tree_integer(value, &integer) ? "integer" : "number";
+        number = schema_check_number_of(value);
+        return is_plain_integer(value) || (fabs(number) <= SAFE_INTEGER && number == trunc(number))
+                   ? "integer"
+                   : "number";
     case PL_BOOL:
         return "boolean";
     case PL_STRING:
@@ -128,10 +145,12 @@ static void check_enum(const struct check *c, const struct pl_tree *value)
     struct pl_iter it = pl_iter(list);
     bool found = pl_node_is_missing(list);
     while (!found && pl_iter_next(&it)) {
-        found = pl_tree_equal(pl_tree_from_node(arena_of(c), it.value), value);
-        if (known.len > 0)
-            pl_buf_add_z(&known, ", ");
+        found = value->type != PL_NULL && /* null is in no list, as in kube-apiserver */
+                pl_tree_equal(pl_tree_from_node(arena_of(c), it.value), value);
+        bool quoted = pl_node_type(it.value) == PL_STRING;
+        pl_buf_add_f(&known, "%s%s", known.len > 0 ? ", " : "", quoted ? "" : "\"");
         pl_write(&known, it.value, PL_WRITE_COMPACT);
+        pl_buf_add_z(&known, quoted ? "" : "\"");
     }
     if (!found)
         pl_api_fault(c->faults, "FieldValueNotSupported", c->path,
@@ -150,12 +169,16 @@ static void check_bound(const struct check *c, const struct pl_tree *value, bool
     bool open =
         pl_node_bool(pl_node_getz(c->schema, is_min ? "exclusiveMinimum" : "exclusiveMaximum"));
     double x = schema_check_number_of(value), limit = pl_node_double(bound);
+    bool cut = is_plain_integer(value) && limit != trunc(limit); /* as Go's conversion does */
+    if (cut)
+        limit = trunc(limit);
     bool good = is_min ? (open ? x > limit : x >= limit) : (open ? x < limit : x <= limit);
     if (good)
         return;
+    struct pl_slice shown = cut ? pl_arena_f(arena_of(c), "%.0f", limit) : shown_node(c, bound);
     struct pl_slice text =
         pl_arena_f(arena_of(c), "should be %s than %s%.*s", is_min ? "greater" : "less",
-                   open ? "" : "or equal to ", PL_FMT(shown_node(c, bound)));
+                   open ? "" : "or equal to ", PL_FMT(shown));
     schema_check_invalid(c, schema_check_shown(c, value), text.ptr);
 }
 
@@ -185,18 +208,16 @@ static void check_number(const struct check *c, const struct pl_tree *value)
 
 /* An invalid expression, which kube-apiserver refuses in the CRD, counts as matching. A search that
  * hit its limit has found nothing. */
-static bool matches(struct pl_slice pattern, struct pl_slice text)
+static bool matches(const struct check *c, struct pl_slice pattern, struct pl_slice text)
 {
-    struct pl_regex *regex = pl_regex_compile(pattern, NULL);
-    bool found = regex == NULL || pl_regex_test(regex, text, NULL) == 1;
-    pl_regex_destroy(regex);
-    return found;
+    const struct pl_regex *regex = pl_regex_cache_get(c->patterns, pattern, NULL);
+    return regex == NULL || pl_regex_cache_test(c->patterns, regex, text, NULL) == 1;
 }
 
 static void check_string(const struct check *c, const struct pl_tree *value)
 {
     struct pl_scratch scratch;
-    int64_t limit, instant;
+    int64_t limit;
     size_t length = pl_cel_characters(value->text);
     struct pl_slice pattern = pl_node_str(pl_node_getz(c->schema, "pattern"), &scratch);
     if (pl_node_int(pl_node_getz(c->schema, "maxLength"), &limit) && (int64_t)length > limit)
@@ -206,14 +227,14 @@ static void check_string(const struct check *c, const struct pl_tree *value)
         schema_check_invalid(
             c, schema_check_shown(c, value),
             pl_arena_f(arena_of(c), "should be at least %" PRId64 " chars long", limit).ptr);
-    else if (pattern.len > 0 && !matches(pattern, value->text))
+    else if (pattern.len > 0 && !matches(c, pattern, value->text))
         schema_check_invalid(c, schema_check_shown(c, value),
                              pl_arena_f(arena_of(c), "should match '%.*s'", PL_FMT(pattern)).ptr);
     struct pl_slice format = pl_node_str(pl_node_getz(c->schema, "format"), &scratch);
-    if (pl_slice_eqz(format, "date-time") && !pl_time_parse(value->text, &instant))
+    if (!pl_api_format_fits(format, value->text, c->patterns))
         pl_api_fault(c->faults, "FieldValueTypeInvalid", c->path,
-                     "Invalid value: %.*s: %.*s in body must be of type date-time: %.*s",
-                     PL_FMT(schema_check_shown(c, value)), PL_FMT(c->path),
+                     "Invalid value: %.*s: %.*s in body must be of type %.*s: %.*s",
+                     PL_FMT(schema_check_shown(c, value)), PL_FMT(c->path), PL_FMT(format),
                      PL_FMT(schema_check_shown(c, value)));
 }
 
@@ -233,7 +254,7 @@ static void check_element(const struct check *c, const struct pl_tree *element,
                           struct pl_node items, struct pl_slice path, struct pl_map *old)
 {
     struct pl_api_faults found = {.arena = arena_of(c)};
-    check_value(&found, element, NULL, items, path);
+    check_value(&(struct check){&found, items, NULL, path, c->visits, c->patterns}, element);
     if (found.causes == NULL)
         return;
     if (c->old != NULL && pl_api_is_map_list(c->schema)) {
@@ -242,7 +263,7 @@ static void check_element(const struct check *c, const struct pl_tree *element,
         struct pl_slice key = pl_api_list_key(arena_of(c), c->schema, element);
         const struct pl_tree *was = pl_map_get(old, key);
         found.causes = NULL;
-        check_value(&found, element, was, items, path);
+        check_value(&(struct check){&found, items, was, path, c->visits, c->patterns}, element);
     }
     keep_faults(c, &found);
 }
@@ -269,9 +290,7 @@ static void check_array(const struct check *c, const struct pl_tree *value)
 
 static struct pl_slice member_path(const struct check *c, struct pl_slice key)
 {
-    if (c->path.len == 0)
-        return pl_arena_copy(arena_of(c), key);
-    return pl_arena_f(arena_of(c), "%.*s.%.*s", PL_FMT(c->path), PL_FMT(key));
+    return pl_arena_path(arena_of(c), c->path, key);
 }
 
 static void schema_check_object(const struct check *c, const struct pl_tree *value)
@@ -292,8 +311,9 @@ static void schema_check_object(const struct check *c, const struct pl_tree *val
         if (pl_node_is_missing(inner) && pl_node_type(additional) == PL_OBJECT)
             inner = additional;
         if (!pl_node_is_missing(inner))
-            check_value(c->faults, item->value, pl_tree_get(c->old, item->key), inner,
-                        member_path(c, item->key));
+            check_value(&(struct check){c->faults, inner, pl_tree_get(c->old, item->key),
+                                        member_path(c, item->key), c->visits, c->patterns},
+                        item->value);
     }
     if (pl_node_int(pl_node_getz(c->schema, "minProperties"), &limit) &&
         (int64_t)value->count < limit)
@@ -307,76 +327,112 @@ static void schema_check_object(const struct check *c, const struct pl_tree *val
 
 static void check_part(const struct check *c, const struct pl_tree *value);
 
-static bool is_valid(const struct check *c, const struct pl_tree *value, struct pl_node schema)
+static void fail_combination(const struct check *c, const char *what)
 {
-    struct pl_api_faults inner = {.arena = arena_of(c)};
-    check_part(&(struct check){&inner, schema, c->old, c->path}, value);
-    return inner.causes == NULL;
+    pl_api_fault(c->faults, "FieldValueInvalid", pl_slice_z("<nil>"),
+                 "Invalid value: \"\": \"%.*s\" must %s", PL_FMT(c->path), what);
 }
 
-static size_t count_valid(const struct check *c, const struct pl_tree *value, struct pl_node list)
+/* The number of schemas that fit. worst: the faults of the schema that looked at the most parts,
+ * which kube-apiserver reports with the combination's own. */
+static size_t count_valid(const struct check *c, const struct pl_tree *value, struct pl_node list,
+                          struct pl_api_faults *worst)
 {
-    size_t count = 0;
+    size_t count = 0, most = 0;
     struct pl_iter it = pl_iter(list);
-    while (pl_iter_next(&it))
-        count += is_valid(c, value, it.value);
+    while (pl_iter_next(&it)) {
+        struct pl_api_faults inner = {.arena = arena_of(c)};
+        size_t visits = 0;
+        check_part(&(struct check){&inner, it.value, c->old, c->path, &visits, c->patterns}, value);
+        count += inner.causes == NULL;
+        if (inner.causes != NULL && visits > most) {
+            most = visits;
+            *worst = inner;
+        }
+    }
     return count;
+}
+
+static void check_all(const struct check *c, const struct pl_tree *value, struct pl_node list)
+{
+    size_t good = 0, count = 0;
+    struct pl_iter it = pl_iter(list);
+    while (pl_iter_next(&it)) {
+        struct pl_api_faults inner = {.arena = arena_of(c)};
+        check_part(&(struct check){&inner, it.value, c->old, c->path, c->visits, c->patterns},
+                   value);
+        good += inner.causes == NULL;
+        keep_faults(c, &inner);
+        count++;
+    }
+    if (good < count)
+        fail_combination(c, good > 0 ? "validate all the schemas (allOf)"
+                                     : "validate all the schemas (allOf). None validated");
 }
 
 static void check_combinations(const struct check *c, const struct pl_tree *value)
 {
-    struct pl_node all = pl_node_getz(c->schema, "allOf"), any = pl_node_getz(c->schema, "anyOf"),
-                   one = pl_node_getz(c->schema, "oneOf"), no = pl_node_getz(c->schema, "not");
-    struct pl_iter it = pl_iter(all);
-    while (pl_iter_next(&it))
-        check_part(&(struct check){c->faults, it.value, c->old, c->path}, value);
-    const char *broken = NULL;
-    if (pl_node_len(any) > 0 && count_valid(c, value, any) == 0)
-        broken = "must validate at least one schema (anyOf)";
-    else if (pl_node_len(one) > 0 && count_valid(c, value, one) != 1)
-        broken = "must validate one and only one schema (oneOf)";
-    else if (pl_node_type(no) == PL_OBJECT && is_valid(c, value, no))
-        broken = "must not validate the schema (not)";
-    if (broken != NULL)
-        pl_api_fault(c->faults, "FieldValueInvalid", c->path,
-                     "Invalid value: %.*s: %.*s in body %s", PL_FMT(schema_check_shown(c, value)),
-                     PL_FMT(c->path), broken);
+    struct pl_node any = pl_node_getz(c->schema, "anyOf"), one = pl_node_getz(c->schema, "oneOf"),
+                   no = pl_node_getz(c->schema, "not");
+    struct pl_api_faults worst = {.arena = arena_of(c)};
+    if (pl_node_len(any) > 0 && count_valid(c, value, any, &worst) == 0) {
+        fail_combination(c, "validate at least one schema (anyOf)");
+        keep_faults(c, &worst);
+    }
+    worst.causes = NULL;
+    size_t fit = pl_node_len(one) > 0 ? count_valid(c, value, one, &worst) : 1;
+    if (fit == 0) {
+        fail_combination(c, "validate one and only one schema (oneOf). Found none valid");
+        keep_faults(c, &worst);
+    } else if (fit > 1) {
+        fail_combination(c, pl_arena_f(arena_of(c),
+                                       "validate one and only one schema (oneOf). Found %zu valid "
+                                       "alternatives",
+                                       fit)
+                                .ptr);
+    }
+    check_all(c, value, pl_node_getz(c->schema, "allOf"));
+    worst.causes = NULL;
+    if (pl_node_type(no) == PL_OBJECT) {
+        check_part(&(struct check){&worst, no, c->old, c->path, NULL, c->patterns}, value);
+        if (worst.causes == NULL)
+            fail_combination(c, "not validate the schema (not)");
+    }
 }
 
 static void check_part(const struct check *c, const struct pl_tree *value)
 {
-    if (pl_node_type(c->schema) != PL_OBJECT || !schema_check_type(c, value) ||
-        value->type == PL_NULL)
+    if (c->visits != NULL)
+        ++*c->visits;
+    if (pl_node_type(c->schema) != PL_OBJECT || !schema_check_type(c, value))
         return;
-    check_enum(c, value);
+    if (value->type != PL_NULL)
+        check_combinations(c, value);
     if (value->type == PL_NUMBER)
         check_number(c, value);
     else if (value->type == PL_STRING)
         check_string(c, value);
     else if (value->type == PL_ARRAY)
         check_array(c, value);
-    else if (value->type == PL_OBJECT)
+    check_enum(c, value);
+    if (value->type == PL_OBJECT)
         schema_check_object(c, value);
-    check_combinations(c, value);
 }
 
 /* What has not changed may stay as it is, even if it is no longer valid. */
-static void check_value(struct pl_api_faults *faults, const struct pl_tree *value,
-                        const struct pl_tree *old, struct pl_node schema, struct pl_slice path)
+static void check_value(const struct check *c, const struct pl_tree *value)
 {
-    struct pl_api_faults found = {.arena = faults->arena};
-    struct check c = {&found, schema, old, path};
-    check_part(&c, value);
+    struct pl_api_faults found = {.arena = arena_of(c)};
+    check_part(&(struct check){&found, c->schema, c->old, c->path, c->visits, c->patterns}, value);
     if (found.causes == NULL ||
-        (old != NULL && pl_api_is_same_part(faults->arena, schema, value, old)))
+        (c->old != NULL && pl_api_is_same_part(arena_of(c), c->schema, value, c->old)))
         return;
-    c.faults = faults;
-    keep_faults(&c, &found);
+    keep_faults(c, &found);
 }
 
 void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
                                 const struct pl_tree *old, struct pl_node schema,
-                                struct pl_slice path)
+                                struct pl_slice path, struct pl_regex_cache *patterns)
 {
-    check_value(faults, value, old, schema, path);
+    check_value(&(struct check){faults, schema, old, path, NULL, patterns}, value);
 }

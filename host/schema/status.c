@@ -3,12 +3,13 @@
  * kube-apiserver's, because clients and people search for them. The number of causes is limited. */
 #include "schema/status.h"
 
+#include "base/map.h"
 #include "value/write.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Nobody reads more. */
+/* Nobody reads more causes. */
 #define MAX_CAUSES 200
 
 static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list args)
@@ -110,13 +111,26 @@ void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_sl
                      cause_of(faults->arena, reason, field, message));
 }
 
+/* Adds the fault to the set. True if it was not there: messages name a fault once. */
+static bool is_first(struct pl_map *seen, struct pl_tree *cause)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, cause);
+    bool first = pl_map_put(seen, pl_buf_slice(&text), cause) == NULL;
+    pl_buf_deinit(&text);
+    return first;
+}
+
 /* One fault is shown as it is, several are shown in brackets. */
 static struct pl_slice faults_text(const struct pl_api_faults *faults)
 {
     struct pl_buf buf = PL_BUF_INIT;
+    struct pl_map seen = PL_MAP_INIT;
     PL_TREE_FOR(item, faults->causes)
     {
-        if (item != faults->causes->first)
+        if (!is_first(&seen, item->value))
+            continue;
+        if (seen.count > 1)
             pl_buf_add_z(&buf, ", ");
         struct pl_slice field = pl_tree_text_at(item->value, "field");
         if (field.len > 0) {
@@ -125,9 +139,10 @@ static struct pl_slice faults_text(const struct pl_api_faults *faults)
         }
         pl_buf_add_slice(&buf, pl_tree_text_at(item->value, "message"));
     }
-    bool several = faults->causes->count > 1;
+    bool several = seen.count > 1;
     struct pl_slice text =
         pl_arena_f(faults->arena, "%s%s%s", several ? "[" : "", pl_buf_z(&buf), several ? "]" : "");
+    pl_map_deinit(&seen);
     pl_buf_deinit(&buf);
     return text;
 }

@@ -40,6 +40,11 @@ struct pl_api_faults {
     struct pl_tree *causes; /* NULL while there are none */
 };
 
+static inline size_t pl_api_fault_count(const struct pl_api_faults *faults)
+{
+    return faults->causes != NULL ? faults->causes->count : 0;
+}
+
 /* fmt: what follows "field: " in the message. */
 void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_slice field,
                   const char *fmt, ...) PL_PRINTF(4, 5);

@@ -5,19 +5,11 @@
 
 #include <stdlib.h>
 
-static struct pl_slice structural_join(struct pl_arena *arena, struct pl_slice path,
-                                       struct pl_slice key)
-{
-    if (path.len == 0)
-        return key;
-    return pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(key));
-}
-
 static void structural_report(struct pl_arena *arena, struct pl_tree *unknown, struct pl_slice path,
                               struct pl_slice key)
 {
     if (unknown != NULL)
-        pl_tree_push(arena, unknown, pl_tree_str(arena, structural_join(arena, path, key)));
+        pl_tree_push(arena, unknown, pl_tree_str(arena, pl_arena_path(arena, path, key)));
 }
 
 /* ---- metadata ---- */
@@ -89,8 +81,11 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
             continue;
         struct pl_node inner = pl_node_get(properties, item->key);
         if (pl_node_is_missing(inner) && any) {
-            if (pl_node_type(additional) == PL_OBJECT)
-                prune(p, item->value, additional, structural_join(p->arena, path, item->key));
+            bool typed = pl_node_type(additional) == PL_OBJECT;
+            if (typed && item->value->type == PL_NULL && !pl_node_flagz(additional, "nullable"))
+                pl_tree_unlink(value, item);
+            else if (typed)
+                prune(p, item->value, additional, pl_arena_path(p->arena, path, item->key));
         } else if (pl_node_is_missing(inner)) {
             if (preserve)
                 continue;
@@ -99,7 +94,7 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
         } else if (item->value->type == PL_NULL && !pl_node_flagz(inner, "nullable")) {
             pl_tree_unlink(value, item);
         } else {
-            prune(p, item->value, inner, structural_join(p->arena, path, item->key));
+            prune(p, item->value, inner, pl_arena_path(p->arena, path, item->key));
         }
     }
 }
@@ -126,7 +121,7 @@ static int compare_texts(const void *a, const void *b)
     return pl_slice_cmp((*left)->text, (*right)->text);
 }
 
-/* Fields are told in the order of their paths. */
+/* Fields are listed in the order of their paths. */
 static void add_sorted(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *texts)
 {
     struct pl_tree **sorted = pl_arena_alloc(arena, (texts->count + 1) * sizeof(*sorted));

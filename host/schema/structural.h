@@ -2,6 +2,7 @@
  * is kept. */
 #pragma once
 
+#include "format/regex_cache.h"
 #include "object/tree.h"
 #include "schema/status.h"
 #include "value/doc.h"
@@ -13,9 +14,10 @@ void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, str
 void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
                                struct pl_node schema);
 /* Collects faults. old: the same part of the old object; parts that have not changed have no
- * faults. NULL: it is new. path: the path of the value, "" for the root. */
+ * faults. NULL: it is new. path: the path of the value, "" for the root. patterns: keeps the
+ * schema's expressions for the next object. */
 void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
                                 const struct pl_tree *old, struct pl_node schema,
-                                struct pl_slice path);
+                                struct pl_slice path, struct pl_regex_cache *patterns);
 /* Drops unknown members of metadata. */
 void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown);

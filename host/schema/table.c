@@ -7,7 +7,7 @@
 #include "gotype/message.h"
 #include "object/meta.h"
 #include "schema/cells.h"
-#include "schema/jsonpath.h"
+#include "schema/crd_path.h"
 #include "value/write.h"
 
 #include <inttypes.h>

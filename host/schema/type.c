@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "schema/builtin.h"
+#include "schema/embedded.h"
 #include "schema/rules.h"
 
 #include <stdio.h>
@@ -137,6 +138,7 @@ static int read_version(struct pl_api_version *version, struct pl_doc *crd, stru
         return 0;
     version->lists = pl_schema_from_openapi(version->schema, err);
     version->rules = pl_api_rules_create(version->schema);
+    version->has_embedded = pl_api_has_embedded(version->schema);
     return version->lists != NULL ? 0 : PL_EINVAL;
 }
 
@@ -218,13 +220,9 @@ const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t
 
 bool pl_api_type_status_has_meta(const struct pl_api_type *type)
 {
-    static const char *const without[] = {"CustomResourceDefinition",
-                                          "APIService",
-                                          "VolumeAttachment",
-                                          "ValidatingAdmissionPolicy",
-                                          "FlowSchema",
-                                          "PriorityLevelConfiguration",
-                                          "ResourceClaim"};
+    static const char *const without[] = {
+        "APIService", "VolumeAttachment",           "ValidatingAdmissionPolicy",
+        "FlowSchema", "PriorityLevelConfiguration", "ResourceClaim"};
     for (size_t i = 0; i < PL_ARRAY_LEN(without); i++)
         if (strcmp(type->kind, without[i]) == 0)
             return false;

@@ -43,8 +43,9 @@ struct pl_api_version {
         *definition;       /* counted: the CRD whose spec.versions[index] this is; NULL: built-in */
     struct pl_node node;   /* of that version, in definition; missing: built-in */
     struct pl_node schema; /* its openAPIV3Schema */
-    struct pl_schema *lists;                          /* owned; from schema */
-    struct pl_api_rules *rules;                       /* owned; made from schema; NULL: none */
+    struct pl_schema *lists;    /* owned; from schema */
+    struct pl_api_rules *rules; /* owned; made from schema; NULL: none */
+    bool has_embedded;          /* the schema has objects inside of the object */
     char *scale_spec, *scale_status, *scale_selector; /* owned paths ".spec.replicas"; NULL: none */
     struct pl_node columns, selectable;               /* in definition */
     const char *const *renames; /* pairs stored, served; NULL-terminated; NULL: none */
@@ -60,6 +61,7 @@ struct pl_api_type {
     unsigned flags;
     bool is_custom;
     bool is_going;                   /* its CRD is being deleted: no creates */
+    bool is_changed;                 /* some objects may be older than its definition */
     struct pl_api_version *versions; /* owned */
     size_t version_count;
     size_t storage_version;     /* index */

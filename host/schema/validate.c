@@ -107,10 +107,8 @@ static void bad_name(const struct named *n, const char *why)
 
 static void check_label_name(const struct named *n)
 {
-    if (pl_slice_chr(n->name, '.') != NULL)
-        bad_name(n, "must not contain dots");
-    else if (!pl_api_is_label(n->name))
-        bad_name(n, PL_API_LABEL_TEXT);
+    if (!pl_api_is_label(n->name))
+        bad_name(n, pl_api_is_subdomain(n->name) ? "must not contain dots" : PL_API_LABEL_TEXT);
     if (n->name.len > MAX_LABEL)
         bad_name(n, "must be no more than 63 characters");
 }
@@ -164,23 +162,22 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
     }
 }
 
-static void check_annotations(struct pl_api_faults *faults, const struct pl_tree *annotations)
+void pl_api_validate_annotations(struct pl_api_faults *faults, const char *field,
+                                 const struct pl_tree *annotations)
 {
     size_t size = 0;
     PL_TREE_FOR(item, annotations)
     {
         struct pl_api_faults lower = {.arena = faults->arena}; /* capitals are no fault */
-        pl_api_validate_qualified(&lower, "metadata.annotations",
-                                  pl_arena_lower(faults->arena, item->key));
+        pl_api_validate_qualified(&lower, field, pl_arena_lower(faults->arena, item->key));
         if (lower.causes != NULL)
-            pl_api_validate_qualified(faults, "metadata.annotations", item->key);
+            pl_api_validate_qualified(faults, field, item->key);
         if (!pl_tree_is(item->value, PL_STRING))
-            validate_invalid(faults, "metadata.annotations", item->key,
-                             "the value must be a string");
+            validate_invalid(faults, field, item->key, "the value must be a string");
         size += item->key.len + pl_tree_text(item->value).len;
     }
     if (size > MAX_ANNOTATIONS)
-        pl_api_fault(faults, "FieldValueTooLong", pl_slice_z("metadata.annotations"),
+        pl_api_fault(faults, "FieldValueTooLong", pl_slice_z(field),
                      "Too long: may not be more than %zu bytes", MAX_ANNOTATIONS);
 }
 
@@ -307,8 +304,22 @@ static void check_immutable(struct pl_api_faults *faults, const struct pl_tree *
         if (!pl_slice_eq(text, pl_tree_text_at(old, fields[i])))
             validate_invalid(faults, fields[i], text, "field is immutable");
     }
+    const struct pl_tree *grace = pl_tree_dig(object, "metadata.deletionGracePeriodSeconds");
+    if (grace != NULL &&
+        !pl_tree_equal(grace, pl_tree_dig(old, "metadata.deletionGracePeriodSeconds")))
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.deletionGracePeriodSeconds"),
+                     "Invalid value: %.*s: field is immutable", PL_FMT(grace->text));
     if (pl_tree_text_at(old, "metadata.deletionTimestamp").len > 0)
         check_new_finalizers(faults, object, old);
+}
+
+static void check_generation(struct pl_api_faults *faults, const struct pl_tree *object)
+{
+    int64_t generation = 0;
+    if (pl_tree_integer(pl_tree_dig(object, "metadata.generation"), &generation) && generation < 0)
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.generation"),
+                     "Invalid value: %lld: must be greater than or equal to 0",
+                     (long long)generation);
 }
 
 static void check_new_name(struct pl_api_faults *faults, const struct pl_api_type *type,
@@ -327,12 +338,16 @@ static void check_new_name(struct pl_api_faults *faults, const struct pl_api_typ
 void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,
                           const struct pl_tree *object, const struct pl_tree *old)
 {
+    check_generation(faults, object);
     if (old == NULL)
         check_new_name(faults, type, object);
     else
         check_immutable(faults, object, old);
+    if (type->is_custom && old != NULL) /* custom objects are looked at twice */
+        check_immutable(faults, object, old);
     check_labels(faults, pl_tree_dig(object, "metadata.labels"));
-    check_annotations(faults, pl_tree_dig(object, "metadata.annotations"));
+    pl_api_validate_annotations(faults, "metadata.annotations",
+                                pl_tree_dig(object, "metadata.annotations"));
     check_owners(faults, pl_tree_dig(object, "metadata.ownerReferences"));
     check_finalizers(faults, object,
                      !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") != 0);

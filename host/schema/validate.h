@@ -35,6 +35,9 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
 bool pl_api_is_label(struct pl_slice text);
 bool pl_api_is_subdomain(struct pl_slice text);
 bool pl_api_is_word(struct pl_slice text);
+/* Annotations: their names, and the size of all. field: their path in messages. */
+void pl_api_validate_annotations(struct pl_api_faults *faults, const char *field,
+                                 const struct pl_tree *annotations);
 /* A name with or without a prefix, such as a label key. Empty names are refused. */
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field,
                                struct pl_slice key);

@@ -115,7 +115,7 @@ static inline bool pl_shard_err_is(const struct pl_err *err, int status)
  * are known, one that nothing names makes room, so that who has a shard is always known. NULL: the
  * id is empty. */
 struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id);
-/* What an answer says of a Lease. */
+/* Takes the state of a Lease from an answer. */
 void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);

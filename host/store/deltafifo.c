@@ -112,8 +112,8 @@ static struct item *deltafifo_find_or_make(struct pl_deltafifo *fifo, struct pl_
     return item;
 }
 
-/* Of two deletions in a row one stays: the older one, unless it is only a tombstone (rules 2, 3).
- */
+/* Keeps one of two deletions in a row: the older one, unless it is only a tombstone (rules 2,
+ * 3). */
 static void fold_deletions(struct item *item)
 {
     if (item->count < 2)

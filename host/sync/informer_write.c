@@ -92,6 +92,7 @@ static void informer_write_note(struct pl_informer *informer, const struct writt
 
 void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *object, bool deleted)
 {
+    pl_timers_require(pl_informer_timers(informer));
     struct written w;
     if (informer->stopping || !written_init(&w, informer, object))
         return;

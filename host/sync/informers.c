@@ -132,6 +132,7 @@ static struct pl_informer *make_informer(struct pl_informers *informers, const s
 struct pl_informer *pl_informers_take(struct pl_informers *informers, const struct pl_kind *kind,
                                       const struct pl_source_options *options)
 {
+    pl_timers_require(pl_site_timers(informers->site));
     struct pl_source_options wanted;
     pl_source_options_copy(&wanted, options);
     struct pl_informer *informer = find_informer(informers, kind, &wanted);

@@ -99,6 +99,7 @@ static void start_raw(struct pl_read_op *read)
 struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
                                  pl_answer_fn call, void *arg)
 {
+    pl_timers_require(pl_site_timers(site));
     struct pl_read_op *op = PL_NEW(struct pl_read_op);
     op->site = site;
     op->read = *read;

@@ -58,8 +58,8 @@ bool pl_site_filters_uids(const struct pl_site *site);
 void pl_site_set_filters_uids(struct pl_site *site, bool filters);
 
 void pl_site_defer(struct pl_site *site, struct pl_task *task, void (*run)(struct pl_task *task));
-/* What is left until a deadline of the monotonic clock; 0: there is none. ETIMEOUT: it has passed.
- */
+/* The time until a deadline of the monotonic clock; 0: there is no deadline. ETIMEOUT: it has
+ * passed. */
 PL_MUST_USE int pl_site_time_left(const struct pl_site *site, int64_t deadline_ns, int64_t *left_ns,
                                   struct pl_err *err);
 void pl_site_say(struct pl_site *site, const char *reason, const char *note);

@@ -101,6 +101,7 @@ void pl_valid_role_binding(struct pl_api_faults *f, const struct pl_tree *object
     pl_must_be(f, PL_MEMBER(at, "kind"), pl_tree_getz(ref, "kind"),
                namespaced ? "Role,ClusterRole" : "ClusterRole");
     pl_need(f, PL_MEMBER(at, "name"), name, NULL);
+    pl_valid_path_segment(f, PL_MEMBER(at, "name"), name, NULL);
     PL_EACH(item, pl_tree_getz(object, "subjects"))
     check_subject(f, PL_INDEX(list, i++), item->value, namespaced);
     if (old != NULL && !pl_tree_equal(ref, pl_tree_getz(old, "roleRef"))) {

@@ -11,6 +11,7 @@ static void check_field(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *key = pl_tree_getz(one, "key");
     const struct pl_tree *how = pl_tree_getz(one, "operator");
     const struct pl_tree *values = pl_tree_getz(one, "values");
+    size_t i = 0;
     if (!pl_is_among(pl_tree_text(how), "In,NotIn"))
         pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                      "not a valid selector operator");
@@ -23,7 +24,7 @@ static void check_field(struct pl_api_faults *f, const struct pl_spot *at,
                      "not a valid field selector key");
     else
         PL_EACH(value, values)
-    pl_subdomain(f, PL_INDEX(PL_MEMBER(at, "values"), 0), value->value, NULL);
+    pl_subdomain(f, PL_INDEX(PL_MEMBER(at, "values"), i++), value->value, "always");
 }
 
 static void check_term(struct pl_api_faults *f, const struct pl_spot *at,
@@ -73,24 +74,75 @@ static void topology_key(struct pl_api_faults *f, const struct pl_spot *at,
     pl_qualified(f, at, value, "always");
 }
 
-static const struct pl_rule pod_rules[] = {
-    {"requiredDuringSchedulingIgnoredDuringExecution[].labelSelector", pl_selector, NULL},
-    {"requiredDuringSchedulingIgnoredDuringExecution[].namespaceSelector", pl_selector, NULL},
-    {"requiredDuringSchedulingIgnoredDuringExecution[].namespaces[]", pl_label, NULL},
-    {"requiredDuringSchedulingIgnoredDuringExecution[].topologyKey", topology_key, NULL},
-    {"preferredDuringSchedulingIgnoredDuringExecution[].weight", weight, NULL},
-    {"preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm.labelSelector", pl_selector,
-     NULL},
-    {"preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm.topologyKey", topology_key,
-     NULL},
-    {NULL, NULL, NULL},
-};
+static void check_keys(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *keys, bool has_selector)
+{
+    size_t i = 0;
+    if (!pl_is_empty(keys) && !has_selector) {
+        pl_bad_forbidden(f, at, "must not be specified when labelSelector is not set");
+        return;
+    }
+    PL_EACH(item, keys)
+    pl_qualified(f, PL_INDEX(at, i++), item->value, "always");
+}
+
+void pl_valid_label_keys(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *term)
+{
+    const struct pl_tree *with = pl_tree_getz(term, "matchLabelKeys");
+    const struct pl_tree *without = pl_tree_getz(term, "mismatchLabelKeys");
+    bool has_selector = pl_tree_getz(term, "labelSelector") != NULL;
+    const struct pl_spot *list = PL_MEMBER(at, "matchLabelKeys");
+    size_t i = 0;
+    check_keys(f, list, with, has_selector);
+    check_keys(f, PL_MEMBER(at, "mismatchLabelKeys"), without, has_selector);
+    PL_EACH(item, with)
+    {
+        if (pl_tree_is(without, PL_ARRAY) && pl_tree_has_text(without, pl_tree_text(item->value)))
+            pl_bad_value(f, PL_INDEX(list, i), item->value,
+                         "exists in both matchLabelKeys and mismatchLabelKeys");
+        i++;
+    }
+}
+
+static void check_pod_term(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *term)
+{
+    static const struct pl_rule rules[] = {
+        {"labelSelector", pl_selector, NULL},
+        {"namespaceSelector", pl_selector, NULL},
+        {"topologyKey", topology_key, NULL},
+        {NULL, NULL, NULL},
+    };
+    pl_hold(f, at, term, rules);
+    PL_EACH(item, pl_tree_getz(term, "namespaces")) /* its message has no index */
+    pl_label(f, PL_MEMBER(at, "namespace"), item->value, NULL);
+    pl_valid_label_keys(f, at, term);
+}
+
+static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
+static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
+
+static void check_pods(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *pods)
+{
+    const struct pl_spot *hard = PL_MEMBER(at, required), *soft = PL_MEMBER(at, preferred);
+    size_t i = 0;
+    PL_EACH(item, pl_tree_getz(pods, required))
+    check_pod_term(f, PL_INDEX(hard, i++), item->value);
+    i = 0;
+    PL_EACH(item, pl_tree_getz(pods, preferred))
+    {
+        const struct pl_spot *one = PL_INDEX(soft, i++);
+        weight(f, PL_MEMBER(one, "weight"), pl_tree_getz(item->value, "weight"), NULL);
+        check_pod_term(f, PL_MEMBER(one, "podAffinityTerm"),
+                       pl_tree_getz(item->value, "podAffinityTerm"));
+    }
+}
 
 void pl_valid_affinity(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *affinity)
 {
-    static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
-    static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
     const struct pl_tree *node = pl_tree_getz(affinity, "nodeAffinity");
     const struct pl_spot *spot = PL_MEMBER(at, "nodeAffinity");
     const struct pl_spot *list = PL_MEMBER(spot, preferred);
@@ -103,9 +155,8 @@ void pl_valid_affinity(struct pl_api_faults *f, const struct pl_spot *at,
         weight(f, PL_MEMBER(one, "weight"), pl_tree_getz(item->value, "weight"), NULL);
         check_term(f, PL_MEMBER(one, "preference"), pl_tree_getz(item->value, "preference"));
     }
-    pl_hold(f, PL_MEMBER(at, "podAffinity"), pl_tree_getz(affinity, "podAffinity"), pod_rules);
-    pl_hold(f, PL_MEMBER(at, "podAntiAffinity"), pl_tree_getz(affinity, "podAntiAffinity"),
-            pod_rules);
+    check_pods(f, PL_MEMBER(at, "podAffinity"), pl_tree_getz(affinity, "podAffinity"));
+    check_pods(f, PL_MEMBER(at, "podAntiAffinity"), pl_tree_getz(affinity, "podAntiAffinity"));
 }
 
 /* ---- tolerations ---- */
@@ -129,7 +180,8 @@ static void check_toleration(struct pl_api_faults *f, const struct pl_spot *at,
     if (is.len == 0 || pl_slice_eqz(is, "Equal"))
         pl_label_value(f, PL_MEMBER(at, "operator"), value, NULL);
     else if (!pl_slice_eqz(is, "Exists"))
-        pl_bad_unsupported(f, PL_MEMBER(at, "operator"), how, "Equal,Exists");
+        pl_bad_unsupported(f, PL_MEMBER(at, "operator"), how,
+                           pl_is_among(is, "Lt,Gt") ? "Equal,Exists,Lt,Gt" : "Equal,Exists");
     else if (!pl_is_empty(value))
         pl_bad_value(f, PL_MEMBER(at, "operator"), value,
                      "value must be empty when `operator` is 'Exists'");

@@ -21,12 +21,14 @@ static void add_spot(struct pl_buf *out, const struct pl_spot *at)
     if (at == NULL)
         return;
     add_spot(out, at->up);
-    if (at->name != NULL && *at->name != '\0')
-        pl_buf_add_f(out, "%s%s", out->len > 0 ? "." : "", at->name);
-    else if (at->name == NULL && at->key.ptr != NULL)
+    if (at->name != NULL && *at->name != '\0') {
+        pl_buf_add_z(out, out->len > 0 ? "." : "");
+        pl_buf_add_z(out, at->name);
+    } else if (at->name == NULL && at->key.ptr != NULL) {
         pl_buf_add_f(out, "[%.*s]", PL_FMT(at->key));
-    else if (at->name == NULL)
+    } else if (at->name == NULL) {
         pl_buf_add_f(out, "[%zu]", at->index);
+    }
 }
 
 struct pl_slice pl_spot_text(struct pl_api_faults *f, const struct pl_spot *at)
@@ -38,13 +40,31 @@ struct pl_slice pl_spot_text(struct pl_api_faults *f, const struct pl_spot *at)
     return out;
 }
 
+static bool is_map(const struct pl_tree *value)
+{
+    PL_TREE_FOR(item, value)
+    if (!pl_tree_is(item->value, PL_STRING))
+        return false;
+    return pl_tree_is(value, PL_OBJECT) && value->count > 1;
+}
+
+/* Messages show maps, such as labels, by key. */
+static const struct pl_tree *in_order(struct pl_arena *arena, const struct pl_tree *value)
+{
+    if (!is_map(value))
+        return value;
+    struct pl_tree *out = pl_tree_copy(arena, value);
+    pl_tree_sort_members(out);
+    return out;
+}
+
 struct pl_slice pl_shown(struct pl_api_faults *f, const struct pl_tree *value)
 {
     struct pl_buf text = PL_BUF_INIT;
     if (value == NULL)
         pl_buf_add_z(&text, "null");
     else
-        pl_tree_write(&text, value);
+        pl_tree_write(&text, in_order(f->arena, value));
     struct pl_slice out = pl_arena_copy(f->arena, pl_buf_slice(&text));
     pl_buf_deinit(&text);
     return out;
@@ -279,37 +299,35 @@ void pl_not_above_100(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, at, value, "must not be greater than 100%%");
 }
 
-/* Whether an element of the list before `end` has this value; compared with each of them. */
-static bool is_before(const struct pl_tree *list, const struct pl_tree_item *end, const char *arg,
-                      const struct pl_tree *value)
-{
-    for (const struct pl_tree_item *item = list->first; item != end; item = item->next)
-        if (pl_tree_equal(value, arg == NULL ? item->value : pl_tree_getz(item->value, arg)))
-            return true;
-    return false;
-}
-
 void pl_unique(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const char *arg)
 {
-    struct pl_map texts = PL_MAP_INIT; /* of thousands of elements each may have a name */
+    struct pl_map seen = PL_MAP_INIT;
     size_t i = 0;
     if (arg != NULL && *arg == '\0')
         arg = NULL;
     PL_EACH(item, value)
     {
         const struct pl_tree *is = arg == NULL ? item->value : pl_tree_getz(item->value, arg);
-        bool twice = false;
-        if (pl_tree_is(is, PL_STRING) && !pl_is_empty(is))
-            twice = pl_map_put(&texts, pl_tree_text(is), f) != NULL;
-        else if (!pl_is_empty(is))
-            twice = is_before(value, item, arg, is);
         const struct pl_spot *spot = PL_INDEX(at, i);
-        if (twice)
+        if (!pl_is_empty(is) && pl_comes_again(&seen, is, NULL))
             pl_bad_duplicate(f, arg == NULL ? spot : PL_MEMBER(spot, arg), is);
         i++;
     }
-    pl_map_deinit(&texts);
+    pl_map_deinit(&seen);
+}
+
+bool pl_comes_again(struct pl_map *seen, const struct pl_tree *value, const struct pl_tree *other)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    if (value != NULL)
+        pl_tree_write(&key, value);
+    pl_buf_add_char(&key, ' ');
+    if (other != NULL)
+        pl_tree_write(&key, other);
+    bool again = pl_map_put(seen, pl_buf_slice(&key), seen) != NULL;
+    pl_buf_deinit(&key);
+    return again;
 }
 
 int64_t pl_number_at(const struct pl_tree *object, const char *member)
@@ -346,13 +364,18 @@ void pl_frozen(struct pl_api_faults *f, const struct pl_spot *at, const struct p
         pl_bad_value(f, at, value, "field is immutable");
 }
 
+void pl_bad_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
+                   const struct pl_tree *value, const char *why)
+{
+    pl_api_fault(f, "FieldValueInvalid", pl_spot_text(f, at), "Invalid value: %.*s: %s",
+                 PL_FMT(pl_go_struct(f->arena, type, value)), why);
+}
+
 void pl_frozen_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
                       const struct pl_tree *value, const struct pl_tree *old)
 {
     if (has_changed(value, old))
-        pl_api_fault(f, "FieldValueInvalid", pl_spot_text(f, at),
-                     "Invalid value: %.*s: field is immutable",
-                     PL_FMT(pl_go_struct(f->arena, type, value)));
+        pl_bad_struct(f, at, type, value, "field is immutable");
 }
 
 void pl_frozen_unseen(struct pl_api_faults *f, const struct pl_spot *at,

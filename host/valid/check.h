@@ -2,6 +2,7 @@
  * name the check of each path. Private to this folder. */
 #pragma once
 
+#include "base/map.h"
 #include "schema/status.h"
 
 #include <stdbool.h>
@@ -83,6 +84,7 @@ pl_check pl_ip;
 pl_check pl_cidr;
 pl_check pl_port; /* a number or a name */
 pl_check pl_labels;
+pl_check pl_annotations;
 pl_check pl_selector;
 /* An expression of a label selector or a node selector: key, operator, values. arg: additional
  * operators that take one number, "Gt,Lt"; NULL: none. */
@@ -96,7 +98,11 @@ bool pl_at_most(struct pl_api_faults *f, const struct pl_spot *at, const struct 
                 size_t most);
 /* The integer of that member; 0 where there is none. */
 int64_t pl_number_at(const struct pl_tree *object, const char *member);
-/* The value, or for a message "" where it is absent. */
+/* Adds the value, or the pair of values (other NULL: none), to the set. True if the set had it
+ * already. With a set, a list of thousands of elements is walked only once. The caller ends the set
+ * with pl_map_deinit. */
+bool pl_comes_again(struct pl_map *seen, const struct pl_tree *value, const struct pl_tree *other);
+/* The value; "" if it is absent, as messages show it. */
 const struct pl_tree *pl_or_empty(struct pl_api_faults *f, const struct pl_tree *value);
 
 /* ---- tables ---- */
@@ -113,7 +119,10 @@ struct pl_rule {
 void pl_hold(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *object,
              const struct pl_rule *rules);
 
-/* The value as an internal Go type of kube-apiserver: "@PodTemplateSpec" (go_struct.h). */
+/* These two show the value as an internal Go type of kube-apiserver: "@PodTemplateSpec"
+ * (go_struct.h). */
+void pl_bad_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
+                   const struct pl_tree *value, const char *why);
 void pl_frozen_struct(struct pl_api_faults *f, const struct pl_spot *at, const char *type,
                       const struct pl_tree *value, const struct pl_tree *old);
 /* Refuses a change of the value. Unseen: the message shows null in its place. */

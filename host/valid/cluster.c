@@ -14,11 +14,13 @@
 void pl_valid_namespace(struct pl_api_faults *f, const struct pl_tree *object,
                         const struct pl_tree *old)
 {
-    const struct pl_spot *at = PL_MEMBER(SPEC, "finalizers");
-    PL_UNUSED(old);
+    const struct pl_spot *list = PL_MEMBER(SPEC, "finalizers");
+    size_t i = 0;
     PL_EACH(item, pl_tree_dig(object, "spec.finalizers"))
     {
         struct pl_slice text = pl_tree_text(item->value);
+        const struct pl_spot *at = old != NULL ? PL_INDEX(list, i) : list;
+        i++;
         pl_qualified(f, at, item->value, NULL);
         if (pl_slice_chr(text, '/') == NULL &&
             !pl_is_among(text, "kubernetes,orphan,foregroundDeletion"))
@@ -51,23 +53,19 @@ static void check_taints(struct pl_api_faults *f, const struct pl_tree *taints)
         {NULL, NULL, NULL},
     };
     const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "metadata"), "taints");
+    struct pl_map seen = PL_MAP_INIT;
     size_t i = 0;
     pl_hold(f, list, taints, rules);
     PL_EACH(item, taints)
     {
         const struct pl_spot *at = PL_INDEX(list, i++);
-        for (const struct pl_tree_item *before = taints->first; before != item;
-             before = before->next)
-            if (pl_tree_equal(pl_tree_getz(before->value, "key"),
-                              pl_tree_getz(item->value, "key")) &&
-                pl_tree_equal(pl_tree_getz(before->value, "effect"),
-                              pl_tree_getz(item->value, "effect"))) {
-                pl_api_fault(f, "FieldValueDuplicate", pl_spot_text(f, at),
-                             "Duplicate value: %.*s: taints must be unique by key and effect pair",
-                             PL_FMT(pl_shown(f, go_taint(f, item->value))));
-                break;
-            }
+        if (pl_comes_again(&seen, pl_tree_getz(item->value, "key"),
+                           pl_tree_getz(item->value, "effect")))
+            pl_api_fault(f, "FieldValueDuplicate", pl_spot_text(f, at),
+                         "Duplicate value: %.*s: taints must be unique by key and effect pair",
+                         PL_FMT(pl_shown(f, go_taint(f, item->value))));
     }
+    pl_map_deinit(&seen);
 }
 
 /* Members of a Node's spec cannot change once they are set. */
@@ -125,12 +123,39 @@ static void event_word(struct pl_api_faults *f, const char *member, const struct
                      "can have at most 128 characters");
 }
 
+static void check_series(struct pl_api_faults *f, const struct pl_tree *series)
+{
+    const struct pl_spot *at = PL_MEMBER(NULL, "series");
+    if (series == NULL)
+        return;
+    if (pl_number_at(series, "count") < 2)
+        pl_bad_value(f, PL_MEMBER(at, "count"), pl_tree_strz(f->arena, ""), "should be at least 2");
+    if (pl_is_empty(pl_tree_getz(series, "lastObservedTime")))
+        pl_bad_required(f, PL_MEMBER(at, "lastObservedTime"), "");
+}
+
+/* Members of the core API that a new Event of events.k8s.io must not have. */
+static void check_old_members(struct pl_api_faults *f, const struct pl_tree *event)
+{
+    static const char *const members[][2] = {{"deprecatedFirstTimestamp", "firstTimestamp"},
+                                             {"deprecatedLastTimestamp", "lastTimestamp"},
+                                             {"deprecatedCount", "count"},
+                                             {"deprecatedSource", "source"}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
+        const struct pl_tree *value = pl_tree_getz(event, members[i][0]);
+        int64_t number = 1;
+        bool is_set = !pl_is_empty(value) && (!pl_tree_integer(value, &number) || number != 0);
+        if (is_set)
+            pl_bad_value(f, PL_MEMBER(NULL, members[i][1]), pl_tree_strz(f->arena, ""),
+                         "needs to be unset");
+    }
+}
+
 static void check_new_event(struct pl_api_faults *f, const struct pl_tree *event)
 {
     const struct pl_tree *controller = pl_tree_getz(event, "reportingController");
     const struct pl_tree *series = pl_tree_getz(event, "series");
     struct pl_slice type = pl_tree_text_at(event, "type");
-    int64_t count = 0;
     if (pl_is_empty(controller))
         pl_bad_required(f, PL_MEMBER(NULL, "reportingController"), "");
     pl_qualified(f, PL_MEMBER(NULL, "reportingController"), controller, "always");
@@ -143,14 +168,43 @@ static void check_new_event(struct pl_api_faults *f, const struct pl_tree *event
     if (!pl_is_among(type, "Normal,Warning"))
         pl_bad_value(f, PL_MEMBER(NULL, "type"), pl_tree_strz(f->arena, ""),
                      "has invalid value: %.*s", PL_FMT(type));
-    if (series == NULL)
-        return;
-    pl_tree_integer(pl_tree_getz(series, "count"), &count);
-    if (count < 2)
-        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "series"), "count"), pl_tree_strz(f->arena, ""),
-                     "should be at least 2");
-    if (pl_is_empty(pl_tree_getz(series, "lastObservedTime")))
-        pl_bad_required(f, PL_MEMBER(PL_MEMBER(NULL, "series"), "lastObservedTime"), "");
+    check_series(f, series);
+    check_old_members(f, event);
+}
+
+/* Only the series and the metadata of an Event may change. Fields have their names of the core API
+ * in messages. */
+static void check_event_change(struct pl_api_faults *f, const struct pl_tree *event,
+                               const struct pl_tree *old)
+{
+    static const struct {
+        const char *sent, *shown, *type;
+    } frozen[] = {
+        {"regarding", "involvedObject", "@ObjectReference"},
+        {"reason", "reason", NULL},
+        {"note", "message", NULL},
+        {"deprecatedSource", "source", "@EventSource"},
+        {"deprecatedFirstTimestamp", "firstTimestamp", NULL},
+        {"deprecatedLastTimestamp", "lastTimestamp", NULL},
+        {"deprecatedCount", "count", NULL},
+        {"type", "type", NULL},
+        {"eventTime", "eventTime", NULL},
+        {"action", "action", NULL},
+        {"related", "related", "*@ObjectReference"},
+        {"reportingController", "reportingController", NULL},
+        {"reportingInstance", "reportingInstance", NULL},
+    };
+    if (!pl_tree_equal(pl_tree_getz(event, "series"), pl_tree_getz(old, "series")))
+        check_series(f, pl_tree_getz(event, "series"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++) {
+        const struct pl_tree *is = pl_tree_getz(event, frozen[i].sent);
+        const struct pl_tree *was = pl_tree_getz(old, frozen[i].sent);
+        const struct pl_spot *at = PL_MEMBER(NULL, frozen[i].shown);
+        if (frozen[i].type != NULL)
+            pl_frozen_struct(f, at, frozen[i].type, is, was);
+        else
+            pl_frozen(f, at, is, was);
+    }
 }
 
 void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
@@ -162,8 +216,8 @@ void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
     const struct pl_tree *involved =
         pl_tree_dig(object, modern ? "regarding.namespace" : "involvedObject.namespace");
     struct pl_slice of = pl_tree_text(involved);
-    bool fits = pl_slice_eq(ns, of) || (of.len == 0 && pl_is_among(ns, "default,kube-system"));
-    PL_UNUSED(old);
+    bool fits = pl_slice_eq(ns, of) || (modern && of.len > 0) ||
+                (of.len == 0 && pl_is_among(ns, "default,kube-system"));
     if (!fits)
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "involvedObject"), "namespace"),
                      pl_or_empty(f, involved), "does not match event.namespace");
@@ -171,6 +225,8 @@ void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
         pl_need(f, PL_MEMBER(NULL, "eventTime"), pl_tree_getz(object, "eventTime"), NULL);
         check_new_event(f, object);
     }
+    if (old != NULL && modern)
+        check_event_change(f, object, old);
 }
 
 /* ---- Leases, signing requests, revisions ---- */
@@ -221,15 +277,10 @@ static void check_signer(struct pl_api_faults *f, const struct pl_tree *signer)
 {
     struct pl_slice text = pl_tree_text(signer);
     const struct pl_spot *at = PL_MEMBER(SPEC, "signerName");
-    const char *slash = pl_slice_chr(text, '/');
-    if (text.len == 0)
-        pl_bad_required(f, at, "");
-    else if (pl_slice_eqz(text, "kubernetes.io/legacy-unknown"))
+    if (pl_slice_eqz(text, "kubernetes.io/legacy-unknown"))
         pl_bad_value(f, at, signer, "the legacy signerName is not allowed via this API version");
-    else if (slash == NULL || memchr(text.ptr, '.', (size_t)(slash - text.ptr)) == NULL)
-        pl_bad_value(f, at, signer,
-                     "must be a fully qualified domain and path of the form "
-                     "'example.com/signer-name'");
+    else
+        pl_valid_signer_name(f, at, signer, NULL);
 }
 
 static void check_certificate(struct pl_api_faults *f, const struct pl_tree *object)

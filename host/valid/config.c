@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "object/tree.h"
+#include "schema/go_words.h"
 #include "value/scan.h"
 
 #include <string.h>
@@ -65,6 +66,25 @@ static void need_key(struct pl_api_faults *f, const struct pl_tree *object, cons
         pl_bad_required(f, PL_OF_KEY(PL_MEMBER(NULL, "data"), pl_slice_z(key)), "");
 }
 
+/* NULL, or why the text is not one JSON object, in Go's words. null is an empty one. */
+static const char *fault_of_object(struct pl_arena *arena, struct pl_slice text)
+{
+    static const char *const kinds[] = {
+        [PL_BOOL] = "bool", [PL_NUMBER] = "number", [PL_STRING] = "string", [PL_ARRAY] = "array"};
+    const char *fault = pl_go_json_fault(arena, text);
+    struct pl_doc *doc = fault == NULL ? pl_scan_text(text, NULL, NULL) : NULL;
+    if (fault != NULL)
+        return fault;
+    enum pl_type type = doc != NULL ? pl_node_type(pl_doc_root(doc)) : PL_NULL;
+    pl_doc_unref(doc);
+    if (type == PL_OBJECT || type == PL_NULL)
+        return NULL;
+    return pl_arena_f(arena,
+                      "json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                      kinds[type])
+        .ptr;
+}
+
 static void need_json(struct pl_api_faults *f, const struct pl_tree *object, const char *key)
 {
     const struct pl_tree *value = pl_tree_getz(pl_tree_getz(object, "data"), key);
@@ -75,14 +95,9 @@ static void need_json(struct pl_api_faults *f, const struct pl_tree *object, con
         return;
     }
     pl_base64_decode(pl_tree_text(value), &bytes);
-    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&bytes), NULL, NULL);
-    if (doc == NULL && bytes.len == 0)
-        pl_bad_value(f, at, pl_tree_strz(f->arena, "<secret contents redacted>"),
-                     "unexpected end of JSON input");
-    else if (doc == NULL)
-        pl_bad_value(f, at, pl_tree_strz(f->arena, "<secret contents redacted>"),
-                     "invalid character '%c' looking for beginning of value", bytes.ptr[0]);
-    pl_doc_unref(doc);
+    const char *fault = fault_of_object(f->arena, pl_buf_slice(&bytes));
+    if (fault != NULL)
+        pl_bad_value(f, at, pl_tree_strz(f->arena, "<secret contents redacted>"), "%s", fault);
     pl_buf_deinit(&bytes);
 }
 

@@ -3,6 +3,7 @@
  * rest. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>
@@ -11,29 +12,6 @@
 
 static const char *const env_sources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
                                           "secretKeyRef", "fileKeyRef"};
-
-static bool is_field_path(struct pl_slice path)
-{
-    static const char keyed[] = "metadata.annotations['", keyed2[] = "metadata.labels['";
-    return pl_is_among(path,
-                       "metadata.name,metadata.namespace,metadata.uid,spec.nodeName,"
-                       "spec.serviceAccountName,status.hostIP,status.hostIPs,status.podIP,"
-                       "status.podIPs,metadata.labels,metadata.annotations,spec.restartPolicy,"
-                       "status.phase") ||
-           (path.len > sizeof(keyed) && memcmp(path.ptr, keyed, sizeof(keyed) - 1) == 0) ||
-           (path.len > sizeof(keyed2) && memcmp(path.ptr, keyed2, sizeof(keyed2) - 1) == 0);
-}
-
-static void field_path(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *value, const char *arg)
-{
-    PL_UNUSED(arg);
-    if (pl_is_empty(value))
-        pl_bad_required(f, at, "");
-    else if (!is_field_path(pl_tree_text(value)))
-        pl_bad_value(f, at, value, "error converting fieldPath: field label not supported: %.*s",
-                     PL_FMT(pl_tree_text(value)));
-}
 
 static void need_then_resource(struct pl_api_faults *f, const struct pl_spot *at,
                                const struct pl_tree *value, const char *arg)
@@ -76,8 +54,11 @@ static void check_env(struct pl_api_faults *f, const struct pl_spot *at, const s
 {
     static const struct pl_rule rules[] = {
         {"name", env_name, NULL},
-        {"valueFrom.fieldRef.fieldPath", field_path, NULL},
+        {"valueFrom.fieldRef", pl_valid_field_ref,
+         "metadata.name,metadata.namespace,metadata.uid,spec.nodeName,spec.serviceAccountName,"
+         "status.hostIP,status.hostIPs,status.podIP,status.podIPs"},
         {"valueFrom.resourceFieldRef.resource", need_then_resource, NULL},
+        {"valueFrom.resourceFieldRef", pl_valid_divisor, NULL},
         {"valueFrom.configMapKeyRef.key", need_then_key, NULL},
         {"valueFrom.configMapKeyRef.name", pl_subdomain, "always"},
         {"valueFrom.secretKeyRef.key", need_then_key, NULL},
@@ -120,10 +101,26 @@ static void check_env_from(struct pl_api_faults *f, const struct pl_spot *at,
     else if (count > 1)
         pl_bad_value(f, at->up, pl_tree_strz(f->arena, ""),
                      "may not have more than one field specified at a time");
+    if (!pl_is_empty(pl_tree_getz(source, "prefix")))
+        env_name(f, PL_MEMBER(at, "prefix"), pl_tree_getz(source, "prefix"), NULL);
     pl_hold(f, at, source, rules);
 }
 
 /* ---- probes and handlers ---- */
+
+static void header_name(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    bool good = text.len > 0;
+    PL_UNUSED(arg);
+    for (size_t i = 0; good && i < text.len; i++)
+        good = pl_is_alnum(text.ptr[i]) || text.ptr[i] == '-';
+    if (!good) /* its message has no index */
+        pl_bad_value(f, at->up->up, pl_or_empty(f, value),
+                     "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. "
+                     "'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')");
+}
 
 static void check_handler(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *handler)
@@ -133,7 +130,7 @@ static void check_handler(struct pl_api_faults *f, const struct pl_spot *at,
         {"httpGet.path", pl_need, NULL},
         {"httpGet.port", pl_port, NULL},
         {"httpGet.scheme", pl_must_be, "HTTP,HTTPS"},
-        {"httpGet.httpHeaders[].name", pl_need, NULL},
+        {"httpGet.httpHeaders[].name", header_name, NULL},
         {"tcpSocket.port", pl_port, NULL},
         {"grpc.port", pl_range, "1-65535"},
         {NULL, NULL, NULL},
@@ -149,6 +146,21 @@ static void check_handler(struct pl_api_faults *f, const struct pl_spot *at,
     if (count == 0)
         pl_bad_required(f, at, "must specify a handler type");
     pl_hold(f, at, handler, rules);
+}
+
+/* A container must not sleep longer than the grace period of its pod. */
+static void check_sleep(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *handler, const struct pl_tree *pod)
+{
+    const struct pl_tree *sleep = pl_tree_getz(handler, "sleep");
+    int64_t seconds = pl_number_at(sleep, "seconds"), grace;
+    if (sleep != NULL && pl_tree_getz(handler, "exec") == NULL &&
+        pl_tree_getz(handler, "httpGet") == NULL && pl_tree_getz(handler, "tcpSocket") == NULL &&
+        pl_tree_integer(pl_tree_getz(pod, "terminationGracePeriodSeconds"), &grace) &&
+        (seconds < 0 || seconds > grace))
+        pl_bad_value(f, PL_MEMBER(at, "sleep"), pl_tree_int(f->arena, seconds),
+                     "must be non-negative and less than terminationGracePeriodSeconds (%lld)",
+                     (long long)grace);
 }
 
 static void check_probe(struct pl_api_faults *f, const struct pl_spot *at,
@@ -174,26 +186,7 @@ static void check_probe(struct pl_api_faults *f, const struct pl_spot *at,
         pl_hold(f, at, probe, one);
 }
 
-/* ---- resources ---- */
-
-static void check_resources(struct pl_api_faults *f, const struct pl_spot *at,
-                            const struct pl_tree *resources)
-{
-    static const struct pl_rule rules[] = {
-        {"limits", pl_natural_all, NULL}, {"requests", pl_natural_all, NULL}, {NULL, NULL, NULL}};
-    const struct pl_tree *limits = pl_tree_getz(resources, "limits");
-    pl_hold(f, at, resources, rules);
-    PL_TREE_FOR(item, pl_tree_getz(resources, "requests"))
-    {
-        const struct pl_tree *limit = pl_tree_get(limits, item->key);
-        if (limit != NULL && pl_quantity_cmp(item->value, limit) > 0)
-            pl_bad_value(f, PL_MEMBER(at, "requests"), item->value,
-                         "must be less than or equal to %.*s limit of %.*s", PL_FMT(item->key),
-                         PL_FMT(limit->text));
-    }
-}
-
-/* ---- mounts, ports, security ---- */
+/* ---- ports ---- */
 
 static bool has_named(const struct pl_tree *list, const struct pl_tree *name)
 {
@@ -201,35 +194,6 @@ static bool has_named(const struct pl_tree *list, const struct pl_tree *name)
     if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
         return true;
     return false;
-}
-
-static void check_mounts(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *container, const struct pl_tree *volumes)
-{
-    const struct pl_tree *mounts = pl_tree_getz(container, "volumeMounts");
-    size_t i = 0;
-    PL_EACH(item, mounts)
-    {
-        const struct pl_spot *spot = PL_INDEX(at, i++);
-        const struct pl_tree *name = pl_tree_getz(item->value, "name");
-        const struct pl_tree *path = pl_tree_getz(item->value, "mountPath");
-        pl_need(f, PL_MEMBER(spot, "name"), name, NULL);
-        if (!has_named(volumes, name))
-            pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, PL_MEMBER(spot, "name")),
-                         "Not found: \"%.*s\"", PL_FMT(pl_tree_text(name)));
-        pl_need(f, PL_MEMBER(spot, "mountPath"), path, NULL);
-        for (const struct pl_tree_item *before = mounts->first; before != item;
-             before = before->next)
-            if (pl_tree_equal(pl_tree_getz(before->value, "mountPath"), path) &&
-                !pl_is_empty(path)) {
-                pl_bad_value(f, PL_MEMBER(spot, "mountPath"), path, "must be unique");
-                break;
-            }
-        struct pl_slice sub = pl_tree_text_at(item->value, "subPath");
-        if (sub.len > 0 && sub.ptr[0] == '/')
-            pl_bad_value(f, PL_MEMBER(spot, "subPath"), pl_tree_getz(item->value, "subPath"),
-                         "must be a relative path");
-    }
 }
 
 static void container_port(struct pl_api_faults *f, const struct pl_spot *at,
@@ -251,22 +215,6 @@ static void host_port(struct pl_api_faults *f, const struct pl_spot *at,
         pl_range(f, at, value, arg);
 }
 
-static void check_security(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *context)
-{
-    const struct pl_tree *escalation = pl_tree_getz(context, "allowPrivilegeEscalation");
-    if (escalation == NULL || pl_is_true(escalation))
-        return;
-    if (pl_is_true(pl_tree_getz(context, "privileged")))
-        pl_bad_value(f, at, context,
-                     "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
-    PL_EACH(item, pl_tree_dig(context, "capabilities.add"))
-    if (pl_is_among(pl_tree_text(item->value), "SYS_ADMIN,CAP_SYS_ADMIN"))
-        pl_bad_value(f, at, context,
-                     "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` "
-                     "CAP_SYS_ADMIN");
-}
-
 /* ---- containers ---- */
 
 static const struct pl_rule container_rules[] = {
@@ -280,10 +228,6 @@ static const struct pl_rule container_rules[] = {
     {"ports[].containerPort", container_port, "1-65535"},
     {"ports[].hostPort", host_port, "1-65535"},
     {"ports[].protocol", pl_needs_one, "SCTP,TCP,UDP"},
-    {"securityContext.runAsUser", pl_range, "0-2147483647"},
-    {"securityContext.runAsGroup", pl_range, "0-2147483647"},
-    {"securityContext.procMount", pl_if_set, "Default,Unmasked"},
-    {"securityContext.seccompProfile.type", pl_must_be, "Localhost,RuntimeDefault,Unconfined"},
     {NULL, NULL, NULL},
 };
 
@@ -296,47 +240,104 @@ static void check_image(struct pl_api_faults *f, const struct pl_spot *at,
                      "must not have leading or trailing whitespace");
 }
 
+/* The file of a variable must be in an emptyDir volume of the pod. */
+static void check_file(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *env,
+                       const struct pl_tree *pod)
+{
+    const struct pl_tree *file = pl_tree_dig(env, "valueFrom.fileKeyRef");
+    const struct pl_tree *name = pl_tree_getz(file, "volumeName");
+    const struct pl_spot *here =
+        PL_MEMBER(PL_MEMBER(PL_MEMBER(at, "valueFrom"), "fileKeyRef"), "volumeName");
+    const struct pl_tree *volume = NULL;
+    if (file == NULL)
+        return;
+    PL_EACH(item, pl_tree_getz(pod, "volumes"))
+    if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
+        volume = item->value;
+    if (volume == NULL)
+        pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, here), "Not found: \"%.*s\"",
+                     PL_FMT(pl_tree_text(name)));
+    else if (pl_tree_getz(volume, "emptyDir") == NULL)
+        pl_bad_value(f, here, name, "referenced volume must be of type emptyDir");
+}
+
+/* A container's own restart policy, and its rules for exit codes. */
+static void check_restart(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *container)
+{
+    static const struct pl_rule rules[] = {
+        {"[].action", pl_must_be, "Restart,RestartAllContainers"},
+        {"[].exitCodes", pl_need, "must be specified"},
+        {"[].exitCodes.operator", pl_must_be, "In,NotIn"},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_tree *policy = pl_tree_getz(container, "restartPolicy");
+    const struct pl_tree *list = pl_tree_getz(container, "restartPolicyRules");
+    if (policy == NULL && !pl_is_empty(list))
+        pl_bad_required(f, PL_MEMBER(at, "restartPolicy"),
+                        "must specify restartPolicy when restart rules are used");
+    pl_if_set(f, PL_MEMBER(at, "restartPolicy"), policy, "Always,Never,OnFailure");
+    pl_at_most(f, PL_MEMBER(at, "restartPolicyRules"), list, 20);
+    pl_hold(f, PL_MEMBER(at, "restartPolicyRules"), list, rules);
+}
+
 static void check_container(struct pl_api_faults *f, const struct pl_spot *at,
-                            const struct pl_tree *container, const struct pl_tree *volumes)
+                            const struct pl_tree *container, const struct pl_tree *pod,
+                            const struct pl_tree *volumes, bool own)
 {
     size_t i = 0;
     pl_hold(f, at, container, container_rules);
-    check_image(f, at, pl_tree_getz(container, "image"));
+    if (own)
+        check_image(f, at, pl_tree_getz(container, "image"));
     const struct pl_spot *env = PL_MEMBER(at, "env"), *from = PL_MEMBER(at, "envFrom");
     PL_EACH(item, pl_tree_getz(container, "env"))
-    check_env(f, PL_INDEX(env, i++), item->value);
+    {
+        check_env(f, PL_INDEX(env, i), item->value);
+        check_file(f, PL_INDEX(env, i++), item->value, pod);
+    }
     i = 0;
     PL_EACH(item, pl_tree_getz(container, "envFrom"))
     check_env_from(f, PL_INDEX(from, i++), item->value);
-    check_mounts(f, PL_MEMBER(at, "volumeMounts"), container, volumes);
-    check_resources(f, PL_MEMBER(at, "resources"), pl_tree_getz(container, "resources"));
-    check_security(f, PL_MEMBER(at, "securityContext"), pl_tree_getz(container, "securityContext"));
+    pl_valid_mounts(f, at, container, volumes);
+    pl_valid_resources(f, PL_MEMBER(at, "resources"), pl_tree_getz(container, "resources"),
+                       pl_tree_getz(pod, "resourceClaims"), false);
+    pl_valid_resize_policies(f, PL_MEMBER(at, "resizePolicy"),
+                             pl_tree_getz(container, "resizePolicy"),
+                             pl_tree_text_at(pod, "restartPolicy"));
+    pl_valid_container_context(f, PL_MEMBER(at, "securityContext"),
+                               pl_tree_getz(container, "securityContext"), pod);
+    check_restart(f, at, container);
 }
 
 static void check_life(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *container)
+                       const struct pl_tree *container, const struct pl_tree *pod)
 {
     const struct pl_tree *lifecycle = pl_tree_getz(container, "lifecycle");
     const struct pl_spot *spot = PL_MEMBER(at, "lifecycle");
     check_handler(f, PL_MEMBER(spot, "postStart"), pl_tree_getz(lifecycle, "postStart"));
+    check_sleep(f, PL_MEMBER(spot, "postStart"), pl_tree_getz(lifecycle, "postStart"), pod);
     check_handler(f, PL_MEMBER(spot, "preStop"), pl_tree_getz(lifecycle, "preStop"));
+    check_sleep(f, PL_MEMBER(spot, "preStop"), pl_tree_getz(lifecycle, "preStop"), pod);
     check_probe(f, PL_MEMBER(at, "livenessProbe"), pl_tree_getz(container, "livenessProbe"), true);
-    check_probe(f, PL_MEMBER(at, "readinessProbe"), pl_tree_getz(container, "readinessProbe"),
-                false);
+    const struct pl_tree *ready = pl_tree_getz(container, "readinessProbe");
+    const struct pl_tree *grace = pl_tree_getz(ready, "terminationGracePeriodSeconds");
+    check_probe(f, PL_MEMBER(at, "readinessProbe"), ready, false);
+    if (grace != NULL)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(at, "readinessProbe"), "terminationGracePeriodSeconds"),
+                     grace, "must not be set for readinessProbes");
     check_probe(f, PL_MEMBER(at, "startupProbe"), pl_tree_getz(container, "startupProbe"), true);
 }
 
 static void check_init(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *container)
+                       const struct pl_tree *container, const struct pl_tree *pod)
 {
     static const char *const members[] = {"lifecycle", "livenessProbe", "readinessProbe",
                                           "startupProbe"};
     static const char *const why[] = {
         "may not be set for init containers without restartPolicy=Always"};
     const struct pl_tree *policy = pl_tree_getz(container, "restartPolicy");
-    pl_if_set(f, PL_MEMBER(at, "restartPolicy"), policy, "Always,Never,OnFailure");
     if (pl_slice_eqz(pl_tree_text(policy), "Always")) {
-        check_life(f, at, container);
+        check_life(f, at, container, pod);
         return;
     }
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
@@ -345,21 +346,19 @@ static void check_init(struct pl_api_faults *f, const struct pl_spot *at,
 }
 
 void pl_valid_containers(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *spec, bool own)
+                         const struct pl_tree *spec, const struct pl_tree *volumes, bool own)
 {
     const struct pl_tree *list = pl_tree_getz(spec, "containers");
     const struct pl_tree *inits = pl_tree_getz(spec, "initContainers");
-    const struct pl_tree *volumes = pl_tree_getz(spec, "volumes");
     const struct pl_spot *spot = PL_MEMBER(at, "containers");
     size_t i = 0;
-    PL_UNUSED(own);
     if (pl_is_empty(list))
         pl_bad_required(f, spot, "");
     PL_EACH(item, list)
     {
         const struct pl_spot *one = PL_INDEX(spot, i++);
-        check_container(f, one, item->value, volumes);
-        check_life(f, one, item->value);
+        check_container(f, one, item->value, spec, volumes, own);
+        check_life(f, one, item->value, spec);
     }
     pl_unique(f, spot, list, "name");
     spot = PL_MEMBER(at, "initContainers");
@@ -367,8 +366,8 @@ void pl_valid_containers(struct pl_api_faults *f, const struct pl_spot *at,
     PL_EACH(item, inits)
     {
         const struct pl_spot *one = PL_INDEX(spot, i++);
-        check_container(f, one, item->value, volumes);
-        check_init(f, one, item->value);
+        check_container(f, one, item->value, spec, volumes, own);
+        check_init(f, one, item->value, spec);
         const struct pl_tree *name = pl_tree_getz(item->value, "name");
         if (!pl_is_empty(name) && has_named(list, name))
             pl_bad_duplicate(f, PL_MEMBER(one, "name"), name);

@@ -4,16 +4,17 @@
 
 #include "object/tree.h"
 #include "schema/crd.h"
+#include "schema/crd_path.h"
 #include "schema/validate.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define SPEC PL_MEMBER(NULL, "spec")
+#define SPEC            PL_MEMBER(NULL, "spec")
+#define MOST_SELECTABLE 8
 
-/* Checks a kind's name; its message shows the name unchanged, while its lower-case form is checked.
- */
-static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value)
+void pl_mixed_dns1035(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value)
 {
     struct pl_api_faults found = {.arena = f->arena};
     if (pl_is_empty(value))
@@ -41,8 +42,8 @@ static void definition_check_names(struct pl_api_faults *f, const struct pl_tree
     };
     const struct pl_spot *at = PL_MEMBER(SPEC, "names");
     pl_hold(f, at, names, rules);
-    mixed(f, PL_MEMBER(at, "kind"), pl_tree_getz(names, "kind"));
-    mixed(f, PL_MEMBER(at, "listKind"), pl_tree_getz(names, "listKind"));
+    pl_mixed_dns1035(f, PL_MEMBER(at, "kind"), pl_tree_getz(names, "kind"));
+    pl_mixed_dns1035(f, PL_MEMBER(at, "listKind"), pl_tree_getz(names, "listKind"));
     if (!pl_is_empty(pl_tree_getz(names, "kind")) &&
         pl_tree_equal(pl_tree_getz(names, "kind"), pl_tree_getz(names, "listKind")))
         pl_bad_value(f, PL_MEMBER(at, "listKind"), pl_tree_getz(names, "listKind"),
@@ -70,12 +71,22 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
                    definition_ends_with(text, ".kubernetes.io") ||
                    pl_is_among(text, "k8s.io,kubernetes.io");
     const struct pl_tree *approved = pl_tree_getz(pl_tree_dig(crd, "metadata.annotations"), key);
+    const struct pl_spot *spot =
+        PL_OF_KEY(PL_MEMBER(PL_MEMBER(NULL, "metadata"), "annotations"), pl_slice_z(key));
+    struct pl_slice is = pl_tree_text(approved);
+    bool excused = is.len >= 10 && memcmp(is.ptr, "unapproved", 10) == 0;
+    const char *colon = is.len > 0 ? memmem(is.ptr, is.len, "://", 3) : NULL;
+    bool url = colon != NULL && colon > is.ptr && colon + 3 < is.ptr + is.len;
+    if (guarded && !pl_is_empty(approved) && !excused && !url)
+        pl_bad_value(f, spot, approved,
+                     "protected groups must have approval annotation "
+                     "\"api-approved.kubernetes.io\" with either a URL or a reason starting with "
+                     "\"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111");
     if (guarded && pl_is_empty(approved))
-        pl_bad_required(
-            f, PL_OF_KEY(PL_MEMBER(PL_MEMBER(NULL, "metadata"), "annotations"), pl_slice_z(key)),
-            "protected groups must have approval annotation "
-            "\"api-approved.kubernetes.io\", see "
-            "https://github.com/kubernetes/enhancements/pull/1111");
+        pl_bad_required(f, spot,
+                        "protected groups must have approval annotation "
+                        "\"api-approved.kubernetes.io\", see "
+                        "https://github.com/kubernetes/enhancements/pull/1111");
 }
 
 /* ---- versions ---- */
@@ -124,7 +135,7 @@ static void check_warning(struct pl_api_faults *f, const struct pl_spot *at,
     if (pl_is_empty(warning))
         pl_bad_value(f, at, warning, "must not be an empty string");
     else if (warning->text.len > 256)
-        pl_bad_value(f, at, warning, "must be <= 256 characters in length");
+        pl_bad_value(f, at, warning, "must be <= 256 characters long");
 }
 
 static void check_columns(struct pl_api_faults *f, const struct pl_spot *at,
@@ -160,85 +171,182 @@ static bool are_alike(const struct pl_tree *versions, const char *member)
 }
 
 /* A path such as .spec.color must lead to the schema of a scalar. */
+static bool check_selectable_path(struct pl_api_faults *f, const struct pl_spot *spot,
+                                  const struct pl_tree *path, struct pl_node schema)
+{
+    struct pl_slice text = pl_tree_text(path);
+    struct pl_scratch scratch;
+    const char *why = pl_api_field_path_fault(f->arena, schema, text, false, &schema);
+    if (text.len == 0)
+        pl_bad_required(f, spot, "");
+    else if (why != NULL)
+        pl_bad_value(f, spot, path, "is an invalid path: %s", why);
+    else if (text.len > 9 && memcmp(text.ptr, ".metadata", 9) == 0)
+        pl_bad_value(f, spot, path, "must not point to fields in metadata");
+    else if (!pl_is_among(pl_node_str(pl_node_getz(schema, "type"), &scratch),
+                          "string,boolean,integer"))
+        pl_bad_value(f, spot, path,
+                     "must point to a field of type string, boolean or integer. Enum string "
+                     "fields and strings with formats are allowed.");
+    return text.len > 0 && why == NULL;
+}
+
 static void check_selectable(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *version)
 {
-    size_t i = 0;
-    if (pl_tree_dig(version, "schema.openAPIV3Schema") == NULL) {
-        if (!pl_is_empty(pl_tree_getz(version, "selectableFields")))
-            pl_bad_value(f, at, pl_tree_strz(f->arena, ""),
-                         "may only be set when `version.schema.openAPIV3Schema` is not included");
+    const struct pl_tree *fields = pl_tree_getz(version, "selectableFields");
+    const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
+    size_t i = 0, good = 0;
+    if (pl_is_empty(fields))
+        return;
+    if (schema == NULL) {
+        pl_bad_value(f, at, pl_tree_strz(f->arena, ""),
+                     "may only be set when `version.schema.openAPIV3Schema` is not included");
         return;
     }
-    pl_unique(f, at, pl_tree_getz(version, "selectableFields"), "jsonPath");
-    PL_EACH(item, pl_tree_getz(version, "selectableFields"))
+    struct pl_doc *doc = pl_tree_doc(schema, NULL);
+    pl_unique(f, at, fields, "jsonPath");
+    PL_EACH(item, fields)
     {
         const struct pl_spot *spot = PL_MEMBER(PL_INDEX(at, i++), "jsonPath");
-        const struct pl_tree *path = pl_tree_getz(item->value, "jsonPath");
-        const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
-        struct pl_slice rest = pl_tree_text(path);
-        if (rest.len == 0) {
-            pl_bad_required(f, spot, "");
-            continue;
-        }
-        bool good = rest.ptr[0] == '.';
-        while (good && schema != NULL && rest.len > 1) {
-            rest = pl_slice(rest.ptr + 1, rest.len - 1);
-            size_t len = 0;
-            while (len < rest.len && rest.ptr[len] != '.')
-                len++;
-            schema = pl_tree_get(pl_tree_getz(schema, "properties"), pl_slice(rest.ptr, len));
-            rest = pl_slice(rest.ptr + len, rest.len - len);
-        }
-        if (!good || schema == NULL)
-            pl_bad_value(f, spot, path, "is an invalid path: does not refer to a valid field");
-        else if (!pl_is_among(pl_tree_text_at(schema, "type"), "string,boolean,integer"))
-            pl_bad_value(f, spot, path,
-                         "must point to a field of type string, boolean or integer. Enum string "
-                         "fields and strings with formats are allowed.");
+        good +=
+            check_selectable_path(f, spot, pl_tree_getz(item->value, "jsonPath"), pl_doc_root(doc));
     }
+    pl_doc_unref(doc);
+    if (good > MOST_SELECTABLE)
+        pl_at_most(f, at, fields, MOST_SELECTABLE);
 }
 
-static void check_version(struct pl_api_faults *f, const struct pl_spot *at,
-                          const struct pl_tree *version, bool shares_schema, bool shares_columns)
+/* If the status is a subresource, the root of the schema may have only some keywords. */
+static void check_root(struct pl_api_faults *f, const struct pl_spot *spot,
+                       const struct pl_tree *schema)
 {
-    const struct pl_spot *shared = PL_MEMBER(PL_MEMBER(SPEC, "validation"), "openAPIV3Schema");
-    const struct pl_spot *own = PL_MEMBER(PL_MEMBER(at, "schema"), "openAPIV3Schema");
-    const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
-    const struct pl_spot *spot = shares_schema ? shared : own;
+    static const char allowed[] =
+        "description,type,format,title,maximum,exclusiveMaximum,minimum,exclusiveMinimum,maxLength,"
+        "minLength,pattern,maxItems,minItems,uniqueItems,multipleOf,required,items,properties,"
+        "externalDocs,example,x-kubernetes-preserve-unknown-fields,x-kubernetes-validations";
     const struct pl_tree *type = pl_tree_getz(schema, "type");
-    pl_dns1035(f, PL_MEMBER(at, "name"), pl_tree_getz(version, "name"), "need");
-    check_scale(f, PL_MEMBER(PL_MEMBER(at, "subresources"), "scale"),
-                pl_tree_dig(version, "subresources.scale"));
-    check_warning(f, PL_MEMBER(at, "deprecationWarning"), version);
-    if (pl_tree_is(schema, PL_OBJECT))
-        pl_valid_schema(f, spot, schema);
-    if (pl_tree_dig(version, "subresources.status") != NULL && !pl_is_empty(type) &&
-        !pl_slice_eqz(pl_tree_text(type), "object"))
+    if (!pl_is_empty(type) && !pl_slice_eqz(pl_tree_text(type), "object"))
         pl_bad_value(f, PL_MEMBER(spot, "type"), type,
                      "only \"object\" is allowed as the type at the root of the schema if the "
                      "status subresource is enabled");
-    check_columns(f,
-                  shares_columns ? PL_MEMBER(SPEC, "additionalPrinterColumns")
-                                 : PL_MEMBER(at, "additionalPrinterColumns"),
-                  pl_tree_getz(version, "additionalPrinterColumns"));
-    check_selectable(f, PL_MEMBER(at, "selectableFields"), version);
+    PL_TREE_FOR(item, schema)
+    if (!pl_is_among(item->key, allowed) && !pl_is_empty(item->value)) {
+        pl_bad_value(f, spot, schema,
+                     "only [Description Type Format Title Maximum ExclusiveMaximum Minimum "
+                     "ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems "
+                     "MultipleOf Required Items Properties ExternalDocs Example "
+                     "XPreserveUnknownFields XValidations] fields are allowed at the root of the "
+                     "schema if the status subresource is enabled");
+        return;
+    }
+}
+
+static bool has_status(const struct pl_tree *version)
+{
+    return pl_tree_dig(version, "subresources.status") != NULL;
+}
+
+/* The members that kube-apiserver stores only once when all versions have the same. */
+static const char *const shared_members[] = {"schema", "subresources", "additionalPrinterColumns",
+                                             "selectableFields"};
+
+struct shared {
+    bool is[PL_ARRAY_LEN(shared_members)];
+    bool status; /* some version has a status of its own */
+};
+
+static void check_schema_of(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *version, const struct shared *shared)
+{
+    const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
+    const struct pl_spot *spot =
+        PL_MEMBER(PL_MEMBER(at, shared->is[0] ? "validation" : "schema"), "openAPIV3Schema");
+    if (!pl_tree_is(schema, PL_OBJECT))
+        return;
+    if (shared->is[0] ? shared->status : has_status(version))
+        check_root(f, spot, schema);
+    pl_valid_schema(f, spot, schema);
+}
+
+/* at: the version, or the spec for what the versions share. first: it is the first version. */
+static void check_version(struct pl_api_faults *f, const struct pl_spot *version_at,
+                          const struct pl_tree *version, const struct shared *shared, bool first)
+{
+    const struct pl_spot *spec = SPEC, *at[PL_ARRAY_LEN(shared_members)];
+    for (size_t i = 0; i < PL_ARRAY_LEN(shared_members); i++)
+        at[i] = shared->is[i] ? spec : version_at;
+    check_warning(f, PL_MEMBER(version_at, "deprecationWarning"), version);
+    if (first || !shared->is[0])
+        check_schema_of(f, at[0], version, shared);
+    if (first || !shared->is[1])
+        check_scale(f, PL_MEMBER(PL_MEMBER(at[1], "subresources"), "scale"),
+                    pl_tree_dig(version, "subresources.scale"));
+    if (first || !shared->is[2])
+        check_columns(f, PL_MEMBER(at[2], "additionalPrinterColumns"),
+                      pl_tree_getz(version, "additionalPrinterColumns"));
+    if (first || !shared->is[3])
+        check_selectable(f, PL_MEMBER(at[3], "selectableFields"), version);
+}
+
+/* The versions as Go's structure shows them. */
+static const struct pl_tree *shown_versions(struct pl_api_faults *f, const struct pl_tree *versions)
+{
+    static const char *const members[][2] = {
+        {"Name", "name"},
+        {"Served", "served"},
+        {"Storage", "storage"},
+        {"Deprecated", "deprecated"},
+        {"DeprecationWarning", "deprecationWarning"},
+        {"Schema", NULL},
+        {"Subresources", NULL},
+        {"AdditionalPrinterColumns", NULL},
+        {"SelectableFields", NULL},
+    };
+    struct pl_tree *list = pl_tree_array(f->arena);
+    if (versions == NULL)
+        return pl_tree_literal(f->arena, "null");
+    PL_EACH(item, versions)
+    {
+        struct pl_tree *one = pl_tree_literal(
+            f->arena, "{\"Name\":\"\",\"Served\":false,\"Storage\":false,\"Deprecated\":false,"
+                      "\"DeprecationWarning\":null,\"Schema\":null,\"Subresources\":null,"
+                      "\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}");
+        for (size_t i = 0; i < 5; i++)
+            if (pl_tree_getz(item->value, members[i][1]) != NULL)
+                pl_tree_setz(f->arena, one, members[i][0],
+                             pl_tree_copy(f->arena, pl_tree_getz(item->value, members[i][1])));
+        pl_tree_push(f->arena, list, one);
+    }
+    return list;
 }
 
 static void check_versions(struct pl_api_faults *f, const struct pl_tree *versions)
 {
-    bool schema = are_alike(versions, "schema");
-    bool columns = are_alike(versions, "additionalPrinterColumns");
     const struct pl_spot *list = PL_MEMBER(SPEC, "versions");
     struct pl_api_faults twice = {.arena = f->arena};
-    size_t i = 0;
+    struct shared shared = {.status = false};
+    size_t i = 0, storage = 0;
+    for (size_t k = 0; k < PL_ARRAY_LEN(shared_members); k++)
+        shared.is[k] = are_alike(versions, shared_members[k]);
     PL_EACH(item, versions)
-    if (i++ == 0 || !schema)
-        check_version(f, PL_INDEX(list, i - 1), item->value, schema, columns);
+    shared.status = shared.status || has_status(item->value);
+    PL_EACH(item, versions)
+    {
+        const struct pl_tree *name = pl_tree_getz(item->value, "name");
+        storage += pl_is_true(pl_tree_getz(item->value, "storage"));
+        pl_dns1035(f, PL_MEMBER(PL_INDEX(list, i), "name"),
+                   name != NULL ? name : pl_or_empty(f, name), "need");
+        check_version(f, PL_INDEX(list, i), item->value, &shared, i == 0);
+        i++;
+    }
     pl_dns1035(f, PL_MEMBER(SPEC, "version"), pl_tree_getz(pl_tree_at(versions, 0), "name"), NULL);
     pl_unique(&twice, list, versions, "name");
     if (twice.causes != NULL)
-        pl_bad_value(f, list, versions, "must contain unique version names");
+        pl_bad_value(f, list, shown_versions(f, versions), "must contain unique version names");
+    if (storage != 1)
+        pl_bad_value(f, list, shown_versions(f, versions),
+                     "must have exactly one version marked as storage version");
 }
 
 static bool has_version(const struct pl_tree *versions, const struct pl_tree *name)
@@ -255,6 +363,20 @@ static void check_stored(struct pl_api_faults *f, const struct pl_tree *crd)
     const struct pl_tree *stored = pl_tree_dig(crd, "status.storedVersions");
     const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "status"), "storedVersions");
     size_t i = 0;
+    if (pl_is_empty(stored)) {
+        pl_bad_value(f, list, pl_tree_literal(f->arena, "null"),
+                     "must have at least one stored version");
+        return;
+    }
+    PL_EACH(item, versions)
+    {
+        bool known = !pl_is_true(pl_tree_getz(item->value, "storage"));
+        PL_EACH(one, stored)
+        known = known || pl_tree_equal(one->value, pl_tree_getz(item->value, "name"));
+        if (!known)
+            pl_bad_value(f, list, stored, "must have the storage version %.*s",
+                         PL_FMT(pl_tree_text_at(item->value, "name")));
+    }
     PL_EACH(item, stored)
     {
         struct pl_slice text = pl_tree_text(item->value);
@@ -275,6 +397,6 @@ void pl_valid_definition(struct pl_api_faults *f, const struct pl_tree *object,
     check_group(f, object);
     definition_check_names(f, pl_tree_dig(object, "spec.names"));
     check_versions(f, pl_tree_dig(object, "spec.versions"));
-    if (old != NULL)
-        check_stored(f, object);
+    if (old == NULL || !pl_tree_equal(pl_tree_getz(object, "spec"), pl_tree_getz(old, "spec")))
+        check_stored(f, object); /* a write of the status alone may take versions off the list */
 }

@@ -11,7 +11,7 @@
 #define SPEC        PL_MEMBER(NULL, "spec")
 #define NSLIST      "each member of this list must be '*' or a DNS-1123 label; "
 #define MOST_QUEUES 10000000
-#define MOST_BITS   60 /* of a hash that deals queues */
+#define MOST_BITS   60 /* of the hash that chooses the queues */
 
 /* ---- lists with a wildcard ---- */
 
@@ -238,7 +238,7 @@ void pl_valid_flow_schema(struct pl_api_faults *f, const struct pl_tree *object,
 
 /* ---- priority levels ---- */
 
-/* Bits that choose `hand` of `queues`. */
+/* The number of bits of a hash that choosing `hand` of `queues` takes. */
 static int bits_of(int64_t queues, int64_t hand)
 {
     return (int)ceil(log2((double)queues) * (double)hand);
@@ -318,8 +318,12 @@ void pl_valid_priority_level(struct pl_api_faults *f, const struct pl_tree *obje
                      "must be 'Exempt' if and only if `name` is 'exempt'");
     pl_needs_one(f, PL_MEMBER(SPEC, "type"), type, "Exempt,Limited");
     bool is_limited = pl_slice_eqz(text, "Limited"), is_exempt = pl_slice_eqz(text, "Exempt");
-    if (!is_limited && limited != NULL)
+    if (!is_limited && limited != NULL) {
+        const struct pl_tree *answer = pl_tree_dig(limited, "limitResponse.type");
         pl_bad_forbidden(f, PL_MEMBER(SPEC, "limited"), "");
+        pl_need(f, PL_MEMBER(PL_MEMBER(PL_MEMBER(SPEC, "limited"), "limitResponse"), "type"),
+                answer, NULL);
+    }
     if (!is_exempt && exempt != NULL)
         pl_bad_forbidden(f, PL_MEMBER(SPEC, "exempt"), "");
     if (is_exempt)

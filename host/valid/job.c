@@ -12,6 +12,7 @@
 
 #define SPEC         PL_MEMBER(NULL, "spec")
 #define MOST_INDEXES 100000
+#define MOST_AT_ONCE 10000 /* of more indexes than that */
 
 static const struct pl_rule counts[] = {
     {"parallelism", pl_natural, NULL},
@@ -23,6 +24,7 @@ static const struct pl_rule counts[] = {
     {"ttlSecondsAfterFinished", pl_natural, NULL},
     {"completionMode", pl_if_set, "NonIndexed,Indexed"},
     {"selector", pl_selector, NULL},
+    {"managedBy", pl_valid_domain_path, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -40,6 +42,25 @@ static void no_more_than(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, PL_MEMBER(at, member), pl_tree_getz(spec, member), "%s", why);
 }
 
+/* A Job with very many indexes and a backoff limit for each of them has lower limits. */
+static void check_many(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec)
+{
+    static const char *const members[] = {"parallelism", "maxFailedIndexes"};
+    if (job_number(spec, "completions") <= MOST_INDEXES ||
+        pl_tree_getz(spec, "backoffLimitPerIndex") == NULL)
+        return;
+    if (pl_tree_getz(spec, "maxFailedIndexes") == NULL)
+        pl_bad_required(f, PL_MEMBER(at, "maxFailedIndexes"),
+                        "must be specified when completions is above 100000");
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
+        if (job_number(spec, members[i]) > MOST_AT_ONCE)
+            pl_bad_value(f, PL_MEMBER(at, members[i]), pl_tree_getz(spec, members[i]),
+                         "must be less than or equal to %d when completions are above %d and used "
+                         "with backoff limit per index",
+                         MOST_AT_ONCE, MOST_INDEXES);
+}
+
 static void check_indexed(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *spec)
 {
@@ -49,6 +70,7 @@ static void check_indexed(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_required(f, PL_MEMBER(at, "completions"), "when completion mode is Indexed");
     no_more_than(f, at, spec, "parallelism", most);
     no_more_than(f, at, spec, "maxFailedIndexes", "must be less than or equal to 100000");
+    check_many(f, at, spec);
     if (pl_tree_getz(spec, "completions") != NULL &&
         job_number(spec, "maxFailedIndexes") > job_number(spec, "completions"))
         pl_bad_value(f, PL_MEMBER(at, "maxFailedIndexes"), pl_tree_getz(spec, "maxFailedIndexes"),
@@ -100,14 +122,20 @@ static void check_exit_codes(struct pl_api_faults *f, const struct pl_spot *at,
                      "must be one of the container or initContainer names in the pod template");
     if (pl_is_empty(values))
         pl_bad_value(f, list, values, "at least one value is required");
+    int64_t before = INT64_MIN;
+    bool ordered = true;
     PL_EACH(item, values)
     {
         int64_t code = 1;
         pl_tree_integer(item->value, &code);
+        ordered = ordered && before <= code;
+        before = code;
         if (code == 0 && pl_slice_eqz(pl_tree_text(how), "In"))
             pl_bad_value(f, PL_INDEX(list, i), item->value, "must not be 0 for the In operator");
         i++;
     }
+    if (!ordered)
+        pl_bad_value(f, list, values, "must be ordered");
     pl_unique(f, list, values, NULL);
 }
 
@@ -175,9 +203,10 @@ static void valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
                         "when maxFailedIndexes is specified");
     if (pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed"))
         check_indexed(f, at, spec);
-    else
+    else if (pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "NonIndexed"))
         check_not_indexed(f, at, spec);
     check_failures(f, at, spec);
+    pl_valid_success_policy(f, at, spec);
     if (pl_tree_getz(spec, "podFailurePolicy") != NULL)
         pl_if_set(f, PL_MEMBER(at, "podReplacementPolicy"), replacement, "Failed");
     else
@@ -185,6 +214,47 @@ static void valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
                   "Failed,TerminatingOrFailed");
     pl_valid_template(f, PL_MEMBER(at, "template"), pl_tree_getz(spec, "template"));
     check_restart(f, at, spec);
+}
+
+/* Takes the member from another object, also where that has none. */
+static void take_member(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *from,
+                        const char *member)
+{
+    struct pl_tree *value = pl_tree_getz(from, member);
+    if (value != NULL)
+        pl_tree_setz(arena, to, member, pl_tree_copy(arena, value));
+    else
+        pl_tree_removez(to, member);
+}
+
+static void take_resources(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *from,
+                           const char *list)
+{
+    const struct pl_tree *containers = pl_tree_getz(from, list);
+    size_t i = 0;
+    PL_EACH(item, pl_tree_getz(to, list))
+    {
+        const struct pl_tree *other = pl_tree_at(containers, i++);
+        if (pl_slice_eq(pl_tree_text_at(item->value, "name"), pl_tree_text_at(other, "name")))
+            take_member(arena, item->value, other, "resources");
+    }
+}
+
+/* While a Job is suspended, the scheduling and the resources of its pods may change. */
+static void check_suspended(struct pl_api_faults *f, const struct pl_tree *spec,
+                            const struct pl_tree *old)
+{
+    static const char *const free[] = {"nodeSelector", "tolerations", "schedulingGates"};
+    struct pl_tree *was = pl_tree_copy(f->arena, old);
+    struct pl_tree *affinity = pl_tree_child(f->arena, was, "affinity");
+    for (size_t i = 0; i < PL_ARRAY_LEN(free); i++)
+        take_member(f->arena, was, spec, free[i]);
+    take_member(f->arena, affinity, pl_tree_getz(spec, "affinity"), "nodeAffinity");
+    if (affinity->count == 0 && pl_tree_getz(spec, "affinity") == NULL)
+        pl_tree_removez(was, "affinity");
+    take_resources(f->arena, was, spec, "containers");
+    take_resources(f->arena, was, spec, "initContainers");
+    pl_frozen_struct(f, PL_MEMBER(PL_MEMBER(SPEC, "template"), "spec"), "@PodSpec", spec, was);
 }
 
 static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec,
@@ -195,18 +265,24 @@ static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec
     static const char *const structs[][2] = {{"podFailurePolicy", "*@PodFailurePolicy"},
                                              {"successPolicy", "*@SuccessPolicy"}};
     bool indexed = pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed");
-    if (!indexed || job_number(spec, "completions") != job_number(spec, "parallelism"))
-        pl_frozen(f, PL_MEMBER(SPEC, "completions"), pl_tree_getz(spec, "completions"),
-                  pl_tree_getz(old, "completions"));
+    const struct pl_tree *count = pl_tree_getz(spec, "completions");
+    if (!indexed)
+        pl_frozen(f, PL_MEMBER(SPEC, "completions"), count, pl_tree_getz(old, "completions"));
+    else if (count != NULL && !pl_tree_equal(count, pl_tree_getz(old, "completions")) &&
+             job_number(spec, "completions") != job_number(spec, "parallelism"))
+        pl_bad_value(f, PL_MEMBER(SPEC, "completions"), count,
+                     "can only be modified in tandem with spec.parallelism");
     for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++)
         pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(spec, frozen[i]),
                   pl_tree_getz(old, frozen[i]));
     for (size_t i = 0; i < PL_ARRAY_LEN(structs); i++)
         pl_frozen_struct(f, PL_MEMBER(SPEC, structs[i][0]), structs[i][1],
                          pl_tree_getz(spec, structs[i][0]), pl_tree_getz(old, structs[i][0]));
-    if (!pl_is_true(pl_tree_getz(old, "suspend"))) /* while suspended, its scheduling may change */
+    if (!pl_is_true(pl_tree_getz(old, "suspend")))
         pl_frozen_struct(f, PL_MEMBER(SPEC, "template"), "@PodTemplateSpec",
                          pl_tree_getz(spec, "template"), pl_tree_getz(old, "template"));
+    else
+        check_suspended(f, pl_tree_dig(spec, "template.spec"), pl_tree_dig(old, "template.spec"));
 }
 
 static void check_job_selector(struct pl_api_faults *f, const struct pl_tree *spec)

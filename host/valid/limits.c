@@ -1,8 +1,9 @@
 /* ResourceQuotas, LimitRanges, PriorityClasses and RuntimeClasses. */
 #include "valid/kinds.h"
 
-#include "object/tree.h"
+#include "base/text.h"
 #include "format/units.h"
+#include "object/tree.h"
 
 #include <string.h>
 
@@ -12,6 +13,26 @@
     "VolumeAttributesClass"
 
 /* ---- ResourceQuotas ---- */
+
+void pl_valid_quota_amounts(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *amounts)
+{
+    PL_TREE_FOR(item, amounts)
+    {
+        const struct pl_spot *spot = PL_OF_KEY(at, item->key);
+        struct pl_slice text = item->key;
+        const struct pl_tree *name = pl_tree_str(f->arena, text);
+        double value;
+        pl_valid_resource_name(f, spot, item->key, true);
+        if (pl_slice_chr(text, '/') == NULL &&
+            !pl_is_among(text, PL_RESOURCES_COUNTED "," PL_RESOURCES_MEASURED) &&
+            !pl_text_begins(text, "hugepages-") && !pl_text_begins(text, "requests.hugepages-"))
+            pl_bad_value(f, spot, name, "must be a standard resource for quota");
+        if (pl_is_among(text, PL_RESOURCES_COUNTED) &&
+            pl_quantity_parse(pl_tree_text(item->value), &value) && value != (double)(int64_t)value)
+            pl_bad_value(f, spot, item->value, "must be an integer");
+    }
+}
 
 static bool is_pod_resource(struct pl_slice name)
 {
@@ -48,14 +69,23 @@ static void check_scopes(struct pl_api_faults *f, const struct pl_tree *spec)
 {
     const struct pl_tree *scopes = pl_tree_getz(spec, "scopes");
     const struct pl_tree *hard = pl_tree_getz(spec, "hard");
+    struct pl_map seen = PL_MAP_INIT;
     PL_EACH(item, scopes)
     {
         struct pl_slice scope = pl_tree_text(item->value);
+        if (pl_comes_again(&seen, item->value, NULL))
+            continue;
         if (!pl_is_among(scope, SCOPES))
             pl_bad_value(f, PL_MEMBER(SPEC, "scopes"), scopes, "unsupported scope");
         else
             limits_check_scope(f, PL_MEMBER(SPEC, "scopes"), scopes, scope, hard);
     }
+    pl_map_deinit(&seen);
+    if ((pl_tree_has_text(scopes, pl_slice_z("BestEffort")) &&
+         pl_tree_has_text(scopes, pl_slice_z("NotBestEffort"))) ||
+        (pl_tree_has_text(scopes, pl_slice_z("Terminating")) &&
+         pl_tree_has_text(scopes, pl_slice_z("NotTerminating"))))
+        pl_bad_value(f, PL_MEMBER(SPEC, "scopes"), scopes, "conflicting scopes");
 }
 
 static struct pl_tree *go_selector(struct pl_api_faults *f, const struct pl_tree *selector)
@@ -82,6 +112,7 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
 {
     const struct pl_tree *selector = pl_tree_getz(spec, "scopeSelector");
     const struct pl_spot *at = PL_MEMBER(PL_MEMBER(SPEC, "scopeSelector"), "matchExpressions");
+    struct pl_map seen = PL_MAP_INIT;
     PL_EACH(item, pl_tree_getz(selector, "matchExpressions"))
     {
         const struct pl_tree *name = pl_tree_getz(item->value, "scopeName");
@@ -90,8 +121,16 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
         struct pl_slice scope = pl_tree_text(name);
         if (!pl_is_among(scope, SCOPES))
             pl_bad_value(f, PL_MEMBER(at, "scopeName"), pl_or_empty(f, name), "unsupported scope");
-        else
+        else if (!pl_comes_again(&seen, name, NULL))
             limits_check_scope(f, at, go_selector(f, selector), scope, pl_tree_getz(spec, "hard"));
+        if (pl_is_among(scope, "BestEffort,NotBestEffort,Terminating,NotTerminating,"
+                               "CrossNamespacePodAffinity") &&
+            !pl_slice_eqz(pl_tree_text(how), "Exists"))
+            pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
+                         "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                         "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
+                         "ResourceQuotaScopeNotBestEffort or "
+                         "ResourceQuotaScopeCrossNamespacePodAffinity");
         if (pl_is_among(pl_tree_text(how), "In,NotIn")) {
             if (pl_is_empty(values))
                 pl_bad_required(f, PL_MEMBER(at, "values"),
@@ -100,13 +139,14 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
         } else if (pl_is_among(pl_tree_text(how), "Exists,DoesNotExist")) {
             if (!pl_is_empty(values))
                 pl_bad_value(f, PL_MEMBER(at, "values"), values,
-                             "must be no value when `operator` is 'Exists' or 'DoesNotExist' for "
+                             "must be no value when `operator` is 'Exist' or 'DoesNotExist' for "
                              "scope selector");
         } else {
             pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
                          "not a valid selector operator");
         }
     }
+    pl_map_deinit(&seen);
 }
 
 void pl_valid_quota(struct pl_api_faults *f, const struct pl_tree *object,
@@ -115,8 +155,11 @@ void pl_valid_quota(struct pl_api_faults *f, const struct pl_tree *object,
     static const struct pl_rule rules[] = {{"hard", pl_natural_all, NULL}, {NULL, NULL, NULL}};
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     pl_hold(f, SPEC, spec, rules);
-    check_scopes(f, spec);
-    check_scope_selector(f, spec);
+    pl_valid_quota_amounts(f, PL_MEMBER(SPEC, "hard"), pl_tree_getz(spec, "hard"));
+    if (old == NULL) { /* they cannot change */
+        check_scopes(f, spec);
+        check_scope_selector(f, spec);
+    }
     if (old != NULL)
         pl_frozen(f, PL_MEMBER(SPEC, "scopes"), pl_tree_getz(spec, "scopes"),
                   pl_tree_dig(old, "spec.scopes"));
@@ -129,8 +172,9 @@ static void check_limit_type(struct pl_api_faults *f, const struct pl_spot *at,
 {
     struct pl_slice text = pl_tree_text(type);
     const struct pl_tree *shown = pl_or_empty(f, type);
+    size_t before = pl_api_fault_count(f);
     pl_qualified(f, at, shown, NULL);
-    if (text.len > 0 && pl_slice_chr(text, '/') == NULL &&
+    if (pl_api_fault_count(f) == before && text.len > 0 && pl_slice_chr(text, '/') == NULL &&
         !pl_is_among(text, "Pod,Container,PersistentVolumeClaim"))
         pl_bad_value(f, at, shown, "must be a standard limit type or fully qualified");
 }
@@ -150,9 +194,9 @@ static void check_pair(struct pl_api_faults *f, const struct pl_spot *at,
         const struct pl_tree *high = pl_tree_get(highs, item->key);
         if (high == NULL || pl_quantity_cmp(item->value, high) <= 0)
             continue;
+        bool blames_low = strcmp(pair->at, pair->low) == 0 || strcmp(pair->at, "default") == 0;
         const struct pl_tree *blamed =
-            strcmp(pair->at, pair->low) == 0 || strcmp(pair->at, "default") == 0 ? item->value
-                                                                                 : high;
+            blames_low && strcmp(pair->low, "default") != 0 ? item->value : high;
         pl_bad_value(f, PL_OF_KEY(PL_MEMBER(at, pair->at), item->key), blamed,
                      "%s value %.*s is greater than %s value %.*s", pair->low_name,
                      PL_FMT(item->value->text), pair->high_name, PL_FMT(high->text));
@@ -181,6 +225,26 @@ static void check_ratio(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
+static const char *const limit_members[] = {"max", "min", "maxLimitRequestRatio", "default",
+                                            "defaultRequest"};
+
+/* Containers have fewer resources than a namespace. */
+static void check_names(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *limit, const char *member)
+{
+    bool runs = pl_is_among(pl_tree_text_at(limit, "type"), "Pod,Container");
+    PL_TREE_FOR(item, pl_tree_getz(limit, member))
+    {
+        const struct pl_spot *spot = PL_OF_KEY(at, item->key);
+        const struct pl_tree *name = pl_tree_str(f->arena, item->key);
+        pl_valid_resource_name(f, spot, item->key, true);
+        if (runs && pl_slice_chr(item->key, '/') == NULL &&
+            !pl_is_among(item->key, "cpu,memory,ephemeral-storage") &&
+            !pl_text_begins(item->key, "hugepages-"))
+            pl_bad_value(f, spot, name, "must be a standard resource for containers");
+    }
+}
+
 static void check_limit(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *limit)
 {
@@ -193,7 +257,10 @@ static void check_limit(struct pl_api_faults *f, const struct pl_spot *at,
         {"defaultRequest", "default", "default request", "default limit", "defaultRequest"},
     };
     bool pod = pl_slice_eqz(pl_tree_text_at(limit, "type"), "Pod");
-    for (size_t i = 0; i < PL_ARRAY_LEN(pairs); i++)
+    for (size_t i = 0; i < PL_ARRAY_LEN(limit_members); i++)
+        if (!pod || i < 3) /* a Pod's defaults are refused as a whole */
+            check_names(f, PL_MEMBER(at, limit_members[i]), limit, limit_members[i]);
+    for (size_t i = 0; i < (pod ? 1 : PL_ARRAY_LEN(pairs)); i++)
         check_pair(f, at, limit, &pairs[i]);
     if (pod && !pl_is_empty(pl_tree_getz(limit, "default")))
         pl_bad_forbidden(f, PL_MEMBER(at, "default"), "may not be specified when `type` is 'Pod'");
@@ -233,7 +300,7 @@ void pl_valid_priority_class(struct pl_api_faults *f, const struct pl_tree *obje
     bool system = name.len > 7 && memcmp(name.ptr, "system-", 7) == 0;
     int64_t value = 0;
     pl_tree_integer(pl_tree_getz(object, "value"), &value);
-    if (!system && value > 1000000000)
+    if (!system && value > 1000000000 && old == NULL)
         pl_bad_forbidden(f, PL_MEMBER(NULL, "value"),
                          "maximum allowed value of a user defined priority is 1000000000");
     else if (system && old == NULL &&
@@ -245,16 +312,39 @@ void pl_valid_priority_class(struct pl_api_faults *f, const struct pl_tree *obje
                        "only. error: %.*s is not a known system priority class",
                        PL_FMT(name))
                 .ptr);
-    pl_needs_one(f, PL_MEMBER(NULL, "preemptionPolicy"), pl_tree_getz(object, "preemptionPolicy"),
-                 "PreemptLowerPriority,Never");
-    if (old == NULL)
+    if (old == NULL) {
+        pl_needs_one(f, PL_MEMBER(NULL, "preemptionPolicy"),
+                     pl_tree_getz(object, "preemptionPolicy"), "PreemptLowerPriority,Never");
         return;
+    }
     int64_t was = 0;
     pl_tree_integer(pl_tree_getz(old, "value"), &was);
     if (value != was)
         pl_bad_forbidden(f, PL_MEMBER(NULL, "value"), "may not be changed in an update.");
     pl_frozen(f, PL_MEMBER(NULL, "preemptionPolicy"), pl_tree_getz(object, "preemptionPolicy"),
               pl_tree_getz(old, "preemptionPolicy"));
+}
+
+/* The tolerations as Go prints them. */
+static struct pl_tree *go_tolerations(struct pl_api_faults *f, const struct pl_tree *list)
+{
+    static const char *const members[][2] = {
+        {"Key", "key"}, {"Operator", "operator"}, {"Value", "value"}, {"Effect", "effect"}};
+    struct pl_arena *arena = f->arena;
+    struct pl_tree *out = pl_tree_array(arena);
+    PL_EACH(item, list)
+    {
+        struct pl_tree *one = pl_tree_object(arena);
+        const struct pl_tree *seconds = pl_tree_getz(item->value, "tolerationSeconds");
+        for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
+            pl_tree_setz(arena, one, members[i][0],
+                         pl_tree_str(arena, pl_tree_text_at(item->value, members[i][1])));
+        pl_tree_setz(arena, one, "TolerationSeconds",
+                     seconds != NULL ? pl_tree_copy(arena, seconds)
+                                     : pl_tree_literal(arena, "null"));
+        pl_tree_push(arena, out, one);
+    }
+    return out;
 }
 
 void pl_valid_runtime_class(struct pl_api_faults *f, const struct pl_tree *object,
@@ -271,6 +361,7 @@ void pl_valid_runtime_class(struct pl_api_faults *f, const struct pl_tree *objec
     pl_natural_all(f, PL_MEMBER(PL_MEMBER(NULL, "overhead"), "limits"),
                    pl_tree_dig(object, "overhead.podFixed"), NULL);
     pl_valid_tolerations(f, PL_MEMBER(at, "tolerations"), tolerations);
+    pl_unique(f, PL_MEMBER(at, "tolerations"), go_tolerations(f, tolerations), NULL);
     if (old != NULL)
         pl_frozen_unseen(f, PL_MEMBER(NULL, "handler"), handler, pl_tree_getz(old, "handler"));
 }

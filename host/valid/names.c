@@ -35,7 +35,8 @@ void pl_label(struct pl_api_faults *f, const struct pl_spot *at, const struct pl
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
     if (!pl_api_is_label(text))
-        pl_bad_value(f, at, value, PL_API_LABEL_TEXT);
+        pl_bad_value(f, at, value,
+                     pl_api_is_subdomain(text) ? "must not contain dots" : PL_API_LABEL_TEXT);
 }
 
 void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -247,6 +248,13 @@ void pl_port(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
 
 /* ---- labels and their selectors ---- */
 
+void pl_annotations(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                    const char *arg)
+{
+    PL_UNUSED(arg);
+    pl_api_validate_annotations(f, pl_spot_text(f, at).ptr, value);
+}
+
 void pl_labels(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                const char *arg)
 {
@@ -309,4 +317,48 @@ void pl_valid_driver_name(struct pl_api_faults *f, const struct pl_spot *at,
     if (pl_tree_text(value).len > 63)
         pl_bad_long(f, at, "63");
     pl_subdomain(f, at, pl_in_small_letters(f, value), NULL);
+}
+
+/* ---- paths ---- */
+
+void pl_valid_path_segment(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (pl_is_among(text, ".,..")) {
+        pl_bad_value(f, at, value, "may not be '%.*s'", PL_FMT(text));
+        return;
+    }
+    if (pl_slice_chr(text, '/') != NULL)
+        pl_bad_value(f, at, value, "may not contain '/'");
+    if (pl_slice_chr(text, '%') != NULL)
+        pl_bad_value(f, at, value, "may not contain '%%'");
+}
+
+void pl_valid_domain_path(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    const char *slash = pl_slice_chr(text, '/');
+    size_t len = slash != NULL ? (size_t)(slash - text.ptr) : 0;
+    PL_UNUSED(arg);
+    if (value == NULL)
+        return;
+    if (text.len == 0) {
+        pl_bad_required(f, at, "");
+        return;
+    }
+    if (len == 0 || len + 1 == text.len) {
+        pl_bad_value(f, at, value, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+        return;
+    }
+    pl_subdomain(f, at, pl_tree_str(f->arena, pl_slice(text.ptr, len)), NULL);
+    for (size_t i = len + 1; i < text.len; i++)
+        if (!pl_is_alnum(text.ptr[i]) && strchr("/-._~%!$&'()*+,;=:", text.ptr[i]) == NULL) {
+            pl_bad_value(f, at, pl_tree_str(f->arena, pl_slice(slash + 1, text.len - len - 1)),
+                         "Invalid path (regex used for validation is "
+                         "'[A-Za-z0-9/\\-._~%%!$&'()*+,;=:]+')");
+            return;
+        }
 }

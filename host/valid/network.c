@@ -119,6 +119,18 @@ static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct
                      "[a-z0-9])?)*')");
 }
 
+/* A new Ingress that still has the annotation must not name its class twice. */
+static void check_class_annotation(struct pl_api_faults *f, const struct pl_tree *object,
+                                   const struct pl_tree *old)
+{
+    static const char mark[] = "kubernetes.io/ingress.class";
+    const struct pl_tree *is = pl_tree_getz(pl_tree_dig(object, "metadata.annotations"), mark);
+    const struct pl_tree *class = pl_tree_dig(object, "spec.ingressClassName");
+    if (old == NULL && is != NULL && class != NULL && !pl_tree_equal(is, class))
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "annotations"), mark), is,
+                     "must match `ingressClassName` when both are specified");
+}
+
 void pl_valid_ingress(struct pl_api_faults *f, const struct pl_tree *object,
                       const struct pl_tree *old)
 {
@@ -132,11 +144,11 @@ void pl_valid_ingress(struct pl_api_faults *f, const struct pl_tree *object,
     const struct pl_tree *backend = pl_tree_getz(spec, "defaultBackend");
     const struct pl_spot *list = PL_MEMBER(SPEC, "rules");
     size_t i = 0;
-    PL_UNUSED(old);
     pl_valid_balancer_status(f, object);
     if (pl_is_empty(pl_tree_getz(spec, "rules")) && backend == NULL)
         pl_bad_value(f, SPEC, pl_tree_getz(spec, "rules"),
                      "either `defaultBackend` or `rules` must be specified");
+    check_class_annotation(f, object, old);
     if (backend != NULL)
         check_backend(f, PL_MEMBER(SPEC, "defaultBackend"), backend);
     pl_hold(f, SPEC, spec, rules);

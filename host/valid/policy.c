@@ -43,8 +43,8 @@ static void policy_check_rules(struct pl_api_faults *f, const struct pl_spot *at
 static void check_match(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *match)
 {
-    pl_needs_one(f, PL_MEMBER(at, "matchPolicy"), pl_tree_getz(match, "matchPolicy"),
-                 "Equivalent,Exact");
+    pl_must_be(f, PL_MEMBER(at, "matchPolicy"), pl_tree_getz(match, "matchPolicy"),
+               "Equivalent,Exact");
     pl_selector(f, PL_MEMBER(at, "namespaceSelector"), pl_tree_getz(match, "namespaceSelector"),
                 NULL);
     pl_selector(f, PL_MEMBER(at, "objectSelector"), pl_tree_getz(match, "objectSelector"), NULL);
@@ -56,15 +56,27 @@ static void check_match(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_param_kind(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *kind)
 {
-    struct pl_slice version = pl_tree_text_at(kind, "apiVersion");
+    const struct pl_tree *whole = pl_tree_getz(kind, "apiVersion");
+    struct pl_slice version = pl_tree_text(whole);
+    const struct pl_spot *spot = PL_MEMBER(at, "apiVersion");
     const char *slash = pl_slice_chr(version, '/');
+    size_t group = slash != NULL ? (size_t)(slash - version.ptr) : 0;
+    struct pl_slice rest = slash != NULL ? pl_slice(slash + 1, version.len - group - 1) : version;
     if (version.len == 0)
-        pl_bad_required(f, PL_MEMBER(at, "apiVersion"), "");
-    else if (slash != NULL && slash + 1 == version.ptr + version.len)
-        pl_bad_value(f, PL_MEMBER(at, "apiVersion"), pl_tree_getz(kind, "apiVersion"),
-                     "version must be specified");
+        pl_bad_required(f, spot, "");
+    else if (pl_slice_chr(rest, '/') != NULL)
+        pl_bad_value(f, spot, whole, "unexpected GroupVersion string: %.*s", PL_FMT(version));
+    else {
+        pl_subdomain(f, spot, pl_tree_str(f->arena, pl_slice(version.ptr, group)), NULL);
+        if (rest.len == 0)
+            pl_bad_value(f, spot, whole, "version must be specified");
+        else
+            pl_dns1035(f, spot, pl_tree_str(f->arena, rest), NULL);
+    }
     if (pl_tree_text_at(kind, "kind").len == 0)
         pl_bad_required(f, PL_MEMBER(at, "kind"), "");
+    else
+        pl_mixed_dns1035(f, PL_MEMBER(at, "kind"), pl_tree_getz(kind, "kind"));
 }
 
 /* ---- expressions ---- */
@@ -72,19 +84,12 @@ static void check_param_kind(struct pl_api_faults *f, const struct pl_spot *at,
 struct scope {
     struct pl_api_faults *f;
     bool has_params;
+    bool has_variables;           /* the policy has some */
+    bool makes_patches;           /* the expressions are those of mutations */
     struct pl_cel_type variables; /* the type of `variables`, as far as they have been checked */
     struct pl_cel_field *fields;
     struct pl_cel_program **programs; /* of the variables; their types live in them */
 };
-
-static struct pl_slice trimmed(struct pl_slice text)
-{
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
-        text.ptr++, text.len--;
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
-        text.len--;
-    return text;
-}
 
 static void bad_expression(struct scope *s, const struct pl_spot *at, struct pl_slice text,
                            const char *what, const char *why)
@@ -98,8 +103,11 @@ static struct pl_cel_program *compile(struct scope *s, const struct pl_spot *at,
 {
     struct pl_cel_var vars[PL_VAR_COUNT];
     struct pl_buf why = PL_BUF_INIT;
-    pl_condition_vars_of_policy(vars, s->has_params, has_authorizer, &s->variables);
-    struct pl_cel_program *program = pl_cel_compile(text, vars, PL_VAR_COUNT, &why);
+    pl_condition_vars_of_policy(vars, s->has_params, has_authorizer,
+                                s->has_variables ? &s->variables : NULL);
+    struct pl_cel_program *program = s->makes_patches
+                                         ? pl_cel_compile_patch(text, vars, PL_VAR_COUNT, &why)
+                                         : pl_cel_compile(text, vars, PL_VAR_COUNT, &why);
     if (program == NULL)
         bad_expression(s, at, text, "compilation failed: ", pl_buf_z(&why));
     pl_buf_deinit(&why);
@@ -142,21 +150,20 @@ static void check_variable(struct scope *s, const struct pl_spot *at,
 {
     struct pl_slice name = pl_tree_text_at(variable, "name");
     struct pl_slice text = pl_tree_text_at(variable, "expression");
-    if (trimmed(name).len == 0)
+    if (pl_slice_trim(name).len == 0)
         pl_bad_required(s->f, PL_MEMBER(at, "name"), "name is not specified");
     else if (!is_identifier(name))
         pl_bad_value(s->f, PL_MEMBER(at, "name"), pl_tree_getz(variable, "name"),
                      "must be a valid CEL identifier");
-    if (trimmed(text).len == 0) {
+    if (pl_slice_trim(text).len == 0) {
         pl_bad_required(s->f, PL_MEMBER(at, "expression"), "expression is not specified");
         return;
     }
     struct pl_cel_program *program = compile(s, PL_MEMBER(at, "expression"), text, true);
-    if (program == NULL)
-        return;
+    const struct pl_cel_type *type = program != NULL ? pl_cel_program_type(program) : NULL;
     size_t i = s->variables.field_count++;
     s->programs[i] = program;
-    s->fields[i] = (struct pl_cel_field){name, name, pl_cel_program_type(program), true};
+    s->fields[i] = (struct pl_cel_field){name, name, type, true};
 }
 
 /* ---- validations ---- */
@@ -164,9 +171,9 @@ static void check_variable(struct scope *s, const struct pl_spot *at,
 static void check_message(struct scope *s, const struct pl_spot *at, const struct pl_tree *value)
 {
     struct pl_slice text = pl_tree_text(value);
-    if (text.len > 0 && trimmed(text).len == 0)
+    if (text.len > 0 && pl_slice_trim(text).len == 0)
         pl_bad_value(s->f, at, value, "must be non-empty if specified");
-    else if (pl_slice_has_break(trimmed(text)))
+    else if (pl_slice_has_break(pl_slice_trim(text)))
         pl_bad_value(s->f, at, value, "must not contain line breaks");
 }
 
@@ -175,11 +182,11 @@ static void check_validation(struct scope *s, const struct pl_spot *at,
 {
     struct pl_slice text = pl_tree_text_at(validation, "expression");
     struct pl_slice shown = pl_tree_text_at(validation, "messageExpression");
-    if (trimmed(text).len == 0)
+    if (pl_slice_trim(text).len == 0)
         pl_bad_required(s->f, PL_MEMBER(at, "expression"), "expression is not specified");
     else
         check_typed(s, PL_MEMBER(at, "expression"), text, PL_CEL_BOOL, false, true);
-    if (shown.len > 0 && trimmed(shown).len == 0)
+    if (shown.len > 0 && pl_slice_trim(shown).len == 0)
         pl_bad_value(s->f, PL_MEMBER(at, "messageExpression"),
                      pl_tree_getz(validation, "messageExpression"),
                      "must be non-empty if specified");
@@ -198,13 +205,17 @@ static void check_annotation(struct scope *s, const struct pl_spot *at, struct p
     struct pl_slice key = pl_tree_text_at(annotation, "key");
     struct pl_slice whole = pl_arena_f(arena, "%.*s/%.*s", PL_FMT(policy), PL_FMT(key));
     const struct pl_spot *text_at = PL_MEMBER(at, "valueExpression");
-    pl_qualified(s->f, PL_MEMBER(at, "key"), pl_tree_str(arena, whole), "always");
-    if (trimmed(text).len == 0)
+    if (policy.len == 0)
+        pl_bad_value(s->f, PL_MEMBER(at, "key"), pl_tree_getz(annotation, "key"),
+                     "requires metadata.name be non-empty");
+    else
+        pl_qualified(s->f, PL_MEMBER(at, "key"), pl_tree_str(arena, whole), "always");
+    if (pl_slice_trim(text).len == 0)
         pl_bad_required(s->f, text_at, "valueExpression is not specified");
-    else if (trimmed(text).len > MOST_ANNOTATION)
+    else if (pl_slice_trim(text).len > MOST_ANNOTATION)
         pl_bad_required(s->f, text_at, "must not exceed 5120 bytes in length");
     else
-        check_typed(s, text_at, trimmed(text), PL_CEL_STRING, true, true);
+        check_typed(s, text_at, pl_slice_trim(text), PL_CEL_STRING, true, true);
 }
 
 static void policy_check_annotations(struct scope *s, const struct pl_spot *at,
@@ -282,12 +293,13 @@ static void check_policy(struct scope *s, const struct pl_tree *object, const st
     const struct pl_spot *match_at = PL_MEMBER(SPEC, "matchConstraints");
     struct pl_api_faults *f = s->f;
     s->has_params = kind != NULL;
+    s->has_variables = !pl_is_empty(pl_tree_getz(spec, "variables"));
     s->variables = (struct pl_cel_type){.kind = PL_CEL_OBJECT,
                                         .name = "kubernetes.variables",
                                         .max_size = PL_CEL_UNBOUNDED,
                                         .min_bytes = 2};
-    pl_needs_one(f, PL_MEMBER(SPEC, "failurePolicy"), pl_tree_getz(spec, "failurePolicy"),
-                 "Fail,Ignore");
+    pl_must_be(f, PL_MEMBER(SPEC, "failurePolicy"), pl_tree_getz(spec, "failurePolicy"),
+               "Fail,Ignore");
     if (kind != NULL)
         check_param_kind(f, PL_MEMBER(SPEC, "paramKind"), kind);
     if (match == NULL)
@@ -327,9 +339,30 @@ static void check_operations(struct pl_api_faults *f, const struct pl_spot *at,
     pl_must_be(f, spot, item->value, "*,CONNECT,CREATE,UPDATE");
 }
 
-static void check_mutation(struct pl_api_faults *f, const struct pl_spot *at,
+static void check_patch(struct scope *s, const struct pl_spot *at, struct pl_slice text,
+                        const char *want)
+{
+    struct pl_buf is = PL_BUF_INIT;
+    text = pl_slice_trim(text);
+    if (text.len == 0) {
+        pl_bad_required(s->f, at, "");
+        return;
+    }
+    struct pl_cel_program *program = compile(s, at, text, true);
+    if (program == NULL)
+        return;
+    pl_cel_type_write(&is, pl_cel_program_type(program));
+    if (!pl_slice_eqz(pl_buf_slice(&is), want))
+        pl_bad_value(s->f, at, pl_tree_str(s->f->arena, text), "must evaluate to %s but got %s",
+                     want, pl_buf_z(&is));
+    pl_buf_deinit(&is);
+    pl_cel_program_destroy(program);
+}
+
+static void check_mutation(struct scope *s, const struct pl_spot *at,
                            const struct pl_tree *mutation)
 {
+    struct pl_api_faults *f = s->f;
     static const char *const types[][2] = {{"ApplyConfiguration", "applyConfiguration"},
                                            {"JSONPatch", "jsonPatch"}};
     const struct pl_tree *type = pl_tree_getz(mutation, "patchType");
@@ -343,8 +376,10 @@ static void check_mutation(struct pl_api_faults *f, const struct pl_spot *at,
             pl_bad_required(
                 f, PL_MEMBER(at, member),
                 pl_arena_f(f->arena, "must be specified when patchType is %s", types[i][0]).ptr);
-        else if (trimmed(pl_tree_text_at(patch, "expression")).len == 0)
-            pl_bad_required(f, PL_MEMBER(PL_MEMBER(at, member), "expression"), "");
+        else
+            check_patch(s, PL_MEMBER(PL_MEMBER(at, member), "expression"),
+                        pl_tree_text_at(patch, "expression"),
+                        i == 0 ? "Object" : "list(JSONPatch)");
         if (pl_tree_getz(mutation, other) != NULL)
             pl_bad_value(f, PL_MEMBER(at, other),
                          pl_tree_str(f->arena, pl_arena_f(f->arena, "{%s}", other)),
@@ -360,13 +395,14 @@ void pl_valid_mutating_policy(struct pl_api_faults *f, const struct pl_tree *obj
     struct scope s = {.f = f};
     size_t i = 0;
     check_policy(&s, object, old);
+    s.has_variables = s.makes_patches = true;
     check_operations(f, PL_MEMBER(SPEC, "matchConstraints"),
                      pl_tree_getz(spec, "matchConstraints"));
     if (pl_is_empty(mutations))
         pl_bad_required(f, PL_MEMBER(SPEC, "mutations"),
                         "mutations must contain at least one item");
     PL_EACH(item, mutations)
-    check_mutation(f, PL_INDEX(PL_MEMBER(SPEC, "mutations"), i++), item->value);
+    check_mutation(&s, PL_INDEX(PL_MEMBER(SPEC, "mutations"), i++), item->value);
     pl_needs_one(f, PL_MEMBER(SPEC, "reinvocationPolicy"), pl_tree_getz(spec, "reinvocationPolicy"),
                  "IfNeeded,Never");
     scope_deinit(&s);
@@ -394,18 +430,16 @@ static void check_params(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_actions(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *actions)
 {
+    struct pl_map seen = PL_MAP_INIT;
     size_t i = 0;
     PL_EACH(item, actions)
     {
-        bool twice = false;
-        for (const struct pl_tree_item *before = actions->first; before != item && !twice;
-             before = before->next)
-            twice = pl_tree_equal(before->value, item->value);
         pl_if_set(f, PL_INDEX(at, i), item->value, "Audit,Deny,Warn");
-        if (twice)
+        if (pl_comes_again(&seen, item->value, NULL))
             pl_bad_duplicate(f, PL_INDEX(at, i), item->value);
         i++;
     }
+    pl_map_deinit(&seen);
     if (actions != NULL && pl_tree_has_text(actions, pl_slice_z("Deny")) &&
         pl_tree_has_text(actions, pl_slice_z("Warn")))
         pl_bad_value(f, at, actions,

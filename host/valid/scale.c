@@ -1,6 +1,5 @@
 /* HorizontalPodAutoscalers and PodDisruptionBudgets. */
 #include "valid/kinds.h"
-#include "gotype/go_struct.h"
 
 #include "object/tree.h"
 
@@ -46,7 +45,7 @@ static void check_resource(struct pl_api_faults *f, const struct pl_spot *at,
             pl_bad_required(f, PL_MEMBER(at, "container"), "must specify a container");
         pl_label(f, PL_MEMBER(at, "container"), container, NULL);
         if (text.len > 0)
-            pl_qualified(f, PL_MEMBER(at, "name"), name, NULL);
+            pl_valid_resource_name(f, PL_MEMBER(at, "name"), text, true);
         if (text.len > 0 && pl_slice_chr(text, '/') == NULL &&
             !pl_is_among(text, "cpu,memory,ephemeral-storage"))
             pl_bad_value(f, PL_MEMBER(at, "name"), name,
@@ -92,6 +91,8 @@ static void check_reference(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *shown = pl_tree_getz(ref, "apiVersion");
     pl_need(f, PL_MEMBER(at, "kind"), pl_tree_getz(ref, "kind"), NULL);
     pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(ref, "name"), NULL);
+    pl_valid_path_segment(f, PL_MEMBER(at, "kind"), pl_tree_getz(ref, "kind"), NULL);
+    pl_valid_path_segment(f, PL_MEMBER(at, "name"), pl_tree_getz(ref, "name"), NULL);
     bool core = pl_slice_chr(version, '/') == NULL;
     if (group && core && !pl_slice_eqz(pl_tree_text_at(ref, "kind"), "ReplicationController"))
         pl_bad_value(f, PL_MEMBER(at, "apiVersion"), pl_or_empty(f, shown),
@@ -202,6 +203,18 @@ static void check_behavior(struct pl_api_faults *f, const struct pl_spot *at,
     PL_EACH(item, policies)
     up_to(f, PL_MEMBER(PL_INDEX(list, i++), "periodSeconds"),
           pl_tree_getz(item->value, "periodSeconds"), 1800);
+    if (pl_quantity_sign(pl_tree_getz(rules, "tolerance")) < 0)
+        pl_bad_value(f, PL_MEMBER(at, "tolerance"), pl_tree_getz(rules, "tolerance"),
+                     "must be greater than or equal to 0");
+}
+
+/* True for a metric that exists even while there are no pods. Zero replicas need such a metric. */
+static bool has_outer_metric(const struct pl_tree *metrics)
+{
+    PL_EACH(item, metrics)
+    if (pl_is_among(pl_tree_text_at(item->value, "type"), "Object,External"))
+        return true;
+    return false;
 }
 
 void pl_valid_autoscaler(struct pl_api_faults *f, const struct pl_tree *object,
@@ -229,6 +242,10 @@ void pl_valid_autoscaler(struct pl_api_faults *f, const struct pl_tree *object,
                     true);
     PL_EACH(item, pl_tree_getz(spec, "metrics"))
     check_one_metric(f, PL_INDEX(list, i++), item->value);
+    if (low == 0 && !has_outer_metric(pl_tree_getz(spec, "metrics")))
+        pl_bad_forbidden(f, list,
+                         "must specify at least one Object or External metric to support scaling "
+                         "to zero replicas");
     check_behavior(f, PL_MEMBER(at, "scaleUp"), pl_tree_dig(spec, "behavior.scaleUp"));
     check_behavior(f, PL_MEMBER(at, "scaleDown"), pl_tree_dig(spec, "behavior.scaleDown"));
 }
@@ -248,8 +265,7 @@ void pl_valid_budget(struct pl_api_faults *f, const struct pl_tree *object,
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     PL_UNUSED(old);
     if (pl_tree_getz(spec, "minAvailable") != NULL && pl_tree_getz(spec, "maxUnavailable") != NULL)
-        pl_api_fault(f, "FieldValueInvalid", pl_slice_z("spec"),
-                     "Invalid value: %.*s: minAvailable and maxUnavailable cannot be both set",
-                     PL_FMT(pl_go_struct(f->arena, "@PodDisruptionBudgetSpec", spec)));
+        pl_bad_struct(f, SPEC, "@PodDisruptionBudgetSpec", spec,
+                      "minAvailable and maxUnavailable cannot be both set");
     pl_hold(f, SPEC, spec, rules);
 }

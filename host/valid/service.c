@@ -1,11 +1,15 @@
 /* Services, and where they are served: Endpoints and EndpointSlices. */
 #include "valid/kinds.h"
 
+#include "format/ip.h"
 #include "object/tree.h"
 
 #include <string.h>
 
-#define SPEC PL_MEMBER(NULL, "spec")
+#define MOST_ENDPOINTS 1000 /* of a slice */
+#define MOST_ADDRESSES 100  /* of an endpoint */
+#define MOST_HINTS     8
+#define SPEC           PL_MEMBER(NULL, "spec")
 
 static void some_label(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *value, const char *arg)
@@ -18,6 +22,45 @@ static void port_number(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *value, const char *arg)
 {
     pl_range(f, at, value != NULL ? value : pl_tree_int(f->arena, 0), arg);
+}
+
+/* Returns why traffic cannot go to this address, or NULL. */
+static const char *special_range(const struct pl_ip *ip)
+{
+    const unsigned char *b = ip->bytes;
+    static const unsigned char one[16] = {[15] = 1};
+    if (ip->len == 4 ? b[0] == 127 : memcmp(b, one, 16) == 0)
+        return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+    if (ip->len == 4 ? b[0] == 169 && b[1] == 254 : b[0] == 0xfe && (b[1] & 0xc0) == 0x80)
+        return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+    if (ip->len == 4 ? b[0] == 224 && b[1] == 0 && b[2] == 0 : b[0] == 0xff && (b[1] & 0xf) == 2)
+        return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
+    return NULL;
+}
+
+static void not_special(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *value)
+{
+    static const unsigned char zero[16];
+    struct pl_slice text = pl_tree_text(value);
+    struct pl_ip ip;
+    if (pl_ip_parse(text, &ip, NULL) != 0)
+        return;
+    if (memcmp(ip.bytes, zero, (size_t)ip.len) == 0)
+        pl_bad_value(f, at, value, "may not be unspecified (%.*s)", PL_FMT(text));
+    else if (special_range(&ip) != NULL)
+        pl_bad_value(f, at, value, "%s", special_range(&ip));
+}
+
+static void reachable_ip(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *value, const char *arg)
+{
+    struct pl_api_faults none = {.arena = f->arena};
+    pl_ip(&none, at, value, arg);
+    if (none.causes != NULL)
+        pl_ip(f, at, value, arg);
+    else
+        not_special(f, at, value);
 }
 
 /* ---- Services ---- */
@@ -48,6 +91,7 @@ static void check_service_ports(struct pl_api_faults *f, const struct pl_tree *s
     };
     const struct pl_tree *ports = pl_tree_getz(spec, "ports");
     const struct pl_spot *list = PL_MEMBER(SPEC, "ports");
+    struct pl_map seen = PL_MAP_INIT;
     size_t i = 0;
     if (pl_is_empty(ports) && !pl_slice_eqz(pl_tree_text_at(spec, "clusterIP"), "None") &&
         !pl_slice_eqz(pl_tree_text_at(spec, "type"), "ExternalName"))
@@ -59,15 +103,11 @@ static void check_service_ports(struct pl_api_faults *f, const struct pl_tree *s
         const struct pl_spot *spot = PL_INDEX(list, i++);
         if (ports->count > 1)
             pl_need(f, PL_MEMBER(spot, "name"), pl_tree_getz(item->value, "name"), NULL);
-        for (const struct pl_tree_item *before = ports->first; before != item;
-             before = before->next)
-            if (pl_number_at(before->value, "port") == pl_number_at(item->value, "port") &&
-                pl_tree_equal(pl_tree_getz(before->value, "protocol"),
-                              pl_tree_getz(item->value, "protocol"))) {
-                pl_bad_duplicate(f, spot, go_port(f, item->value));
-                break;
-            }
+        const struct pl_tree *port = pl_tree_int(f->arena, pl_number_at(item->value, "port"));
+        if (pl_comes_again(&seen, port, pl_tree_getz(item->value, "protocol")))
+            pl_bad_duplicate(f, spot, go_port(f, item->value));
     }
+    pl_map_deinit(&seen);
 }
 
 static void check_external_name(struct pl_api_faults *f, const struct pl_tree *spec)
@@ -77,7 +117,7 @@ static void check_external_name(struct pl_api_faults *f, const struct pl_tree *s
     const struct pl_tree *ip = pl_tree_getz(spec, "clusterIP");
     if (!pl_is_empty(ip))
         pl_bad_forbidden(f, PL_MEMBER(SPEC, "clusterIPs"),
-                         "may not be set when `type` is 'ExternalName'");
+                         "may not be set for ExternalName services");
     if (pl_is_empty(name))
         pl_bad_required(f, at, "");
     else if (name->text.ptr[name->text.len - 1] == '.')
@@ -125,6 +165,42 @@ static void check_affinity(struct pl_api_faults *f, const struct pl_tree *spec)
     }
 }
 
+/* A Service without an address cannot be reached from outside through ports of nodes. */
+static void check_headless(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    const struct pl_tree *ips = pl_tree_getz(spec, "clusterIPs");
+    struct pl_slice type = pl_tree_text_at(spec, "type");
+    const struct pl_tree *first = pl_tree_at(ips, 0);
+    if (pl_is_among(type, "LoadBalancer,NodePort") && ips != NULL && ips->count == 1 &&
+        pl_slice_eqz(pl_tree_text(first), "None"))
+        pl_bad_value(f, PL_INDEX(PL_MEMBER(SPEC, "clusterIPs"), 0), first,
+                     "may not be set to 'None' for %.*s services", PL_FMT(type));
+}
+
+/* Two addresses must have different families, in the order of `ipFamilies`. */
+static void check_families(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    const struct pl_tree *ips = pl_tree_getz(spec, "clusterIPs");
+    const struct pl_tree *families = pl_tree_getz(spec, "ipFamilies");
+    const struct pl_spot *at = PL_MEMBER(SPEC, "clusterIPs");
+    size_t i = 0, six = 0;
+    if (pl_is_empty(ips) || pl_slice_eqz(pl_tree_text(pl_tree_at(ips, 0)), "None"))
+        return;
+    PL_EACH(item, ips)
+    {
+        struct pl_slice family = pl_tree_text(pl_tree_at(families, i));
+        bool is_six = pl_slice_chr(pl_tree_text(item->value), ':') != NULL;
+        six += is_six;
+        if (pl_is_among(family, "IPv4,IPv6") && is_six != pl_slice_eqz(family, "IPv6"))
+            pl_bad_value(f, PL_INDEX(at, i), item->value,
+                         "expected an %.*s value as indicated by `ipFamilies[%zu]`", PL_FMT(family),
+                         i);
+        i++;
+    }
+    if (i > 1 && (six == 0 || six == i))
+        pl_bad_value(f, at, ips, "may specify no more than one IP for each IP family");
+}
+
 static void check_cluster_ips(struct pl_api_faults *f, const struct pl_tree *spec)
 {
     const struct pl_tree *ip = pl_tree_getz(spec, "clusterIP");
@@ -136,6 +212,9 @@ static void check_cluster_ips(struct pl_api_faults *f, const struct pl_tree *spe
         pl_bad_value(f, at, ips, "must be empty when `clusterIP` is not specified");
     else if (!pl_tree_equal(pl_tree_at(ips, 0), ip))
         pl_bad_value(f, at, ips, "first value must match `clusterIP`");
+    if (pl_tree_is(ips, PL_ARRAY) && ips->count > 2)
+        pl_bad_value(f, at, ips, "may only hold up to 2 values");
+    check_families(f, spec);
 }
 
 /* Refuses ports of nodes where the Service's type has none. */
@@ -210,8 +289,9 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
         {"type", pl_needs_one, "ClusterIP,ExternalName,LoadBalancer,NodePort"},
         {"selector", pl_labels, NULL},
         {"sessionAffinity", pl_needs_one, "ClientIP,None"},
-        {"externalIPs[]", pl_ip, NULL},
+        {"externalIPs[]", reachable_ip, NULL},
         {"internalTrafficPolicy", pl_if_set, "Cluster,Local"},
+        {"trafficDistribution", pl_if_set, "PreferClose,PreferSameZone,PreferSameNode"},
         {"ipFamilyPolicy", pl_if_set, "PreferDualStack,RequireDualStack,SingleStack"},
         {"ipFamilies[]", pl_must_be, "IPv4,IPv6"},
         {"ipFamilies", pl_unique, ""},
@@ -228,9 +308,9 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
         pl_ip(f, PL_INDEX(PL_MEMBER(SPEC, "clusterIPs"), 0), pl_tree_getz(spec, "clusterIP"), NULL);
     const struct pl_spot *ranges = PL_MEMBER(SPEC, "LoadBalancerSourceRanges");
     size_t i = 0;
+    check_headless(f, spec);
     only_balanced(f, spec, "loadBalancerSourceRanges", "LoadBalancerSourceRanges");
-    if (pl_slice_eqz(pl_tree_text_at(spec, "type"), "LoadBalancer"))
-        PL_EACH(item, pl_tree_getz(spec, "loadBalancerSourceRanges"))
+    PL_EACH(item, pl_tree_getz(spec, "loadBalancerSourceRanges"))
     pl_cidr(f, PL_INDEX(ranges, i++), item->value, NULL);
     only_balanced(f, spec, "allocateLoadBalancerNodePorts", "allocateLoadBalancerNodePorts");
     only_balanced(f, spec, "loadBalancerClass", "loadBalancerClass");
@@ -249,21 +329,14 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
 static void address(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
                     const char *arg)
 {
-    struct pl_slice text = pl_tree_text(value);
     struct pl_api_faults none = {.arena = f->arena};
     pl_ip(&none, at, value, arg);
-    pl_ip(f, at, value, arg);
     if (none.causes != NULL) {
+        pl_ip(f, at, value, arg);
         pl_bad_value(f, at, pl_or_empty(f, value), "must be a valid IP address");
         return;
     }
-    if (text.len > 4 && memcmp(text.ptr, "127.", 4) == 0)
-        pl_bad_value(f, at, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
-    if (text.len > 8 && memcmp(text.ptr, "169.254.", 8) == 0)
-        pl_bad_value(f, at, value,
-                     "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
-    if (pl_is_among(text, "0.0.0.0,::"))
-        pl_bad_value(f, at, value, "may not be unspecified (%.*s)", PL_FMT(text));
+    not_special(f, at, value);
 }
 
 void pl_valid_endpoints(struct pl_api_faults *f, const struct pl_tree *object,
@@ -324,10 +397,30 @@ static void check_addresses(struct pl_api_faults *f, const struct pl_spot *at,
         pl_ip(&none, one, item->value, NULL);
         pl_ip(f, one, item->value, NULL);
         if (none.causes == NULL && pl_slice_eqz(type, "IPv4") && six)
-            pl_bad_value(f, one, item->value, "must be an IPv4 address");
+            pl_bad_value(f, spot, item->value, "must be an IPv4 address");
         else if (none.causes == NULL && pl_slice_eqz(type, "IPv6") && !six)
-            pl_bad_value(f, one, item->value, "must be an IPv6 address");
+            pl_bad_value(f, spot, item->value, "must be an IPv6 address");
+        if (none.causes == NULL)
+            not_special(f, one, item->value);
     }
+}
+
+/* The zones and nodes that should use an endpoint. */
+static void check_hints(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *hints)
+{
+    static const struct pl_rule rules[] = {{"forZones[].name", pl_label_value, NULL},
+                                           {"forNodes[].name", pl_subdomain, "always"},
+                                           {NULL, NULL, NULL}};
+    static const char *const lists[] = {"forZones", "forNodes"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
+        const struct pl_tree *list = pl_tree_getz(hints, lists[i]);
+        if (!pl_at_most(f, PL_MEMBER(at, lists[i]), list, MOST_HINTS))
+            return;
+        pl_unique(f, PL_MEMBER(at, lists[i]), list, "name");
+    }
+    if (hints != NULL)
+        pl_hold(f, at, hints, rules);
 }
 
 void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *object,
@@ -336,7 +429,7 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
     static const struct pl_rule rules[] = {
         {"endpoints[].nodeName", pl_given_subdomain, NULL},
         {"ports[].name", some_label, NULL},
-        {"ports[].protocol", pl_needs_one, "SCTP,TCP,UDP"},
+        {"ports[].protocol", pl_must_be, "SCTP,TCP,UDP"},
         {"ports[].appProtocol", pl_qualified, NULL},
         {NULL, NULL, NULL},
     };
@@ -344,6 +437,8 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
     const struct pl_spot *list = PL_MEMBER(NULL, "endpoints");
     size_t i = 0;
     pl_needs_one(f, PL_MEMBER(NULL, "addressType"), type, "FQDN,IPv4,IPv6");
+    if (!pl_at_most(f, list, pl_tree_getz(object, "endpoints"), MOST_ENDPOINTS))
+        return;
     PL_EACH(item, pl_tree_getz(object, "endpoints"))
     {
         const struct pl_spot *at = PL_INDEX(list, i++);
@@ -351,6 +446,9 @@ void pl_valid_endpoint_slice(struct pl_api_faults *f, const struct pl_tree *obje
         if (pl_is_among(pl_tree_text(type), "FQDN,IPv4,IPv6") &&
             (old == NULL || pl_tree_equal(type, pl_tree_getz(old, "addressType"))))
             check_addresses(f, at, item->value, pl_tree_text(type));
+        check_hints(f, PL_MEMBER(at, "hints"), pl_tree_getz(item->value, "hints"));
+        pl_at_most(f, PL_MEMBER(at, "addresses"), pl_tree_getz(item->value, "addresses"),
+                   MOST_ADDRESSES);
         pl_label(f, PL_MEMBER(at, "hostname"), name, NULL);
         if (name != NULL && pl_is_empty(name))
             pl_bad_value(f, PL_MEMBER(at, "hostname"), name,

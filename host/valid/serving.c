@@ -1,5 +1,5 @@
-/* Kinds of the cluster's own parts: API services, addresses and ranges of Services, what drivers
- * say of storage, migrations, bundles of certificates. */
+/* Kinds of the cluster's own parts: API services, addresses and ranges of Services, objects of
+ * storage drivers, migrations, bundles of certificates. */
 #include "valid/kinds.h"
 
 #include "object/tree.h"
@@ -14,25 +14,11 @@ static void bad_name(struct pl_api_faults *f, const struct pl_tree *object, cons
                  pl_tree_dig(object, "metadata.name"), "%s", why);
 }
 
-/* A segment of a URL's path. */
-static void segment(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                    const char *arg)
-{
-    struct pl_slice text = pl_tree_text(value);
-    PL_UNUSED(arg);
-    if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, ".."))
-        pl_bad_value(f, at, value, "may not be '%.*s'", PL_FMT(text));
-    else if (pl_slice_chr(text, '/') != NULL)
-        pl_bad_value(f, at, value, "may not contain '/'");
-    else if (pl_slice_chr(text, '%') != NULL)
-        pl_bad_value(f, at, value, "may not contain '%%'");
-}
-
 static void needed_segment(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *value, const char *arg)
 {
     pl_need(f, at, value, "");
-    segment(f, at, value, arg);
+    pl_valid_path_segment(f, at, value, arg);
 }
 
 /* ---- API services ---- */
@@ -118,7 +104,7 @@ void pl_valid_address(struct pl_api_faults *f, const struct pl_tree *object,
         {"group", pl_subdomain, NULL},
         {"resource", needed_segment, NULL},
         {"name", needed_segment, NULL},
-        {"namespace", segment, NULL},
+        {"namespace", pl_valid_path_segment, NULL},
         {NULL, NULL, NULL},
     };
     const struct pl_spot *at = PL_MEMBER(SPEC, "parentRef");
@@ -152,13 +138,13 @@ static void check_ranges(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, at, shown, "may only hold up to 2 values");
         return;
     }
-    size_t before = f->causes != NULL ? f->causes->count : 0;
+    size_t before = pl_api_fault_count(f);
     PL_EACH(item, ranges)
     {
         six += pl_slice_chr(pl_tree_text(item->value), ':') != NULL;
         pl_cidr(f, PL_INDEX(at, i++), item->value, NULL);
     }
-    if (ranges->count == 2 && six != 1 && (f->causes != NULL ? f->causes->count : 0) == before)
+    if (ranges->count == 2 && six != 1 && pl_api_fault_count(f) == before)
         pl_bad_value(f, at, ranges,
                      "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and "
                      "2001:db8::/64");
@@ -213,18 +199,17 @@ static void check_driver(struct pl_api_faults *f, const struct pl_spot *at,
         {NULL, NULL, NULL},
     };
     const struct pl_tree *keys = pl_tree_getz(driver, "topologyKeys");
+    struct pl_map seen = PL_MAP_INIT;
     pl_hold(f, at, driver, rules);
     PL_EACH(item, keys)
     {
         if (pl_is_empty(item->value))
             pl_bad_required(f, at, "");
-        for (const struct pl_tree_item *before = keys->first; before != item; before = before->next)
-            if (pl_tree_equal(before->value, item->value)) {
-                pl_bad_duplicate(f, at, item->value);
-                break;
-            }
+        if (pl_comes_again(&seen, item->value, NULL))
+            pl_bad_duplicate(f, at, item->value);
         pl_qualified(f, at, item->value, "always");
     }
+    pl_map_deinit(&seen);
 }
 
 static const struct pl_tree *driver_named(const struct pl_tree *drivers, struct pl_slice name)
@@ -371,6 +356,9 @@ void pl_valid_trust_bundle(struct pl_api_faults *f, const struct pl_tree *object
                             "ClusterTrustBundle for signerName %.*s must be named with prefix %.*s",
                             PL_FMT(signer), PL_FMT(prefix))
                      .ptr);
+    if (signer.len > 0)
+        pl_valid_signer_name(f, PL_MEMBER(SPEC, "signerName"),
+                             pl_tree_dig(object, "spec.signerName"), NULL);
     if (old != NULL)
         pl_frozen(f, PL_MEMBER(SPEC, "signerName"), pl_tree_dig(object, "spec.signerName"),
                   pl_tree_dig(old, "spec.signerName"));

@@ -36,7 +36,7 @@ static bool has_address(const struct pl_tree *list, struct pl_slice ip)
     return false;
 }
 
-/* The list's first address is the single one. What was there before may stay. */
+/* The first address of the list must be the single address. Old values may stay. */
 static void check_addresses(struct pl_api_faults *f, const struct pl_tree *status,
                             const struct pl_tree *old, const char *one, const char *many)
 {
@@ -145,8 +145,8 @@ static void bad_conditions(struct pl_api_faults *f, const char *why)
     pl_api_fault(f, "FieldValueInvalid", pl_slice_z("status.conditions"), "Invalid value: %s", why);
 }
 
-/* A row holds when both of its conditions do, and one of them has changed. absent: the second one
- * must hold, and does not. */
+/* A row is a fault if both of its conditions are true; absent: if the first one is true and the
+ * second one is not. Unless `always` is set, this is a fault only if one of them has changed. */
 static const struct {
     const char *type, *other;
     bool absent, always;
@@ -228,6 +228,19 @@ static void check_times(struct pl_api_faults *f, const struct pl_tree *job,
                      "field is immutable for unsuspended job once set");
 }
 
+/* Indexes as a Job's status lists them: "1,3-5". */
+static void check_indexes(struct pl_api_faults *f, const struct pl_tree *job, const char *member)
+{
+    const struct pl_tree *list = pl_tree_getz(pl_tree_getz(job, "status"), member);
+    const struct pl_tree *count = pl_tree_dig(job, "spec.completions");
+    int64_t completions = 0, number;
+    if (list == NULL || !pl_tree_integer(count, &completions))
+        return;
+    const char *why = pl_valid_indexes(f, pl_tree_text(list), completions, &number);
+    if (why != NULL)
+        pl_bad_value(f, PL_MEMBER(STATUS, member), list, "error parsing %s: %s", member, why);
+}
+
 static void check_pods_of_job(struct pl_api_faults *f, const struct pl_tree *job,
                               const struct pl_tree *old)
 {
@@ -257,6 +270,9 @@ static void check_pods_of_job(struct pl_api_faults *f, const struct pl_tree *job
         (moved(job, old, "ready") || moved(job, old, "active")))
         pl_bad_value(f, PL_MEMBER(STATUS, "ready"), pl_tree_getz(status, "ready"),
                      "cannot set more ready pods than active");
+    check_indexes(f, job, "completedIndexes");
+    if (pl_tree_dig(job, "spec.backoffLimitPerIndex") != NULL)
+        check_indexes(f, job, "failedIndexes");
     if (!indexed && pl_tree_text_at(status, "completedIndexes").len > 0 &&
         moved(job, old, "completedIndexes"))
         pl_bad_value(f, PL_MEMBER(STATUS, "completedIndexes"),
@@ -323,66 +339,24 @@ static void quota_state(struct pl_api_faults *f, const struct pl_tree *object,
         {"hard", pl_natural_all, NULL}, {"used", pl_natural_all, NULL}, {NULL, NULL, NULL}};
     PL_UNUSED(old);
     pl_hold(f, STATUS, pl_tree_getz(object, "status"), rules);
+    pl_valid_quota_amounts(f, PL_MEMBER(STATUS, "hard"), pl_tree_dig(object, "status.hard"));
+    pl_valid_quota_amounts(f, PL_MEMBER(STATUS, "used"), pl_tree_dig(object, "status.used"));
 }
 
 static void claim_state(struct pl_api_faults *f, const struct pl_tree *object,
                         const struct pl_tree *old)
 {
-    static const struct pl_rule rules[] = {{"capacity", pl_natural_all, NULL}, {NULL, NULL, NULL}};
+    static const struct pl_rule rules[] = {{"capacity", pl_natural_all, NULL},
+                                           {"allocatedResources", pl_natural_all, NULL},
+                                           {NULL, NULL, NULL}};
+    static const char known[] = "ControllerResizeInProgress,ControllerResizeInfeasible,"
+                                "NodeResizeInProgress,NodeResizeInfeasible,NodeResizePending";
     PL_UNUSED(old);
     pl_hold(f, STATUS, pl_tree_getz(object, "status"), rules);
-}
-
-static void check_reason(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *value, const char *arg)
-{
-    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    struct pl_slice text = pl_tree_text(value);
-    size_t i = 0;
-    PL_UNUSED(arg);
-    if (text.len == 0) {
-        pl_bad_required(f, at, "");
-        return;
-    }
-    while (i < text.len && (strchr(first, text.ptr[i]) != NULL ||
-                            (i > 0 && strchr("0123456789_", text.ptr[i]) != NULL) ||
-                            (i > 0 && i + 1 < text.len && strchr(",:", text.ptr[i]) != NULL)))
-        i++;
-    if (i < text.len)
-        pl_bad_value(f, at, value,
-                     "a condition reason must start with alphabetic character, optionally followed "
-                     "by a string of alphanumeric characters or '_,:', and must end with an "
-                     "alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  "
-                     "or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
-                     "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')");
-}
-
-/* Conditions as metav1.Condition describes them. */
-static void check_conditions(struct pl_api_faults *f, const struct pl_tree *list)
-{
-    static const struct pl_rule rules[] = {
-        {"type", pl_need, "is required"},
-        {"status", pl_needs_one, "False,True,Unknown"},
-        {"lastTransitionTime", pl_need, NULL},
-        {"reason", check_reason, NULL},
-        {NULL, NULL, NULL},
-    };
-    const struct pl_spot *at = PL_MEMBER(STATUS, "conditions");
-    size_t i = 0;
-    PL_EACH(item, list)
-    {
-        const struct pl_spot *here = PL_INDEX(at, i++);
-        const struct pl_tree *type = pl_tree_getz(item->value, "type");
-        int64_t seen = 0;
-        pl_hold(f, here, item->value, rules);
-        if (!pl_is_empty(type))
-            pl_qualified(f, PL_MEMBER(here, "type"), type, NULL);
-        if (pl_tree_integer(pl_tree_getz(item->value, "observedGeneration"), &seen) && seen < 0)
-            pl_bad_value(f, PL_MEMBER(here, "observedGeneration"),
-                         pl_tree_getz(item->value, "observedGeneration"),
-                         "must be greater than or equal to zero");
-    }
-    pl_unique(f, at, list, "type");
+    PL_TREE_FOR(item, pl_tree_dig(object, "status.allocatedResourceStatuses"))
+    if (!pl_is_among(pl_tree_text(item->value), known)) /* the name is shown, as there */
+        pl_bad_unsupported(f, PL_MEMBER(STATUS, "allocatedResourceStatuses"),
+                           pl_tree_str(f->arena, item->key), known);
 }
 
 static void budget_state(struct pl_api_faults *f, const struct pl_tree *object,
@@ -397,8 +371,22 @@ static void budget_state(struct pl_api_faults *f, const struct pl_tree *object,
     };
     const struct pl_tree *status = pl_tree_getz(object, "status");
     PL_UNUSED(old);
-    check_conditions(f, pl_tree_getz(status, "conditions"));
+    pl_valid_conditions(f, PL_MEMBER(STATUS, "conditions"), pl_tree_getz(status, "conditions"));
     pl_hold(f, STATUS, status, rules);
+}
+
+static void policy_state(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    static const struct pl_rule rules[] = {
+        {"expressionWarnings[].fieldRef", pl_need, NULL},
+        {"expressionWarnings[].warning", pl_need, NULL},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_tree *status = pl_tree_getz(object, "status");
+    PL_UNUSED(old);
+    pl_hold(f, PL_MEMBER(STATUS, "typeChecking"), pl_tree_getz(status, "typeChecking"), rules);
+    pl_valid_conditions(f, PL_MEMBER(STATUS, "conditions"), pl_tree_getz(status, "conditions"));
 }
 
 static const struct {
@@ -406,12 +394,14 @@ static const struct {
     pl_kind_check *check;
 } states[] = {
     {"Pod", pod_state},
+    {"ValidatingAdmissionPolicy", policy_state},
     {"CertificateSigningRequest", signing_state},
     {"Job", job_state},
     {"Namespace", namespace_state},
     {"HorizontalPodAutoscaler", autoscaler_state},
     {"ResourceQuota", quota_state},
     {"PersistentVolumeClaim", claim_state},
+    {"ResourceClaim", pl_valid_device_claim_state},
     {"PodDisruptionBudget", budget_state},
 };
 

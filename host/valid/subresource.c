@@ -2,7 +2,7 @@
  * removed. Amounts of resources can be changed if the class of service stays the same. */
 #include "valid/subresource.h"
 
-#include "valid/check.h"
+#include "valid/kinds.h"
 
 #include <string.h>
 
@@ -49,6 +49,7 @@ void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *
     const struct pl_tree *list = pl_tree_getz(spec, "ephemeralContainers");
     const struct pl_spot *at = PL_MEMBER(PL_MEMBER(NULL, "spec"), "ephemeralContainers");
     size_t i = 0;
+    pl_valid_own_spec(faults, object);
     pl_unique(faults, at, list, "name");
     PL_EACH(item, list)
     check_ephemeral(faults, PL_INDEX(at, i++), spec, item->value);
@@ -94,6 +95,7 @@ void pl_valid_pod_resize(struct pl_api_faults *faults, const struct pl_tree *obj
 {
     const struct pl_spot *spec = PL_MEMBER(NULL, "spec");
     const char *is = pl_valid_pod_class(object), *was = pl_valid_pod_class(old);
+    pl_valid_own_spec(faults, object);
     if (strcmp(is, was) != 0)
         pl_bad_value(faults, spec, pl_tree_strz(faults->arena, was),
                      "Pod QOS Class may not change as a result of resizing");

@@ -1,6 +1,7 @@
 /* Volumes of a pod: names, and that each has exactly one source with its required members. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>
@@ -36,170 +37,109 @@ static const char *const sources[] = {"emptyDir",
                                       "ephemeral",
                                       "image"};
 
-static void mode(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                 const char *arg)
+/* kube-apiserver reports a bad name at the place of another member. */
+static void check_csi(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *csi)
 {
-    int64_t is;
-    PL_UNUSED(arg);
-    if (pl_tree_integer(value, &is) && (is < 0 || is > 511))
-        pl_bad_value(f, at, value, "must be a number between 0 and 0777 (octal), both inclusive");
-}
-
-static void volume_seconds(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *value, const char *arg)
-{
-    int64_t is;
-    PL_UNUSED(arg);
-    if (pl_tree_integer(value, &is) && is < 600)
-        pl_bad_value(f, at, value, "may not specify a duration less than 10 minutes");
-}
-
-static void inner_path(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *value, const char *arg)
-{
-    struct pl_slice text = pl_tree_text(value);
-    if (text.len == 0)
-        pl_bad_required(f, at, arg != NULL ? arg : "");
-    else if (text.ptr[0] == '/')
-        pl_bad_value(f, at, value, "must be a relative path");
-    else if (pl_slice_eqz(text, "..") || memmem(text.ptr, text.len, "../", 3) != NULL)
-        pl_bad_value(f, at, value, "must not contain '..'");
-}
-
-static void downward_field(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *value)
-{
-    struct pl_slice text = pl_tree_text(value);
-    static const char keyed[] = "metadata.annotations['", keyed2[] = "metadata.labels['";
-    if (text.len == 0)
-        pl_bad_required(f, at, "");
-    else if (!pl_is_among(text, "metadata.name,metadata.namespace,metadata.labels,"
-                                "metadata.annotations,metadata.uid") &&
-             (text.len < sizeof(keyed) || memcmp(text.ptr, keyed, sizeof(keyed) - 1) != 0) &&
-             (text.len < sizeof(keyed2) || memcmp(text.ptr, keyed2, sizeof(keyed2) - 1) != 0))
-        pl_bad_value(f, at, value, "error converting fieldPath: field label not supported: %.*s",
-                     PL_FMT(text));
-}
-
-/* kube-apiserver's message has no indices of items here. */
-static void check_downward(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *source)
-{
-    PL_EACH(item, pl_tree_getz(source, "items"))
-    {
-        const struct pl_tree *field = pl_tree_getz(item->value, "fieldRef");
-        inner_path(f, PL_MEMBER(at, "path"), pl_tree_getz(item->value, "path"), NULL);
-        if (field != NULL)
-            downward_field(f, PL_MEMBER(PL_MEMBER(at, "fieldRef"), "fieldPath"),
-                           pl_tree_getz(field, "fieldPath"));
-        else if (pl_tree_getz(item->value, "resourceFieldRef") == NULL)
-            pl_bad_required(f, at, "one of fieldRef and resourceFieldRef is required");
-    }
+    const struct pl_tree *secret = pl_tree_getz(csi, "nodePublishSecretRef");
+    const struct pl_tree *name = pl_tree_getz(secret, "name");
+    if (secret != NULL)
+        pl_need(f, PL_MEMBER(PL_MEMBER(at, "nodePublishSecretRef"), "name"), name, NULL);
+    pl_subdomain(f, PL_MEMBER(at, "name"), name, NULL);
 }
 
 static const struct pl_rule source_rules[] = {
-    {"hostPath.path", pl_need, NULL},
-    {"hostPath.type", pl_if_set,
-     ",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket"},
     {"secret.secretName", pl_need, NULL},
-    {"secret.defaultMode", mode, NULL},
-    {"secret.items[].key", pl_need, NULL},
-    {"secret.items[].path", inner_path, NULL},
+    {"secret.defaultMode", pl_valid_file_mode, NULL},
+    {"secret.items", pl_valid_keys_to_paths, NULL},
     {"configMap.name", pl_need, NULL},
-    {"configMap.defaultMode", mode, NULL},
-    {"configMap.items[].key", pl_need, NULL},
-    {"configMap.items[].path", inner_path, NULL},
-    {"downwardAPI.defaultMode", mode, NULL},
+    {"configMap.defaultMode", pl_valid_file_mode, NULL},
+    {"configMap.items", pl_valid_keys_to_paths, NULL},
+    {"downwardAPI.defaultMode", pl_valid_file_mode, NULL},
     {"persistentVolumeClaim.claimName", pl_need, NULL},
-    {"nfs.server", pl_need, NULL},
-    {"nfs.path", pl_need, NULL},
-    {"csi.driver", pl_need, NULL},
-    {"projected.defaultMode", mode, NULL},
-    {"projected.sources[].secret.name", pl_need, NULL},
-    {"projected.sources[].configMap.name", pl_need, NULL},
-    {"projected.sources[].serviceAccountToken.expirationSeconds", volume_seconds, NULL},
+    {"ephemeral.volumeClaimTemplate", pl_need, NULL},
+    {"image.pullPolicy", pl_one_of, "Always,IfNotPresent,Never"},
+    {"gitRepo.repository", pl_need, NULL},
+    {"gitRepo.directory", pl_valid_descending_path, NULL},
+    {"projected.defaultMode", pl_valid_file_mode, NULL},
     {NULL, NULL, NULL},
 };
 
-/* A path in a projected volume must not come from two sources. */
-static void only_once(struct pl_api_faults *f, const struct pl_spot *at, struct pl_tree *seen,
-                      const struct pl_tree *path)
+static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *template)
 {
-    if (pl_is_empty(path))
+    if (template == NULL)
         return;
-    if (pl_tree_get(seen, path->text) != NULL)
-        pl_bad_value(f, at, path, "conflicting duplicate paths");
-    pl_tree_set(f->arena, seen, path->text, pl_tree_bool(f->arena, true));
-}
-
-static void check_paths(struct pl_api_faults *f, const struct pl_spot *at,
-                        const struct pl_tree *projected)
-{
-    static const char *const listed[] = {"secret", "configMap", "downwardAPI"};
-    static const char *const single[] = {"serviceAccountToken", "clusterTrustBundle"};
-    struct pl_tree *seen = pl_tree_object(f->arena);
-    PL_EACH(source, pl_tree_getz(projected, "sources"))
-    {
-        for (size_t i = 0; i < PL_ARRAY_LEN(listed); i++)
-            PL_EACH(item, pl_tree_getz(pl_tree_getz(source->value, listed[i]), "items"))
-        only_once(f, at, seen, pl_tree_getz(item->value, "path"));
-        for (size_t i = 0; i < PL_ARRAY_LEN(single); i++)
-            only_once(f, at, seen, pl_tree_getz(pl_tree_getz(source->value, single[i]), "path"));
-    }
-}
-
-static void check_projected(struct pl_api_faults *f, const struct pl_spot *at,
-                            const struct pl_tree *projected, const struct pl_tree *spec)
-{
-    const struct pl_spot *list = PL_MEMBER(at, "sources");
-    size_t i = 0;
-    PL_EACH(item, pl_tree_getz(projected, "sources"))
-    {
-        const struct pl_spot *spot = PL_INDEX(list, i++);
-        const struct pl_tree *token = pl_tree_getz(item->value, "serviceAccountToken");
-        if (token != NULL && pl_is_empty(pl_tree_getz(spec, "serviceAccountName")))
-            pl_bad_forbidden(f, PL_MEMBER(spot, "serviceAccountToken"),
-                             "must not be specified when serviceAccountName is not set");
-        if (token != NULL) /* the same fault again, at the path that kube-apiserver reports */
-            inner_path(f, PL_MEMBER(at, "path"), pl_tree_getz(token, "path"), NULL);
-        check_downward(f, PL_MEMBER(spot, "downwardAPI"), pl_tree_getz(item->value, "downwardAPI"));
-    }
+    pl_valid_template_meta(f, PL_MEMBER(at, "metadata"), pl_tree_getz(template, "metadata"));
+    pl_valid_claim_spec(f, PL_MEMBER(at, "spec"), pl_tree_getz(template, "spec"), NULL);
 }
 
 static void check_volume(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *volume, const struct pl_tree *spec)
+                         const struct pl_tree *volume)
 {
+    const char *first = NULL; /* only that one is looked at */
     size_t count = 0;
     for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++)
         if (pl_tree_getz(volume, sources[i]) != NULL && count++ > 0)
             pl_bad_forbidden(f, PL_MEMBER(at, sources[i]),
                              "may not specify more than 1 volume type");
+        else if (count == 1 && first == NULL)
+            first = sources[i];
     if (count == 0)
         pl_bad_required(f, at, "must specify a volume type");
-    pl_hold(f, at, volume, source_rules);
-    check_downward(f, PL_MEMBER(at, "downwardAPI"), pl_tree_getz(volume, "downwardAPI"));
-    check_projected(f, PL_MEMBER(at, "projected"), pl_tree_getz(volume, "projected"), spec);
-    check_paths(f, PL_MEMBER(at, "projected"), pl_tree_getz(volume, "projected"));
+    const struct pl_tree *source = pl_valid_only_member(f, volume, first);
+    pl_hold(f, at, source, source_rules);
+    pl_valid_source_of_pod(f, at, source, pl_tree_getz(volume, "name"));
+    check_csi(f, PL_MEMBER(at, "csi"), pl_tree_getz(source, "csi"));
+    pl_valid_downward(f, PL_MEMBER(at, "downwardAPI"), pl_tree_getz(volume, "downwardAPI"));
+    pl_valid_projected(f, PL_MEMBER(at, "projected"), pl_tree_getz(volume, "projected"));
     const struct pl_tree *size = pl_tree_dig(volume, "emptyDir.sizeLimit");
     if (pl_quantity_sign(size) < 0)
         pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(at, "emptyDir"), "sizeLimit"),
                          "SizeLimit field must be a valid resource quantity");
-    const struct pl_tree *template = pl_tree_dig(volume, "ephemeral.volumeClaimTemplate");
-    if (template != NULL)
-        pl_valid_claim_spec(
-            f, PL_MEMBER(PL_MEMBER(PL_MEMBER(at, "ephemeral"), "volumeClaimTemplate"), "spec"),
-            pl_tree_getz(template, "spec"));
+    check_ephemeral(f, PL_MEMBER(PL_MEMBER(at, "ephemeral"), "volumeClaimTemplate"),
+                    pl_tree_dig(volume, "ephemeral.volumeClaimTemplate"));
 }
 
-void pl_valid_volumes(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *spec)
+/* A claim that is made for a volume of this pod must not be used by another one. */
+static void check_made_claim(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *volume, const struct pl_tree *volumes,
+                             struct pl_slice pod)
 {
-    static const struct pl_rule names[] = {
-        {"[].name", pl_need, NULL}, {"[].name", pl_label, NULL}, {NULL, NULL, NULL}};
+    const struct pl_tree *name = pl_tree_dig(volume, "persistentVolumeClaim.claimName");
+    PL_EACH(item, pod.len > 0 && !pl_is_empty(name) ? volumes : NULL)
+    {
+        struct pl_slice other = pl_tree_text_at(item->value, "name");
+        if (pl_tree_getz(item->value, "ephemeral") != NULL &&
+            pl_slice_eq(name->text, pl_arena_f(f->arena, "%.*s-%.*s", PL_FMT(pod), PL_FMT(other))))
+            pl_bad_value(f, PL_MEMBER(PL_MEMBER(at, "persistentVolumeClaim"), "claimName"), name,
+                         "must not reference a PVC that gets created for an ephemeral volume");
+    }
+}
+
+const struct pl_tree *pl_valid_volumes(struct pl_api_faults *f, const struct pl_spot *at,
+                                       const struct pl_tree *spec, struct pl_slice pod)
+{
     const struct pl_spot *list = PL_MEMBER(at, "volumes");
     const struct pl_tree *volumes = pl_tree_getz(spec, "volumes");
+    struct pl_tree *valid = pl_tree_array(f->arena);
+    struct pl_map seen = PL_MAP_INIT;
     size_t i = 0;
-    pl_hold(f, list, volumes, names);
-    pl_unique(f, list, volumes, "name");
     PL_EACH(item, volumes)
-    check_volume(f, PL_INDEX(list, i++), item->value, spec);
+    {
+        const struct pl_spot *here = PL_INDEX(list, i++);
+        const struct pl_tree *name = pl_tree_getz(item->value, "name");
+        size_t faults = pl_api_fault_count(f);
+        check_volume(f, here, item->value);
+        pl_need(f, PL_MEMBER(here, "name"), name, NULL);
+        pl_label(f, PL_MEMBER(here, "name"), name, NULL);
+        if (pl_map_has(&seen, pl_tree_text(name)))
+            pl_bad_duplicate(f, PL_MEMBER(here, "name"), name);
+        if (pl_api_fault_count(f) == faults) {
+            pl_tree_push(f->arena, valid, item->value);
+            pl_map_put(&seen, pl_tree_text(name), item->value);
+        }
+        check_made_claim(f, here, item->value, volumes, pod);
+    }
+    pl_map_deinit(&seen);
+    return valid;
 }

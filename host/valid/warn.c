@@ -5,6 +5,7 @@
 #include "valid/warn.h"
 
 #include "base/base64.h"
+#include "schema/formats.h"
 #include "schema/validate.h"
 #include "valid/warn_impl.h"
 
@@ -383,6 +384,52 @@ static void warn_quota(struct pl_warned *w, const struct pl_tree *object, const 
     }
 }
 
+/* ---- CRDs ---- */
+
+static bool is_known_format(struct pl_slice type, struct pl_slice format)
+{
+    if (pl_slice_eqz(type, "integer"))
+        return pl_is_among(format, "int32,int64");
+    if (pl_slice_eqz(type, "number"))
+        return pl_is_among(format, "float,double");
+    return (type.len == 0 || pl_slice_eqz(type, "string")) &&
+           (pl_slice_eqz(format, "password") || pl_api_format_is_known(format));
+}
+
+/* Unknown formats, once for each schema that has one. */
+static void warn_schema(struct pl_warned *w, const struct pl_tree *schema)
+{
+    static const char *const below[] = {"items", "not", "additionalProperties"};
+    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    struct pl_slice format = pl_tree_text_at(schema, "format");
+    if (!pl_tree_is(schema, PL_OBJECT))
+        return;
+    if (format.len > 0 && !is_known_format(pl_tree_text_at(schema, "type"), format))
+        pl_warn(w, "unrecognized format \"%.*s\"", PL_FMT(format));
+    for (size_t i = 0; i < PL_ARRAY_LEN(below); i++)
+        warn_schema(w, pl_tree_getz(schema, below[i]));
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
+        PL_EACH(item, pl_tree_getz(schema, lists[i]))
+    warn_schema(w, item->value);
+    PL_TREE_FOR(item, pl_tree_getz(schema, "properties"))
+    warn_schema(w, item->value);
+}
+
+static void warn_definition(struct pl_warned *w, const struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    const struct pl_tree *versions = pl_tree_dig(object, "spec.versions"), *first = NULL;
+    if (old != NULL && pl_tree_equal(versions, pl_tree_dig(old, "spec.versions")))
+        return;
+    PL_EACH(item, versions)
+    {
+        const struct pl_tree *schema = pl_tree_dig(item->value, "schema.openAPIV3Schema");
+        if (first == NULL || !pl_tree_equal(schema, first)) /* one that all share counts once */
+            warn_schema(w, schema);
+        first = first != NULL ? first : schema;
+    }
+}
+
 static const struct {
     const char *kind;
     void (*warn)(struct pl_warned *w, const struct pl_tree *object, const struct pl_tree *old);
@@ -409,6 +456,7 @@ static const struct {
     {"Secret", warn_secret},
     {"ServiceAccount", warn_account},
     {"ResourceQuota", warn_quota},
+    {"CustomResourceDefinition", warn_definition},
 };
 
 struct pl_tree *pl_valid_warnings(struct pl_arena *arena, const struct pl_api_type *type,

@@ -5,8 +5,8 @@
  * conditions again. */
 #include "valid/webhook_config.h"
 
+#include "base/text.h"
 #include "cel/cel.h"
-#include "object/selector.h"
 #include "schema/validate.h"
 #include "valid/check.h"
 #include "valid/conditions.h"
@@ -15,6 +15,7 @@
 #include <ctype.h>
 
 #define MOST_CONDITIONS 64
+#define URL_FORM        "; desired format: https://host[/path]"
 
 static void bad_text(struct pl_api_faults *f, const struct pl_spot *at, struct pl_slice value,
                      const char *why)
@@ -25,32 +26,39 @@ static void bad_text(struct pl_api_faults *f, const struct pl_spot *at, struct p
 
 /* ---- the address ---- */
 
-static void check_url(struct pl_api_faults *f, const struct pl_spot *field, struct pl_slice url)
+/* The length of the scheme before ":", as Go finds it. 0: there is none. */
+static size_t scheme_len(struct pl_slice url)
 {
-    static const char form[] = "; desired format: https://host[/path]";
-    const char *colon = memmem(url.ptr, url.len, "://", 3);
-    if (colon == NULL) {
-        pl_bad_required(f, field,
-                        pl_arena_f(f->arena, "url must be a valid URL: \"%.*s\" has no scheme%s",
-                                   PL_FMT(url), form)
-                            .ptr);
-        return;
-    }
-    struct pl_slice scheme = pl_slice(url.ptr, (size_t)(colon - url.ptr));
-    struct pl_slice rest = pl_slice(colon + 3, url.len - scheme.len - 3);
+    size_t len = 0;
+    while (len < url.len &&
+           (isalpha((unsigned char)url.ptr[len]) || (len > 0 && pl_is_digit(url.ptr[len])) ||
+            (len > 0 && strchr("+-.", url.ptr[len]) != NULL)))
+        len++;
+    return len < url.len && url.ptr[len] == ':' ? len : 0;
+}
+
+/* The length of the text in front of the first "/", "?" or "#". */
+static size_t segment_len(struct pl_slice text)
+{
+    size_t len = 0;
+    while (len < text.len && strchr("/?#", text.ptr[len]) == NULL)
+        len++;
+    return len;
+}
+
+/* The parts that a URL of a webhook may not have, and its host, which it must have. rest: what
+ * follows "https://". */
+static void check_after_scheme(struct pl_api_faults *f, const struct pl_spot *field,
+                               struct pl_slice rest)
+{
     const char *hash = pl_slice_chr(rest, '#');
     struct pl_slice before = hash != NULL ? pl_slice(rest.ptr, (size_t)(hash - rest.ptr)) : rest;
     const char *mark = pl_slice_chr(before, '?');
-    size_t host_len = 0;
-    while (host_len < rest.len && strchr("/?#", rest.ptr[host_len]) == NULL)
-        host_len++;
+    size_t host_len = segment_len(rest);
     const char *at = memchr(rest.ptr, '@', host_len);
-    if (!pl_slice_eqz(scheme, "https"))
-        bad_text(f, field, scheme,
-                 pl_arena_f(f->arena, "'https' is the only allowed URL scheme%s", form).ptr);
     if (host_len == 0)
         bad_text(f, field, pl_slice_z(""),
-                 pl_arena_f(f->arena, "host must be specified%s", form).ptr);
+                 pl_arena_f(f->arena, "host must be specified%s", URL_FORM).ptr);
     if (at != NULL)
         bad_text(f, field, pl_slice(rest.ptr, (size_t)(at - rest.ptr)),
                  "user information is not permitted in the URL");
@@ -60,6 +68,29 @@ static void check_url(struct pl_api_faults *f, const struct pl_spot *field, stru
     if (mark != NULL)
         bad_text(f, field, pl_slice(mark + 1, before.len - (size_t)(mark - before.ptr) - 1),
                  "query parameters are not permitted in the URL");
+}
+
+static void check_url(struct pl_api_faults *f, const struct pl_spot *field, struct pl_slice url)
+{
+    struct pl_slice scheme = pl_slice(url.ptr, scheme_len(url));
+    size_t first = segment_len(url);
+    if (scheme.len == 0 && memchr(url.ptr, ':', first) != NULL) {
+        pl_bad_required(f, field,
+                        pl_arena_f(f->arena,
+                                   "url must be a valid URL: parse \"%.*s\": first path segment in "
+                                   "URL cannot contain colon%s",
+                                   PL_FMT(url), URL_FORM)
+                            .ptr);
+        return;
+    }
+    size_t skipped = scheme.len + strlen("://");
+    bool has_host = scheme.len > 0 && url.len >= skipped &&
+                    memcmp(url.ptr + scheme.len, "://", strlen("://")) == 0;
+    if (!pl_slice_eqz(scheme, "https"))
+        bad_text(f, field, scheme,
+                 pl_arena_f(f->arena, "'https' is the only allowed URL scheme%s", URL_FORM).ptr);
+    check_after_scheme(f, field,
+                       has_host ? pl_slice(url.ptr + skipped, url.len - skipped) : pl_slice("", 0));
 }
 
 /* "/a/b": every segment must be a DNS subdomain. */
@@ -91,9 +122,10 @@ static void check_service(struct pl_api_faults *f, const struct pl_spot *at,
 {
     struct pl_slice path = pl_tree_text_at(service, "path");
     int64_t port;
-    if (pl_tree_text_at(service, "name").len == 0)
-        pl_bad_required(f, PL_MEMBER(at, "name"), "");
+    /* kube-apiserver takes one for the other */
     if (pl_tree_text_at(service, "namespace").len == 0)
+        pl_bad_required(f, PL_MEMBER(at, "name"), "");
+    if (pl_tree_text_at(service, "name").len == 0)
         pl_bad_required(f, PL_MEMBER(at, "namespace"), "");
     if (pl_tree_integer(pl_tree_getz(service, "port"), &port) && (port < 1 || port > 65535))
         pl_bad_value(f, PL_MEMBER(at, "port"), pl_tree_getz(service, "port"),
@@ -127,26 +159,35 @@ static void webhook_config_check_texts(struct pl_api_faults *f, const struct pl_
         pl_bad_value(f, at, list, "if '*' is present, must not specify other %s", what);
     PL_TREE_FOR(item, list)
     {
-        if (pl_tree_text(item->value).len == 0 && strcmp(what, "API groups") != 0)
+        if (pl_tree_text(item->value).len == 0 && strcmp(what, "API versions") == 0)
             pl_bad_required(f, PL_INDEX(at, i), "");
         i++;
     }
 }
 
-/* A resource that "a/ *" or "* /b" covers must not be listed again (without the spaces). */
-static void check_covered(struct pl_api_faults *f, const struct pl_spot *field,
-                          const struct pl_tree *list, struct pl_slice text)
+static bool webhook_is_before(const struct pl_tree *list, const struct pl_tree_item *end,
+                              struct pl_slice text)
 {
+    for (const struct pl_tree_item *item = list->first; item != end; item = item->next)
+        if (pl_slice_eq(pl_tree_text(item->value), text))
+            return true;
+    return false;
+}
+
+/* A resource that "a/ *" or "* /b" covers must not be listed after it (without the spaces). */
+static void check_covered(struct pl_api_faults *f, const struct pl_spot *field,
+                          const struct pl_tree *list, const struct pl_tree_item *end)
+{
+    struct pl_slice text = pl_tree_text(end->value);
     const char *slash = pl_slice_chr(text, '/');
     if (slash == NULL)
         return;
     size_t len = (size_t)(slash - text.ptr);
     struct pl_slice all = pl_arena_f(f->arena, "%.*s/*", (int)len, text.ptr);
     struct pl_slice any = pl_arena_f(f->arena, "*%.*s", (int)(text.len - len), slash);
-    struct pl_slice by = pl_tree_has_text(list, all) && !pl_slice_eq(text, all) ? all
-                         : pl_tree_has_text(list, any) && !pl_slice_eq(text, any)
-                             ? any
-                             : pl_slice(NULL, 0);
+    struct pl_slice by = webhook_is_before(list, end, all)   ? all
+                         : webhook_is_before(list, end, any) ? any
+                                                             : pl_slice(NULL, 0);
     if (by.len > 0)
         bad_text(f, field, text,
                  pl_arena_f(f->arena, "if '%.*s' is present, must not specify %.*s", PL_FMT(by),
@@ -171,7 +212,7 @@ static void check_resources(struct pl_api_faults *f, const struct pl_spot *at,
         if (text.len == 0)
             pl_bad_required(f, field, "");
         else
-            check_covered(f, field, list, text);
+            check_covered(f, field, list, item);
     }
     if (others && pl_tree_has_text(list, pl_slice_z("*")))
         pl_bad_value(f, at, list,
@@ -269,21 +310,6 @@ void pl_webhook_conditions(struct pl_api_faults *f, const struct pl_spot *at,
     check_twice(f, at, list);
 }
 
-static void check_selector(struct pl_api_faults *f, const struct pl_spot *at,
-                           const struct pl_tree *selector)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    if (selector == NULL || selector->count == 0)
-        return;
-    struct pl_doc *doc = pl_tree_doc(selector, NULL);
-    struct pl_selector *parsed = pl_selector_from_node(pl_doc_root(doc), &err);
-    if (parsed == NULL)
-        pl_bad_value(f, at, selector, "%s", err.message);
-    pl_selector_destroy(parsed);
-    pl_doc_unref(doc);
-}
-
 /* ---- a webhook ---- */
 
 static bool is_version(struct pl_slice text)
@@ -334,6 +360,8 @@ static void webhook_config_check_name(struct pl_api_faults *f, const struct pl_s
         dots += name.ptr[i] == '.';
     if (name.len == 0)
         pl_bad_required(f, field, "");
+    else if (name.len > 253)
+        bad_text(f, field, name, "must be no more than 253 characters");
     else if (!pl_api_is_subdomain(name))
         bad_text(f, field, name, PL_API_SUBDOMAIN_TEXT);
     else if (dots < 2)
@@ -370,9 +398,9 @@ static void check_webhook(struct pl_api_faults *f, const struct pl_spot *at,
     if (pl_tree_integer(timeout, &seconds) && (seconds < 1 || seconds > 30))
         pl_bad_value(f, PL_MEMBER(at, "timeoutSeconds"), timeout,
                      "the timeout value must be between 1 and 30 seconds");
-    check_selector(f, PL_MEMBER(at, "namespaceSelector"),
-                   pl_tree_getz(webhook, "namespaceSelector"));
-    check_selector(f, PL_MEMBER(at, "objectSelector"), pl_tree_getz(webhook, "objectSelector"));
+    pl_selector(f, PL_MEMBER(at, "namespaceSelector"), pl_tree_getz(webhook, "namespaceSelector"),
+                NULL);
+    pl_selector(f, PL_MEMBER(at, "objectSelector"), pl_tree_getz(webhook, "objectSelector"), NULL);
     check_client(f, PL_MEMBER(at, "clientConfig"), pl_tree_getz(webhook, "clientConfig"));
     pl_webhook_conditions(f, PL_MEMBER(at, "matchConditions"),
                           pl_tree_getz(webhook, "matchConditions"),

@@ -72,11 +72,15 @@ static void check_always(struct pl_api_faults *f, const struct pl_tree *object)
 {
     const struct pl_tree *policy = pl_tree_dig(object, "spec.template.spec.restartPolicy");
     const struct pl_spot *spec = PL_MEMBER(PL_MEMBER(SPEC, "template"), "spec");
+    struct pl_slice kind = pl_tree_text_at(object, "kind");
     if (policy != NULL && !pl_slice_eqz(pl_tree_text(policy), "Always"))
         pl_bad_unsupported(f, PL_MEMBER(spec, "restartPolicy"), policy, "Always");
     if (pl_tree_dig(object, "spec.template.spec.activeDeadlineSeconds") != NULL)
-        pl_bad_forbidden(f, PL_MEMBER(spec, "activeDeadlineSeconds"),
-                         "activeDeadlineSeconds in Deployment is not Supported");
+        pl_bad_forbidden(
+            f, PL_MEMBER(spec, "activeDeadlineSeconds"),
+            pl_arena_f(f->arena, "activeDeadlineSeconds in %.*s is not Supported",
+                       PL_FMT(pl_slice_eqz(kind, "Deployment") ? pl_slice_z("ReplicaSet") : kind))
+                .ptr);
 }
 
 static void check_template(struct pl_api_faults *f, const struct pl_tree *object)
@@ -272,19 +276,21 @@ static void check_set_update(struct pl_api_faults *f, const struct pl_tree *spec
                                            {NULL, NULL, NULL}};
     if (pl_slice_eqz(type, "OnDelete")) {
         if (pl_tree_getz(update, "rollingUpdate") != NULL)
-            pl_bad_value(f, PL_MEMBER(at, "rollingUpdate"), pl_tree_getz(update, "rollingUpdate"),
-                         "only allowed for updateStrategy 'RollingUpdate'");
+            pl_bad_struct(f, PL_MEMBER(at, "rollingUpdate"), "*@RollingUpdateStatefulSetStrategy",
+                          pl_tree_getz(update, "rollingUpdate"),
+                          "only allowed for updateStrategy 'RollingUpdate'");
     } else if (pl_slice_eqz(type, "RollingUpdate")) {
+        const struct pl_tree *most = pl_tree_dig(update, "rollingUpdate.maxUnavailable");
+        const struct pl_spot *most_at = PL_MEMBER(PL_MEMBER(at, "rollingUpdate"), "maxUnavailable");
         pl_hold(f, at, update, rules);
+        if (most != NULL && is_zero(most))
+            pl_bad_value(f, most_at, most, "cannot be 0");
+        pl_not_above_100(f, most_at, most, NULL);
     } else if (type.len == 0) {
         pl_bad_required(f, at, "");
     } else {
-        struct pl_tree *shown = pl_tree_object(f->arena); /* as Go's structure */
-        struct pl_tree *rolling = pl_tree_getz(update, "rollingUpdate");
-        pl_tree_setz(f->arena, shown, "Type", pl_tree_getz(update, "type"));
-        pl_tree_setz(f->arena, shown, "RollingUpdate",
-                     rolling != NULL ? rolling : pl_tree_literal(f->arena, "null"));
-        pl_bad_value(f, at, shown, "must be 'RollingUpdate' or 'OnDelete'");
+        pl_bad_struct(f, at, "@StatefulSetUpdateStrategy", update,
+                      "must be 'RollingUpdate' or 'OnDelete'");
     }
 }
 
@@ -294,7 +300,7 @@ static void check_claims(struct pl_api_faults *f, const struct pl_tree *spec)
     size_t i = 0;
     PL_EACH(item, pl_tree_getz(spec, "volumeClaimTemplates"))
     pl_valid_claim_spec(f, PL_MEMBER(PL_INDEX(list, i++), "spec"),
-                        pl_tree_getz(item->value, "spec"));
+                        pl_tree_getz(item->value, "spec"), NULL);
 }
 
 static bool names_volume(const struct pl_tree *volumes, struct pl_slice name)
@@ -375,7 +381,6 @@ void pl_valid_stateful_set(struct pl_api_faults *f, const struct pl_tree *object
         {"replicas", pl_natural, NULL},
         {"minReadySeconds", pl_natural, NULL},
         {"ordinals.start", pl_natural, NULL},
-        {"serviceName", pl_label, NULL},
         {"persistentVolumeClaimRetentionPolicy.whenDeleted", pl_must_be, "Retain,Delete"},
         {"persistentVolumeClaimRetentionPolicy.whenScaled", pl_must_be, "Retain,Delete"},
         {NULL, NULL, NULL},
@@ -389,6 +394,8 @@ void pl_valid_stateful_set(struct pl_api_faults *f, const struct pl_tree *object
                      "must be 'OrderedReady' or 'Parallel'");
     check_set_update(f, spec);
     pl_hold(f, SPEC, spec, rules);
+    if (old == NULL)
+        pl_label(f, PL_MEMBER(SPEC, "serviceName"), pl_tree_getz(spec, "serviceName"), NULL);
     check_selector(f, object, "statefulset");
     pl_valid_template(f, PL_MEMBER(SPEC, "template"), with_claims(f, spec));
     check_always(f, object);

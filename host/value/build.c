@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct pl_build {
     struct enc enc;
@@ -109,15 +109,11 @@ void pl_build_double(struct pl_build *b, double value)
         pl_build_int(b, (int64_t)value);
         return;
     }
-    char text[40];
-    int digits = 15;
-    if (value == floor(value) && fabs(value) < INTEGER_MAX) {
+    char text[32];
+    if (value == floor(value) && fabs(value) < INTEGER_MAX)
         snprintf(text, sizeof(text), "%.0f", value);
-    } else {
-        do
-            snprintf(text, sizeof(text), "%.*g", digits++, value);
-        while (digits <= 17 && strtod(text, NULL) != value);
-    }
+    else
+        pl_text_of_double(value, text);
     pl_build_number(b, pl_slice_z(text));
 }
 

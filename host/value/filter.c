@@ -17,7 +17,7 @@ enum {
     OWNER_BITS = 12,
     OWNER_MASK = (1 << OWNER_BITS) - 1,
     SHARED = OWNER_MASK, /* several owners, in place of an owner's number */
-    LEAST_BITS = 16,     /* an entry holds the hash bits from here on, see move_some */
+    LEAST_BITS = 12,     /* an entry holds the hash bits from here on, see move_some */
     MOST_BITS = 24,
     PER_DOCUMENT = 8, /* entries */
     MOVES = 32,       /* while growing, at each use */

@@ -1,5 +1,5 @@
 /* The JSON parser: bytes to encoder calls, by a loop over six states that can stop before any token
- * and resume with more bytes.
+ * and resume with more bytes. Strings that are not plain ASCII text are read in parse_string.c.
  *
  * It must accept exactly the texts of RFC 8259 and RFC 3629, however they are cut into chunks:
  * spec/data/json has the cases, and the tests feed it in pieces of every size. Text is never
@@ -14,7 +14,6 @@
 #include "value/number.h"
 #include "value/share.h"
 #include "value/string_scan.h"
-#include "base/utf8.h"
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -30,13 +29,10 @@ enum {
     AT_END,  /* the value is complete */
 };
 
-enum { REPLACEMENT = 0xfffd }; /* the character in place of what is none */
-
 enum { SHORT_NUMBER = 18 }; /* digits: this many always fit 64 bits */
 
 void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields)
 {
-    memset(ps, 0, sizeof(*ps));
     ps->max_depth = max_depth;
     ps->drop_managed_fields = drop_managed_fields;
     ps->is_object = pl_calloc(max_depth + 1, 1);
@@ -64,163 +60,7 @@ void pl_parse_start(struct parse *ps, struct enc *enc)
     ps->key_at.len = 0;
 }
 
-/* ---- errors; each returns NULL, which stops the scan ---- */
-
-static PL_COLD const uint8_t *parse_fail(struct parse *ps, const uint8_t *at, int code,
-                                         const char *fault)
-{
-    ps->code = code;
-    ps->fault = fault;
-    ps->fault_at = ps->bytes_at + (uint64_t)(at - ps->bytes);
-    return NULL;
-}
-
-/* A byte that does not fit here, unless it belongs to the padding after the end. */
-static PL_COLD const uint8_t *parse_unexpected(struct parse *ps, const uint8_t *at,
-                                               const uint8_t *end, const char *fault)
-{
-    return at < end ? parse_fail(ps, at, PL_ESYNTAX, fault) : NULL;
-}
-
 /* ---- strings ---- */
-
-static int hex4(const uint8_t *p)
-{
-    int v = 0;
-    for (int i = 0; i < 4; i++) {
-        uint8_t c = p[i], lower = c | 0x20;
-        if (c >= '0' && c <= '9')
-            v = v * 16 + (c - '0');
-        else if (lower >= 'a' && lower <= 'f')
-            v = v * 16 + (lower - 'a' + 10);
-        else
-            return -1;
-    }
-    return v;
-}
-
-/* A surrogate without its other half: replaced later, if the options say so. */
-static const uint8_t *half_pair(struct parse *ps, const uint8_t *p)
-{
-    return ps->replaces_halves ? p + 4 : parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
-}
-
-/* Checks a \u escape whose hex digits begin at p, and returns the place after it. NULL with a
- * fault, or without one when the bytes end inside it. */
-static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const uint8_t *end)
-{
-    for (int i = 0; i < 4; i++) {
-        uint8_t c = p[i], lower = c | 0x20;
-        if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
-            return parse_unexpected(ps, p + i, end, "\\u needs four hex digits");
-    }
-    int unit = hex4(p);
-    if (unit < 0xd800 || unit > 0xdfff)
-        return p + 4;
-    if (unit >= 0xdc00)
-        return half_pair(ps, p);
-    if (p[4] != '\\' || p[5] != 'u') {
-        const uint8_t *odd = p[4] != '\\' ? p + 4 : p + 5;
-        return odd < end ? half_pair(ps, p) : NULL;
-    }
-    for (int i = 6; i < 10; i++) {
-        uint8_t c = p[i], lower = c | 0x20;
-        if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
-            return parse_unexpected(ps, p + i, end, "\\u needs four hex digits");
-    }
-    int low = hex4(p + 6);
-    if (low < 0xdc00 || low > 0xdfff)
-        return half_pair(ps, p);
-    return p + 10;
-}
-
-/* The place after the escape, or NULL as above. */
-static const uint8_t *check_escape(struct parse *ps, const uint8_t *p, const uint8_t *end)
-{
-    switch (p[1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        return p + 2;
-    case 'u':
-        return check_unicode(ps, p + 2, end);
-    default:
-        return parse_unexpected(ps, p + 1, end, "an escape that JSON does not have");
-    }
-}
-
-/* The closing quote of the string whose first byte is at `start`. NULL with a fault, or without one
- * when the bytes end first: then string_seen keeps the progress, so that a long string in many
- * chunks is not read again for each chunk. */
-static const uint8_t *find_quote(struct parse *ps, const uint8_t *start, const uint8_t *end)
-{
-    const uint8_t *p = start + ps->string_seen;
-    for (;;) {
-        p = string_run(p);
-        if (*p == '"')
-            return p;
-        const uint8_t *next = NULL;
-        if (p >= end) {
-            p = end;
-        } else if (*p == '\\') {
-            ps->string_escaped = true;
-            next = check_escape(ps, p, end);
-            if (next != NULL && next > end)
-                next = NULL;
-        } else if (*p >= 0x80) {
-            unsigned bad;
-            int len = pl_utf8_sequence(p, (size_t)(end - p), &bad);
-            if (len == 0)
-                return parse_fail(ps, p + bad, PL_ESYNTAX, "malformed UTF-8");
-            next = len > 0 ? p + len : NULL;
-        } else {
-            return parse_fail(ps, p, PL_ESYNTAX, "a control character in a string");
-        }
-        if (next == NULL) {
-            ps->string_seen = (size_t)(p - start);
-            return NULL;
-        }
-        p = next;
-    }
-}
-
-static struct pl_slice parse_unescape(struct parse *ps, const uint8_t *p, const uint8_t *quote)
-{
-    static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
-    ps->text.len = 0;
-    pl_buf_reserve(&ps->text, (size_t)(quote - p));
-    char *out = ps->text.ptr;
-    while (p < quote) {
-        if (*p != '\\') {
-            *out++ = (char)*p++;
-        } else if (p[1] == 'u') {
-            uint32_t code = (uint32_t)hex4(p + 2);
-            p += 6;
-            int low =
-                code >= 0xd800 && code <= 0xdbff && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : -1;
-            if (low >= 0xdc00 && low <= 0xdfff) {
-                code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
-                p += 6;
-            } else if (code >= 0xd800 && code <= 0xdfff) {
-                code = REPLACEMENT;
-            }
-            out += pl_utf8_put(out, code);
-        } else {
-            const char *form = plain;
-            while (form[0] != (char)p[1])
-                form += 2;
-            *out++ = form[1];
-            p += 2;
-        }
-    }
-    ps->text.len = (size_t)(out - ps->text.ptr);
-    return pl_buf_slice(&ps->text);
-}
 
 /* The place after the closing quote, or NULL. */
 static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, const uint8_t *end,
@@ -234,13 +74,7 @@ static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, con
         }
         ps->string_escaped = false;
     }
-    const uint8_t *quote = find_quote(ps, p + 1, end);
-    if (quote == NULL)
-        return NULL;
-    ps->string_seen = 0;
-    *text = ps->string_escaped ? parse_unescape(ps, p + 1, quote)
-                               : pl_slice((const char *)p + 1, (size_t)(quote - p - 1));
-    return quote + 1;
+    return pl_parse_odd_string(ps, p, end, text);
 }
 
 enum parse_result pl_parse_string(struct parse *ps, const uint8_t **at, const uint8_t *end,
@@ -273,7 +107,7 @@ static const uint8_t *take_word(struct parse *ps, const uint8_t *p, const uint8_
 {
     for (; *word != '\0'; word++, p++) {
         if (*p != (uint8_t)*word)
-            return parse_unexpected(ps, p, end, "expected null, true or false");
+            return pl_parse_unexpected(ps, p, end, "expected null, true or false");
     }
     if (encoder(ps) != NULL)
         pl_enc_tag(ps->enc, tag);
@@ -300,9 +134,9 @@ static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint
     bool plain;
     const uint8_t *bad, *stop = pl_number_end(p, &plain, &bad);
     if (end - p > PARSE_NUMBER_MAX && (stop == NULL ? bad : stop) - p > PARSE_NUMBER_MAX)
-        return parse_fail(ps, p, PL_ELIMIT, "a number of more than 4096 characters");
+        return pl_parse_fail(ps, p, PL_ELIMIT, "a number of more than 4096 characters");
     if (stop == NULL)
-        return parse_unexpected(ps, bad, end, "malformed number");
+        return pl_parse_unexpected(ps, bad, end, "malformed number");
     if (stop == end && !final)
         return NULL;
     if (encoder(ps) != NULL)
@@ -347,7 +181,7 @@ static const uint8_t *open_box(struct parse *ps, const uint8_t *p, const uint8_t
             return next;
     }
     if (ps->depth == ps->max_depth)
-        return parse_fail(ps, p, PL_ELIMIT, "nested too deeply");
+        return pl_parse_fail(ps, p, PL_ELIMIT, "nested too deeply");
     ps->is_object[++ps->depth] = is_object;
     if (encoder(ps) != NULL)
         pl_enc_begin(ps->enc, is_object);
@@ -388,7 +222,7 @@ static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
         size_t names = ps->enc->refuse_duplicates && frame->is_object ? frame->count : 0;
         ssize_t repeated = pl_enc_end(ps->enc);
         if (repeated >= 0) {
-            parse_fail(ps, p, PL_ESYNTAX, "a duplicate name");
+            pl_parse_fail(ps, p, PL_ESYNTAX, "a duplicate name");
             ps->fault_at = key_position(ps, repeated);
             return NULL;
         }
@@ -440,7 +274,7 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     default:
         if (*p == '-' || (*p >= '0' && *p <= '9'))
             return take_number(ps, p, end, final);
-        return parse_unexpected(ps, p, end, "expected a value");
+        return pl_parse_unexpected(ps, p, end, "expected a value");
     }
 }
 
@@ -473,7 +307,7 @@ static bool note_key(struct parse *ps, struct pl_slice key)
 static inline const uint8_t *take_colon(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     if (*p != ':')
-        return parse_unexpected(ps, p, end, "expected ':'");
+        return pl_parse_unexpected(ps, p, end, "expected ':'");
     ps->state = AT_VALUE;
     return p + 1;
 }
@@ -496,7 +330,7 @@ static inline const uint8_t *take_key(struct parse *ps, const uint8_t *p, const 
 {
     struct pl_slice key;
     if (*p != '"')
-        return parse_unexpected(ps, p, end, "expected a name in quotes");
+        return pl_parse_unexpected(ps, p, end, "expected a name in quotes");
     const uint8_t *next = guessed_key(ps, p, end);
     if (next != NULL)
         return next;
@@ -533,7 +367,8 @@ static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const
     }
     if (is_end_of_box(ps, *p))
         return close_box(ps, p);
-    return parse_unexpected(ps, p, end, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
+    return pl_parse_unexpected(ps, p, end,
+                               in_object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
 static inline const uint8_t *parse_skip_space(const uint8_t *p)

@@ -5,6 +5,7 @@
  * contains a zero byte, so it stops every loop. */
 #pragma once
 
+#include "base/err.h"
 #include "value/encode.h"
 #include "value/skim.h"
 
@@ -48,6 +49,7 @@ struct parse {
     uint64_t fault_at; /* in the input */
 };
 
+/* Of zeroed memory. */
 void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields);
 void pl_parse_deinit(struct parse *ps);
 /* Call it before each value. */
@@ -60,3 +62,27 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
  * the next call. */
 enum parse_result pl_parse_string(struct parse *ps, const uint8_t **at, const uint8_t *end,
                                   struct pl_slice *text);
+
+/* ---- between parse.c and parse_string.c ---- */
+
+/* Notes the fault. Returns NULL, which stops the scan. */
+static PL_COLD inline const uint8_t *pl_parse_fail(struct parse *ps, const uint8_t *at, int code,
+                                                   const char *fault)
+{
+    ps->code = code;
+    ps->fault = fault;
+    ps->fault_at = ps->bytes_at + (uint64_t)(at - ps->bytes);
+    return NULL;
+}
+
+/* A byte that does not fit here, unless it belongs to the padding after the end. Returns NULL. */
+static PL_COLD inline const uint8_t *pl_parse_unexpected(struct parse *ps, const uint8_t *at,
+                                                         const uint8_t *end, const char *fault)
+{
+    return at < end ? pl_parse_fail(ps, at, PL_ESYNTAX, fault) : NULL;
+}
+
+/* Reads the string whose opening quote is at p, from where the last call stopped. Returns the place
+ * after the closing quote; NULL with a fault, or without one if the input ends first. */
+const uint8_t *pl_parse_odd_string(struct parse *ps, const uint8_t *p, const uint8_t *end,
+                                   struct pl_slice *text);

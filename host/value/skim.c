@@ -21,8 +21,10 @@ void pl_skim_deinit(struct skim *skim)
 {
     pl_free(skim->text);
     pl_free(skim->free);
+    pl_free(skim->mark);
     skim->text = NULL;
     skim->free = NULL;
+    skim->mark = NULL;
 }
 
 /* State of a walk through the text. */
@@ -73,6 +75,7 @@ void pl_skim_learn(struct skim *skim, const uint8_t *text, size_t len)
     if (skim->text == NULL) {
         skim->text = pl_malloc(SKIM_MAX + PADDING);
         skim->free = pl_calloc(SKIM_MAX / 16 + 1, sizeof(*skim->free));
+        skim->mark = pl_reallocarray(NULL, SKIM_MARKS, sizeof(*skim->mark));
     }
     memcpy(skim->text, text, len);
     memset(skim->text + len, 0, PADDING);

@@ -27,8 +27,8 @@ struct skim {
     uint16_t *free; /* owned: for each 16 bytes, a bit set of those that may differ */
     uint32_t len;
     uint32_t marks;
-    unsigned misses; /* in a row */
-    struct skim_mark mark[SKIM_MARKS];
+    unsigned misses;        /* in a row */
+    struct skim_mark *mark; /* owned: room for SKIM_MARKS */
 };
 
 void pl_skim_deinit(struct skim *skim);

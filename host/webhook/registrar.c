@@ -117,7 +117,7 @@ static struct pl_registrar *end_shot(struct shot *shot)
 
 static void on_registrar_again(struct pl_timer *timer);
 
-/* Whatever a failed request was about is found by the next look. */
+/* The next look also covers the object of a failed request. */
 static void look_for_strays_later(struct pl_registrar *r)
 {
     r->stray_looked = false;

@@ -41,7 +41,7 @@ struct pl_doc *pl_registration_config(enum pl_hook_sort sort, const char *name,
 struct pl_doc *pl_registration_conversion(const char *crd,
                                           const struct pl_registration_target *target);
 
-/* What is known of one object that is kept. */
+/* The known state of one object that is kept. */
 struct pl_registration_memory {
     struct pl_doc *accepted; /* counted: the part when it was last correct; NULL: never */
     char mark[40];           /* PL_REGISTRATION_MARK of that state */

@@ -256,8 +256,7 @@ static void request_start(struct request *request)
     run->edition = pl_edition_ref(request->set->edition);
     run->key = pl_slice_z(request->review.key);
     pl_key_split(run->key, &run->ns, &run->name);
-    snprintf(run->id, sizeof run->id, "%016llx",
-             (unsigned long long)pl_rand_u64(pl_site_rand(site)));
+    pl_run_set_id(run, pl_rand_u64(pl_site_rand(site)));
     run->deadline_ns = request->began_ns + request->limit_ns;
     run->hook = pl_hook_call_ref(request->review.call);
     request->running = true;
@@ -360,6 +359,7 @@ static struct request *request_create(struct pl_hooks *hooks, struct pl_slice qu
     request->set->refs++;
     request->kind = route->kind;
     request->review = *review;
+    request->review.call->parameters = spec->parameters;
     request->began_ns = request_now_of(hooks);
     if (pl_review_timeout(query, &request->limit_ns))
         request->limit_ns = pl_review_deadline(request->limit_ns);

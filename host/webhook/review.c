@@ -27,17 +27,22 @@ static struct pl_slice text_at(struct pl_node node, const char *key, struct pl_s
     return pl_node_str(pl_node_getz(node, key), scratch);
 }
 
-static char *dup_text(struct pl_node node, const char *key)
+static char *dup_node(struct pl_node node)
 {
     struct pl_scratch scratch;
-    struct pl_slice text = text_at(node, key, &scratch);
+    struct pl_slice text = pl_node_str(node, &scratch);
     return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+}
+
+static char *dup_text(struct pl_node node, const char *key)
+{
+    return dup_node(pl_node_getz(node, key));
 }
 
 /* ---- common parts ---- */
 
-static int check_head(struct pl_node root, const char *version, const char *kind,
-                      struct pl_err *err)
+static int check_head(struct pl_node root, struct pl_node request, const char *version,
+                      const char *kind, struct pl_err *err)
 {
     struct pl_scratch a, b;
     if (pl_node_type(root) != PL_OBJECT)
@@ -50,59 +55,100 @@ static int check_head(struct pl_node root, const char *version, const char *kind
     if (!pl_slice_eqz(given, version))
         return pl_err_set(err, PL_EINVAL, "%s of version \"%.*s\" is not understood; \"%s\" is",
                           kind, PL_FMT(given), version);
-    if (pl_node_type(pl_node_getz(root, "request")) != PL_OBJECT)
+    if (pl_node_type(request) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "the %s has no request", kind);
-    if (text_at(pl_node_getz(root, "request"), "uid", &a).len == 0)
+    if (text_at(request, "uid", &a).len == 0)
         return pl_err_set(err, PL_EINVAL, "the %s's request has no uid", kind);
     return 0;
 }
 
-static int review_check_type(struct pl_node request, const char *key, enum pl_type type,
-                             struct pl_err *err)
-{
-    struct pl_node node = pl_node_getz(request, key);
-    if (pl_node_is_none(node) || pl_node_type(node) == type)
-        return 0;
-    return pl_err_set(err, PL_EINVAL, "request.%s must be a JSON %s, not a JSON %s", key,
-                      pl_type_name(type), pl_type_name(pl_node_type(node)));
-}
-
 /* ---- admission ---- */
 
-static int check_admission(struct pl_node request, struct pl_err *err)
+enum member {
+    DRY_RUN,
+    KIND,
+    RESOURCE,
+    USER_INFO,
+    OBJECT,
+    OLD_OBJECT,
+    OPTIONS,
+    OPERATION,
+    SUBRESOURCE,
+    NAMESPACE,
+    NAME,
+    MEMBERS
+};
+
+static const struct {
+    const char *name;
+    enum pl_type type;
+} members[MEMBERS] = {
+    [DRY_RUN] = {"dryRun", PL_BOOL},
+    [KIND] = {"kind", PL_OBJECT},
+    [RESOURCE] = {"resource", PL_OBJECT},
+    [USER_INFO] = {"userInfo", PL_OBJECT},
+    [OBJECT] = {"object", PL_OBJECT},
+    [OLD_OBJECT] = {"oldObject", PL_OBJECT},
+    [OPTIONS] = {"options", PL_OBJECT},
+    [OPERATION] = {"operation", PL_STRING},
+    [SUBRESOURCE] = {"subResource", PL_STRING},
+    [NAMESPACE] = {"namespace", PL_STRING},
+    [NAME] = {"name", PL_STRING},
+};
+
+/* In one walk, since asking for each by its name would begin a walk for each. */
+static void find_members(struct pl_node request, struct pl_node found[MEMBERS])
 {
-    static const char *const objects[] = {"kind",   "resource",  "userInfo",
-                                          "object", "oldObject", "options"};
-    static const char *const texts[] = {"operation", "subResource", "namespace", "name"};
-    int rc = review_check_type(request, "dryRun", PL_BOOL, err);
-    for (size_t i = 0; i < PL_ARRAY_LEN(objects) && rc == 0; i++)
-        rc = review_check_type(request, objects[i], PL_OBJECT, err);
-    for (size_t i = 0; i < PL_ARRAY_LEN(texts) && rc == 0; i++)
-        rc = review_check_type(request, texts[i], PL_STRING, err);
-    struct pl_scratch scratch;
-    if (rc == 0 && text_at(request, "operation", &scratch).len == 0)
-        rc = pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no operation");
-    struct pl_node kind = pl_node_getz(request, "kind");
-    if (rc == 0 && text_at(kind, "kind", &scratch).len == 0)
-        rc = pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no kind");
-    return rc;
+    struct pl_iter it = pl_iter(request);
+    while (pl_iter_next(&it)) {
+        for (int i = 0; i < MEMBERS; i++) {
+            if (pl_slice_eqz(it.key, members[i].name))
+                found[i] = it.value;
+        }
+    }
 }
 
-static void read_admission(struct pl_review *review, struct pl_doc *doc, struct pl_node request)
+static int check_members(const struct pl_node found[MEMBERS], struct pl_err *err)
 {
-    struct pl_hook_call *call = review->call;
-    struct pl_scratch ns_scratch, name_scratch;
-    struct pl_slice ns = text_at(request, "namespace", &ns_scratch);
-    struct pl_slice name = text_at(request, "name", &name_scratch);
+    struct pl_scratch scratch;
+    for (int i = 0; i < MEMBERS; i++) {
+        if (!pl_node_is_none(found[i]) && pl_node_type(found[i]) != members[i].type)
+            return pl_err_set(err, PL_EINVAL, "request.%s must be a JSON %s, not a JSON %s",
+                              members[i].name, pl_type_name(members[i].type),
+                              pl_type_name(pl_node_type(found[i])));
+    }
+    if (pl_node_str(found[OPERATION], &scratch).len == 0)
+        return pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no operation");
+    if (text_at(found[KIND], "kind", &scratch).len == 0)
+        return pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no kind");
+    return 0;
+}
+
+static char *key_of(const struct pl_review *review, struct pl_node ns)
+{
+    struct pl_scratch scratch;
     struct pl_buf key = PL_BUF_INIT;
-    call->review = pl_doc_ref(doc);
-    call->dry_run = pl_node_bool(pl_node_getz(request, "dryRun"));
-    review->operation = dup_text(request, "operation");
-    if (name.len > 0)
-        pl_key_add(&key, ns, name);
-    else
-        pl_buf_add_z(&key, review->uid);
-    review->key = pl_buf_take(&key);
+    if (*review->name == '\0')
+        return pl_strdup(review->uid);
+    pl_key_add(&key, pl_node_str(ns, &scratch), pl_slice_z(review->name));
+    return pl_buf_take(&key);
+}
+
+static int read_admission(struct pl_review *review, struct pl_doc *doc, struct pl_node request,
+                          struct pl_err *err)
+{
+    struct pl_node found[MEMBERS] = {{.at = NULL}};
+    find_members(request, found);
+    if (check_members(found, err) != 0)
+        return PL_EINVAL;
+    review->call->review = pl_doc_ref(doc);
+    review->call->dry_run = pl_node_bool(found[DRY_RUN]);
+    review->operation = dup_node(found[OPERATION]);
+    review->name = dup_node(found[NAME]);
+    review->group = dup_text(found[KIND], "group");
+    review->kind_name = dup_text(found[KIND], "kind");
+    review->key = key_of(review, found[NAMESPACE]);
+    return 0;
 }
 
 /* ---- conversion ---- */
@@ -174,17 +220,13 @@ int pl_review_read(struct pl_slice body, enum pl_hook_sort sort, struct pl_revie
         return PL_EINVAL;
     }
     struct pl_node root = pl_doc_root(doc), request = pl_node_getz(root, "request");
-    int rc = check_head(root, converts ? CONVERSION : ADMISSION,
+    int rc = check_head(root, request, converts ? CONVERSION : ADMISSION,
                         converts ? "ConversionReview" : "AdmissionReview", err);
-    if (rc == 0 && !converts)
-        rc = check_admission(request, err);
     if (rc == 0) {
         review->call = pl_hook_call_create(sort);
         review->uid = dup_text(request, "uid");
-        if (converts)
-            rc = read_conversion(review, doc, request, err);
-        else
-            read_admission(review, doc, request);
+        rc = converts ? read_conversion(review, doc, request, err)
+                      : read_admission(review, doc, request, err);
     }
     pl_doc_unref(doc);
     if (rc != 0)
@@ -198,6 +240,9 @@ void pl_review_deinit(struct pl_review *review)
     pl_free(review->uid);
     pl_free(review->key);
     pl_free(review->operation);
+    pl_free(review->name);
+    pl_free(review->group);
+    pl_free(review->kind_name);
     *review = (struct pl_review){.call = NULL};
 }
 
@@ -253,18 +298,13 @@ static void put_causes(struct pl_build *b, struct pl_node causes)
 
 static void put_details(struct pl_build *b, const struct pl_review *review, struct pl_node causes)
 {
-    struct pl_node request = pl_doc_root(review->call->request);
-    struct pl_scratch scratch;
-    struct pl_kind kind;
-    if (pl_kind_parse(text_at(request, "kind", &scratch), &kind, NULL) != 0)
-        kind = (struct pl_kind){.group = ""};
     pl_build_keyz(b, "details");
     pl_build_object(b);
-    if (!pl_node_is_none(pl_node_getz(request, "name")))
-        put_member(b, "name", request, "name");
-    if (*kind.group != '\0')
-        pl_build_put_strz(b, "group", kind.group);
-    pl_build_put_strz(b, "kind", kind.kind);
+    if (*review->name != '\0')
+        pl_build_put_strz(b, "name", review->name);
+    if (*review->group != '\0')
+        pl_build_put_strz(b, "group", review->group);
+    pl_build_put_strz(b, "kind", review->kind_name);
     put_causes(b, causes);
     pl_build_end(b);
 }

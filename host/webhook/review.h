@@ -12,7 +12,9 @@ struct pl_review {
     struct pl_hook_call *call; /* counted */
     char *uid;                 /* owned */
     char *key; /* owned: "namespace/name" of the object, for logs; a uid where it has no name */
-    char *operation; /* owned; admission: "CREATE" */
+    /* Of admission; owned */
+    char *operation;                /* "CREATE" */
+    char *name, *group, *kind_name; /* of the object; "" when it has none */
 };
 
 /* Reads the body of an AdmissionReview (validate, mutate) or a ConversionReview (convert). EINVAL

@@ -16,147 +16,12 @@
 
 static const char meta[] = "perilune.world";
 
-/* ---- calling back ---- */
-
-/* Time that the world needs does not count as time that the specification computes. */
-static void binding_renew(lua_State *L)
-{
-    lua_pushnil(L);
-    lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
-}
-
-/* Pushes the function; false: there is none. */
-static bool push_callback(struct bound *bound, enum callback which)
-{
-    if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
-        return false;
-    binding_renew(bound->L);
-    lua_rawgeti(bound->L, LUA_REGISTRYINDEX, bound->callbacks[which]);
-    return true;
-}
-
-/* Of the error on the stack, in whose place it puts its text. It calls nothing. */
-static const char *binding_message_of(lua_State *L)
-{
-    if (lua_istable(L, -1)) {
-        lua_pushliteral(L, "message");
-        lua_rawget(L, -2);
-        lua_replace(L, -2);
-    }
-    const char *text = lua_tostring(L, -1);
-    return text != NULL ? text : "an error that is not text";
-}
-
-/* False: it has raised an error, and nothing is on the stack. */
-static bool call_back(struct bound *bound, int arguments, int results)
-{
-    if (lua_pcall(bound->L, arguments, results, 0) == 0)
-        return true;
-    if (bound->failure == NULL)
-        bound->failure = pl_strdup(binding_message_of(bound->L));
-    lua_pop(bound->L, 1);
-    return false;
-}
-
-static void binding_set_text(lua_State *L, const char *name, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, name);
-}
-
-static bool on_stored(void *arg)
-{
-    struct bound *bound = arg;
-    return !push_callback(bound, ON_STORED) || call_back(bound, 0, 0);
-}
-
-static void push_request(lua_State *L, const struct pl_external_request *request)
-{
-    lua_createtable(L, 0, 4);
-    binding_set_text(L, "method", request->method);
-    binding_set_text(L, "url", request->url);
-    lua_pushlstring(L, request->body.ptr != NULL ? request->body.ptr : "", request->body.len);
-    lua_setfield(L, -2, "body");
-    lua_createtable(L, 0, (int)request->header_count);
-    for (size_t i = 0; i < request->header_count; i++)
-        binding_set_text(L, request->headers[i].name, request->headers[i].value);
-    lua_setfield(L, -2, "headers");
-}
-
-/* -- headers; reads and pops them. */
-static void read_headers(lua_State *L, struct pl_external_answer *out)
-{
-    if (lua_type(L, -1) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        return;
-    }
-    lua_pushnil(L);
-    while (lua_next(L, -2) != 0) {
-        if (lua_type(L, -2) == LUA_TSTRING && lua_tostring(L, -1) != NULL) {
-            out->headers =
-                pl_reallocarray(out->headers, out->header_count + 1, sizeof *out->headers);
-            out->headers[out->header_count++] = (struct pl_http_header){
-                pl_strdup(lua_tostring(L, -2)), pl_strdup(lua_tostring(L, -1))};
-        }
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-}
-
-static void read_answer(lua_State *L, struct pl_external_answer *out)
-{
-    size_t len = 0;
-    lua_getfield(L, -1, "status");
-    lua_getfield(L, -2, "body");
-    out->status = (int)lua_tointeger(L, -2);
-    const char *body = lua_tolstring(L, -1, &len);
-    out->body = pl_memdup0(body != NULL ? body : "", len);
-    out->body_len = len;
-    lua_pop(L, 2);
-    lua_getfield(L, -1, "message");
-    if (lua_type(L, -1) == LUA_TSTRING)
-        out->message = pl_strdup(lua_tostring(L, -1));
-    lua_pop(L, 1);
-    lua_getfield(L, -1, "headers");
-    read_headers(L, out);
-    lua_pop(L, 1);
-}
-
-static void on_http(void *arg, const struct pl_external_request *request,
-                    struct pl_external_answer *out)
-{
-    struct bound *bound = arg;
-    if (!push_callback(bound, ON_HTTP))
-        return;
-    push_request(bound->L, request);
-    if (!call_back(bound, 1, 1))
-        return;
-    if (lua_type(bound->L, -1) == LUA_TTABLE)
-        read_answer(bound->L, out);
-    else
-        lua_pop(bound->L, 1);
-}
-
-static void on_binding_seen(void *arg, const struct pl_wire_seen *seen)
-{
-    struct bound *bound = arg;
-    if (bound->world != NULL)
-        pl_recorded_add_seen(&bound->recorded, seen, pl_world_now(bound->world));
-}
-
-static void on_run(void *arg, const char *host, const struct pl_ran *ran)
-{
-    struct bound *bound = arg;
-    if (bound->world != NULL)
-        pl_recorded_add_run(&bound->recorded, host, ran, pl_world_now(bound->world));
-}
-
 /* ---- arguments and results ---- */
 
 struct bound *pl_binding_check(lua_State *L)
 {
     struct bound *bound = luaL_checkudata(L, 1, meta);
-    binding_renew(L);
+    pl_binding_renew(L);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
     bound->L = L;
@@ -168,7 +33,7 @@ struct bound *pl_binding_check(lua_State *L)
 static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
 {
     struct bound *bound = lua_touserdata(L, 1);
-    binding_renew(L);
+    pl_binding_renew(L);
     pl_choose_raise(&bound->choose, L);
     if (bound->failure != NULL) { /* an error of a callback comes first */
         lua_pushnil(L);
@@ -230,12 +95,8 @@ static int open_world(lua_State *L)
     lua_setmetatable(L, -2);
     struct pl_world_options options = {.wall_ns = (int64_t)(luaL_checknumber(L, 1) * 1e9),
                                        .seed = (uint64_t)luaL_checknumber(L, 2),
-                                       .dog = lua_touserdata(L, lua_upvalueindex(1)),
-                                       .seen = on_binding_seen,
-                                       .stored = on_stored,
-                                       .ran = on_run,
-                                       .arg = bound,
-                                       .outside = {on_http, bound}};
+                                       .dog = lua_touserdata(L, lua_upvalueindex(1))};
+    pl_binding_listen(bound, &options);
     if (lua_isfunction(L, 3)) {
         pl_choose_init(&bound->choose, L, 3);
         options.chooser = &bound->choose.chooser;
@@ -244,6 +105,7 @@ static int open_world(lua_State *L)
         options.seed = 1;
     if (lua_toboolean(L, 4))
         options.lines = &bound->lines.watch;
+    options.first_version = (uint64_t)luaL_optnumber(L, 5, 0);
     bound->world = pl_world_create(&options);
     return 1;
 }
@@ -415,6 +277,11 @@ static int set_on_http(lua_State *L)
     return set_callback(L, ON_HTTP);
 }
 
+static int set_on_exec(lua_State *L)
+{
+    return set_callback(L, ON_EXEC);
+}
+
 static int set_on_stored(lua_State *L)
 {
     return set_callback(L, ON_STORED);
@@ -425,7 +292,7 @@ static void on_alarm(void *arg, int id)
     struct bound *bound = arg;
     if (bound->world != NULL) {
         lua_rawgeti(bound->L, LUA_REGISTRYINDEX, id);
-        call_back(bound, 0, 0);
+        pl_binding_call(bound, 0, 0);
     }
     luaL_unref(bound->L, LUA_REGISTRYINDEX, id);
 }
@@ -471,8 +338,8 @@ static void binding_tell(void *arg, const struct pl_happened *happened)
     struct telling *telling = arg;
     lua_State *L = telling->L;
     lua_createtable(L, 0, 3);
-    binding_set_text(L, "controller", telling->controller);
-    binding_set_text(L, "what", pl_happening_name(happened->what));
+    pl_binding_set_text(L, "controller", telling->controller);
+    pl_binding_set_text(L, "what", pl_happening_name(happened->what));
     lua_pushlstring(L, happened->detail.ptr != NULL ? happened->detail.ptr : "",
                     happened->detail.len);
     lua_setfield(L, -2, "detail");
@@ -547,29 +414,18 @@ static int binding_now(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"close", close_world},
-    {"start", binding_start},
-    {"sync", sync_host},
-    {"stop", stop_host},
-    {"crash", crash_host},
-    {"reload", reload_host},
-    {"runs_host", runs_host},
-    {"request", request},
-    {"version", version},
-    {"seen", take_seen},
-    {"runs", take_runs},
-    {"lines", seen_lines},
-    {"on_http", set_on_http},
-    {"on_stored", set_on_stored},
-    {"alarm", set_alarm},
-    {"metrics", metrics},
-    {"why", why},
-    {"step", binding_step},
-    {"settle", binding_settle},
-    {"advance", binding_advance},
-    {"settled", settled},
-    {"now", binding_now},
-    {NULL, NULL},
+    {"close", close_world},       {"start", binding_start},
+    {"sync", sync_host},          {"stop", stop_host},
+    {"crash", crash_host},        {"reload", reload_host},
+    {"runs_host", runs_host},     {"request", request},
+    {"version", version},         {"seen", take_seen},
+    {"runs", take_runs},          {"lines", seen_lines},
+    {"on_http", set_on_http},     {"on_exec", set_on_exec}, /* commands in Pods */
+    {"on_stored", set_on_stored}, {"alarm", set_alarm},
+    {"metrics", metrics},         {"why", why},
+    {"step", binding_step},       {"settle", binding_settle},
+    {"advance", binding_advance}, {"settled", settled},
+    {"now", binding_now},         {NULL, NULL},
 };
 
 void pl_world_push(lua_State *L, struct pl_watchdog *dog)

@@ -1,7 +1,7 @@
 /* Worlds as Lua sees them: the module "perilune.world" under lua/perilune/test.lua. Specs call it,
  * scripts never do. Failures are nil and a message; times are seconds. Options are JSON.
  *
- *   open(wall, seed, choose | nil) -> world    choose: world/choose.h
+ *   open(wall, seed, choose | nil, lines, version | nil) -> world    choose: world/choose.h
  *   close(world)
  *   start(world, options) -> true      not synced; {name=, paths=, config=, namespaces=,
  * cpu_limit=, skew=}, of which skew is seconds of its wall clock sync(world, name), stop(world,
@@ -13,8 +13,9 @@
  *   settled(world) -> true | false, why
  *   now(world) -> seconds since 1970
  *   version(world) -> text of the last resourceVersion
- *   seen(world) -> what was asked since the last time: an array of {host=, method=, verb=, path=,
- *                  query=, body=, status=, lost=, answer=, at=}
+ *   seen(world) -> what was asked since the last time, without reads of a user: an array of {host=,
+ *                  method=, verb=, path=, query=, body=, status=, lost=, answer=, at=}; the answers
+ *                  to reads are not kept
  *   runs(world) -> the same of runs: {host=, controller=, key=, outcome=, message=, after=, at=}
  *   metrics(world, host) -> what /metrics would show
  *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
@@ -31,10 +32,17 @@
  *   reverse_lists(world, reversed) -> bool     lists of caches are reversed, or not any more; true:
  *                                      one had several objects since the last call
  *
+ *   objects(world, resource, known) -> names, text     the stored objects of "apps/v1/deployments":
+ *                                      "UID VERSION" of each, and a JSON array of those whose name
+ *                                      is no key of `known`, without managedFields. No request is
+ *                                      made. Nothing, if it is stored in another version
+ *
  * One function each, or nil, that a world asks, on its thread; what it raises ends the call that
  * the world is at, with that message:
  *   on_http(world, f)      f{method=, url=, headers=, body=} -> {status=, headers=, body=} |
  *                          {message=}
+ *   on_exec(world, f)      f{namespace=, pod=, query=, stdin=} -> the answer as JSON
+ *                          f{namespace=, pod=} -> whether it answers commands in this Pod
  *   on_stored(world, f)    f() after each step in which something was stored
  */
 #pragma once

@@ -2,6 +2,9 @@
  * others happen early or late. Undisturbed, none of this is called. */
 #include "world/binding_impl.h"
 
+#include "value/write.h"
+
+#include <inttypes.h>
 #include <lauxlib.h>
 
 static int disturb_limit(lua_State *L)
@@ -54,13 +57,73 @@ static int reverse_lists(lua_State *L)
     return 1;
 }
 
+/* ---- stored objects ---- */
+
+struct listing {
+    lua_State *L;
+    struct pl_buf json; /* of the objects that are not known */
+    int count;
+};
+
+/* Writes an object, or its metadata, without managedFields, which are longer than the rest and
+ * never compared. */
+static void write_bare(struct pl_buf *out, struct pl_node value, bool is_metadata)
+{
+    struct pl_iter it = pl_iter(value);
+    const char *between = "{";
+    while (pl_iter_next(&it)) {
+        if (is_metadata && pl_slice_eqz(it.key, "managedFields"))
+            continue;
+        pl_buf_add_z(out, between);
+        pl_write_str(out, it.key);
+        pl_buf_add_char(out, ':');
+        if (!is_metadata && pl_slice_eqz(it.key, "metadata"))
+            write_bare(out, it.value, true);
+        else
+            pl_write(out, it.value, PL_WRITE_COMPACT);
+        between = ",";
+    }
+    pl_buf_add_z(out, *between == '{' ? "{}" : "}");
+}
+
+/* -- known, names */
+static void list_one(void *arg, const char *uid, uint64_t version, const struct pl_doc *doc)
+{
+    struct listing *listing = arg;
+    lua_State *L = listing->L;
+    lua_pushfstring(L, "%s %f", uid, (lua_Number)version);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, -4);
+    if (lua_isnil(L, -1)) {
+        pl_buf_add_char(&listing->json, listing->json.len > 0 ? ',' : '[');
+        write_bare(&listing->json, pl_doc_root(doc), false);
+    }
+    lua_pop(L, 1);
+    lua_rawseti(L, -2, ++listing->count);
+}
+
+static int list_objects(lua_State *L)
+{
+    struct bound *bound = pl_binding_check(L);
+    struct listing listing = {.L = L, .json = PL_BUF_INIT};
+    const char *resource = luaL_checkstring(L, 2);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    lua_settop(L, 3);
+    lua_newtable(L);
+    if (!pl_world_each_object(bound->world, resource, list_one, &listing))
+        return 0;
+    pl_buf_add_z(&listing.json, listing.json.len > 0 ? "]" : "[]");
+    lua_pushlstring(L, listing.json.ptr, listing.json.len);
+    pl_buf_deinit(&listing.json);
+    return 2;
+}
+
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},         {"hold", disturb_hold},
-        {"expire", disturb_expire},       {"hold_garbage", hold_garbage},
-        {"enqueue", disturb_enqueue},     {"lateness", lateness},
-        {"reverse_lists", reverse_lists}, {NULL, NULL},
+        {"limit", disturb_limit},         {"hold", disturb_hold},       {"expire", disturb_expire},
+        {"hold_garbage", hold_garbage},   {"enqueue", disturb_enqueue}, {"lateness", lateness},
+        {"reverse_lists", reverse_lists}, {"objects", list_objects},    {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

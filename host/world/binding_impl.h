@@ -10,7 +10,7 @@
 #include <lua.h>
 
 /* Lua callbacks, by their references in the registry. */
-enum callback { ON_HTTP, ON_STORED, CALLBACKS };
+enum callback { ON_HTTP, ON_EXEC, ON_STORED, CALLBACKS };
 
 struct bound {
     struct pl_world *world;  /* NULL: closed */
@@ -22,9 +22,22 @@ struct bound {
     struct pl_line_coverage lines;
 };
 
-/* The world at index 1, open; raises an error of Lua otherwise. */
+/* The world at index 1, open; borrowed from the value at that index. Raises an error of Lua
+ * otherwise. */
 struct bound *pl_binding_check(lua_State *L);
 /* The number of seconds at this index, at least 0. */
 int64_t pl_binding_nanoseconds(lua_State *L, int index);
 /* Adds the functions of binding_disturb.c to the table at the top. */
 void pl_binding_add_disturbing(lua_State *L);
+
+/* ---- binding_callback.c ---- */
+
+/* Time that the world needs does not count as time that the specification computes. */
+void pl_binding_renew(lua_State *L);
+/* Sets a member of the table at the top. */
+void pl_binding_set_text(lua_State *L, const char *name, const char *text);
+/* Calls the function below its arguments. False: it has raised an error, which is kept in
+ * bound->failure if it is the first, and nothing is on the stack. */
+bool pl_binding_call(struct bound *bound, int arguments, int results);
+/* Makes the world tell `bound` what happens, and ask it. */
+void pl_binding_listen(struct bound *bound, struct pl_world_options *options);

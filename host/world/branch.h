@@ -1,6 +1,6 @@
-/* Branches: copies of this process that go on from a point of a world, each on another way, while
- * the original waits for what it found. So executions of the explorer that begin alike share their
- * beginning. */
+/* Branches: copies of this process that continue from one point of a world, each in another way,
+ * while the original waits for the result. So executions of the explorer with the same beginning
+ * share it. */
 #pragma once
 
 struct lua_State;

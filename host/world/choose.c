@@ -17,9 +17,21 @@ static const char *const kinds[] = {
     [PL_POINT_PICK] = "pick",
 };
 
-static void choose_set(lua_State *L, const char *name, const char *text)
+static const char point_type[] = "perilune.point"; /* registry: the metatable of points */
+
+static void choose_set(lua_State *L, const char *name, struct pl_slice text)
 {
-    lua_pushstring(L, text != NULL ? text : "");
+    if (text.len == 0)
+        return;
+    lua_pushlstring(L, text.ptr, text.len);
+    lua_setfield(L, -2, name);
+}
+
+static void choose_set_flag(lua_State *L, const char *name, bool value)
+{
+    if (!value)
+        return;
+    lua_pushboolean(L, true);
     lua_setfield(L, -2, name);
 }
 
@@ -33,32 +45,46 @@ static void choose_set_candidates(lua_State *L, const struct pl_point *point)
     lua_setfield(L, -2, "candidates");
 }
 
+/* Most texts of most points are empty, so the metatable has these. */
+static void choose_set_metatable(lua_State *L)
+{
+    static const char *const texts[] = {
+        "host",     "controller", "key",         "run_id",  "line", "verb",   "object",
+        "api_kind", "name",       "subresource", "version", "body", "message"};
+    if (luaL_newmetatable(L, point_type)) {
+        lua_createtable(L, 0, (int)PL_ARRAY_LEN(texts));
+        for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+            lua_pushliteral(L, "");
+            lua_setfield(L, -2, texts[i]);
+        }
+        lua_setfield(L, -2, "__index");
+    }
+    lua_setmetatable(L, -2);
+}
+
 static void push_point(lua_State *L, const struct pl_point *point)
 {
-    lua_createtable(L, 0, 20);
-    choose_set(L, "kind", kinds[point->kind]);
-    choose_set(L, "host", point->host);
-    choose_set(L, "controller", point->controller);
-    choose_set(L, "key", point->key);
-    choose_set(L, "run_id", point->run_id);
-    choose_set(L, "line", point->line);
-    choose_set(L, "verb", point->verb);
-    choose_set(L, "object", point->object);
-    choose_set(L, "api_kind", point->api_kind);
-    choose_set(L, "name", point->name);
-    choose_set(L, "subresource", point->subresource);
-    choose_set(L, "version", point->version);
-    lua_pushlstring(L, point->body.ptr != NULL ? point->body.ptr : "", point->body.len);
-    lua_setfield(L, -2, "body");
-    choose_set(L, "message", point->message);
-    lua_pushboolean(L, point->by_script);
-    lua_setfield(L, -2, "script");
-    lua_pushboolean(L, point->delayed);
-    lua_setfield(L, -2, "delayed");
-    lua_pushboolean(L, point->writes);
-    lua_setfield(L, -2, "writes");
-    lua_pushboolean(L, point->versioned);
-    lua_setfield(L, -2, "versioned");
+    lua_createtable(L, 0, 16);
+    choose_set_metatable(L);
+    choose_set(L, "kind", pl_slice_z(kinds[point->kind]));
+    const struct {
+        const char *name, *text;
+    } texts[] = {
+        {"host", point->host},       {"controller", point->controller},
+        {"key", point->key},         {"run_id", point->run_id},
+        {"line", point->line},       {"verb", point->verb},
+        {"object", point->object},   {"api_kind", point->api_kind},
+        {"name", point->name},       {"subresource", point->subresource},
+        {"version", point->version}, {"message", point->message},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++)
+        if (texts[i].text != NULL)
+            choose_set(L, texts[i].name, pl_slice_z(texts[i].text));
+    choose_set(L, "body", point->body);
+    choose_set_flag(L, "script", point->by_script);
+    choose_set_flag(L, "delayed", point->delayed);
+    choose_set_flag(L, "writes", point->writes);
+    choose_set_flag(L, "versioned", point->versioned);
     lua_pushinteger(L, point->status);
     lua_setfield(L, -2, "status");
     if (point->kind == PL_POINT_PICK)

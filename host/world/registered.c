@@ -21,7 +21,8 @@ static const char *const plurals[] = {
 
 struct wanted {
     struct pl_registered *registered;
-    struct pl_registration_entry *entries; /* owned; with texts of its own, as types come anew */
+    struct pl_registration_entry
+        *entries; /* owned, as are their texts, since types are made anew */
     size_t count;
 };
 

@@ -10,15 +10,20 @@
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
+#include "lua/limit.h"
 #include "world/elected.h"
 #include "world/order.h"
 #include "write/recorder.h"
 
-#define CPU_LIMIT  (10 * PL_SECOND)
+#include <unistd.h>
+
+#define CPU_LIMIT  (5 * PL_SECOND)
 #define GRACE      (25 * PL_SECOND)
 #define LAST_STEPS 1000000 /* limit of steps while a host is being destroyed */
 
 struct pl_replica {
+    struct pl_line_watch lines; /* for the lanes */
+    pid_t process;              /* that created it */
     struct pl_replica_options o;
     char *name;
     struct pl_clock clock;
@@ -155,8 +160,18 @@ static int connect_cluster(struct pl_replica *replica, struct pl_err *err)
     return 0;
 }
 
+/* The handlers of a killed process run nothing. */
+static void replica_line(void *arg, lua_State *L, const char *path, int line)
+{
+    const struct pl_replica *replica = arg;
+    if (!replica->dead)
+        replica->o.lines->at(replica->o.lines->arg, L, path, line);
+}
+
 static void open_host(struct pl_replica *replica)
 {
+    replica->process = getpid();
+    replica->lines = (struct pl_line_watch){replica_line, replica};
     replica->clock = (struct pl_clock){replica_mono, replica_mono, replica_wall, replica};
     replica->loop = pl_loop_create_stepped(&replica->clock);
     pl_rand_seed(&replica->rand, replica->o.seed);
@@ -187,7 +202,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .rand_seed = replica->o.seed,
         .dog = replica->o.dog,
         .http = pl_external_transport(replica->outside),
-        .lines = replica->o.lines,
+        .lines = replica->o.lines != NULL ? &replica->lines : NULL,
         .listing = replica->o.listing,
     };
 }
@@ -279,6 +294,8 @@ static int replica_load(struct pl_replica *replica, struct pl_err *err)
     if (rc == 0 && declared.controller_count == 0)
         rc = pl_err_set(err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
                         replica->o.path_count > 0 ? replica->o.paths[0] : "scripts");
+    if (rc == 0)
+        rc = pl_generation_check_clusters(replica->cluster, &declared, err);
     if (rc == 0 && replica->o.elects)
         replica->elected =
             pl_elected_create(replica->cluster, replica->name, declared.controllers[0].name);
@@ -360,10 +377,23 @@ static void run_out(struct pl_replica *replica)
     }
 }
 
+/* A host that was copied into a branch (world/branch.h) only stops: the branch ends soon, and all
+ * memory with it. */
+static void abandon(struct pl_replica *replica)
+{
+    replica->dead = true;
+    pl_external_cut(replica->outside);
+    pl_wire_abandon(replica->wire);
+}
+
 void pl_replica_destroy(struct pl_replica *replica)
 {
     if (replica == NULL)
         return;
+    if (replica->process != getpid()) {
+        abandon(replica);
+        return;
+    }
     if (replica->manager != NULL)
         run_out(replica);
     if (replica->manager != NULL && !pl_manager_is_clean(replica->manager)) {

@@ -14,6 +14,8 @@ static int drain(struct pl_world *world, struct pl_err *err)
     for (int i = 0; i < STEPS; i++) {
         if (world->refused)
             return pl_world_refusal(world, err);
+        if (pl_world_exhausted(world, err) != 0)
+            return err->code;
         if (world->reconciles >= world->most)
             return pl_rounds_fail(&world->keys, world->reconciles, err);
         if (!pl_world_step_now(world))

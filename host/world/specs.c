@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "base/log.h"
 #include "bind/bind.h"
+#include "lua/string_seed.h"
 #include "lua/limit.h"
 #include "lua/own_modules.h"
 #include "world/binding.h"
@@ -29,6 +30,7 @@
 
 #define HOOK_EVERY    1000000 /* instructions */
 #define LIMIT_SECONDS 5
+#define SEED          1          /* of hashes: `pairs` has the same order in each process */
 #define KEPT          (32 << 20) /* bytes */
 
 struct run {
@@ -181,7 +183,9 @@ int pl_specs_run(struct pl_slice input, enum pl_log_level level)
     mallopt(M_MMAP_THRESHOLD, KEPT); /* memory of a world serves the next one */
     mallopt(M_TRIM_THRESHOLD, KEPT);
     run.dog = pl_watchdog_create();
+    pl_string_seed(SEED);
     lua_State *L = luaL_newstate();
+    pl_string_seed(0);
     if (lua_cpcall(L, run_protected, &run) != 0)
         fprintf(stderr, "perilune test: %s\n", lua_tostring(L, -1));
     lua_getfield(L, LUA_REGISTRYINDEX, PL_SPEC_STATE);

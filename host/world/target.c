@@ -80,6 +80,8 @@ static bool read_resource(struct pl_target *target, const char *method,
                                slash, PL_FMT(name));
     target->subresource = pl_memdup0(sub.ptr, sub.len);
     target->verb = target_verb_of(method, name.len > 0, target->query);
+    if (pl_slice_eqz(sub, "exec")) /* a GET over WebSocket, which is a write */
+        target->verb = "exec";
     return true;
 }
 
@@ -98,7 +100,8 @@ void pl_target_parse(struct pl_target *target, const char *method, const char *u
         target->object = pl_memdup0(target->path.ptr, target->path.len);
         target->verb = target_verb_of(method, true, target->query);
     }
-    target->writes = strcmp(method, "GET") != 0 && !has_parameter(target->query, "dryRun=");
+    target->writes = (strcmp(method, "GET") != 0 || strcmp(target->verb, "exec") == 0) &&
+                     !has_parameter(target->query, "dryRun=");
 }
 
 void pl_target_deinit(struct pl_target *target)

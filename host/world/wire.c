@@ -257,6 +257,18 @@ void pl_wire_destroy(struct pl_wire *wire)
     pl_free(wire);
 }
 
+void pl_wire_abandon(struct pl_wire *wire)
+{
+    struct pl_link *link;
+    while ((link = pl_list_pop(&wire->calls)) != NULL) {
+        struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
+        if (call->sent && !call->server_done && !call->is_stream)
+            orphan(call);
+        else
+            pl_wire_leave_server(call);
+    }
+}
+
 void pl_wire_cut(struct pl_wire *wire)
 {
     wire->cut = true;

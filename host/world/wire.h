@@ -44,6 +44,9 @@ struct pl_wire_options {
 struct pl_wire *pl_wire_create(const struct pl_wire_options *options);
 /* Ends all calls; each on_done is called before it returns. */
 void pl_wire_destroy(struct pl_wire *wire);
+/* The server's side of all calls ends; the host's side is told nothing and must not run any more.
+ * Nothing is freed. */
+void pl_wire_abandon(struct pl_wire *wire);
 struct pl_transport pl_wire_transport(struct pl_wire *wire);
 /* From now on nothing is sent or received: every request ends as refused. */
 void pl_wire_cut(struct pl_wire *wire);

@@ -35,8 +35,8 @@ struct wire_call {
     size_t answer_header_count, received;
     struct pl_list pieces;
     size_t unread;
-    void (*on_bytes)(void *arg, struct pl_slice bytes); /* of one that was upgraded */
-    struct pl_buf said;                                 /* by the host, for on_bytes */
+    void (*on_bytes)(void *arg, struct pl_slice bytes); /* of an upgraded connection */
+    struct pl_buf said;                                 /* bytes of the host for on_bytes */
     void (*on_close)(void *arg);
     void *on_close_arg;
     void (*on_drained)(void *arg);

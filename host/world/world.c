@@ -2,6 +2,7 @@
  * server first. When none has, the clock moves to the next timer of any. */
 #include "world/world_impl.h"
 
+#include "apicall/convert.h"
 #include "apicall/core.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -117,7 +118,9 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
     open_webhooks(world);
     const struct pl_api_options api = {.rand_seed = options->seed,
+                                       .first_version = options->first_version,
                                        .unprotected = true,
+                                       .commands = options->commands,
                                        .transport = pl_reviews_transport(world->reviews)};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);
     world->registered.api = world->api;
@@ -150,6 +153,7 @@ void pl_world_destroy(struct pl_world *world)
     pl_loop_each_turn_stop(&world->collect);
     pl_loop_destroy(world->loop);
     pl_rounds_deinit(&world->keys);
+    pl_free(world->exhausted);
     pl_free(world);
 }
 
@@ -243,6 +247,25 @@ bool pl_world_step(struct pl_world *world, int64_t end_ns)
 
 /* ---- counting ---- */
 
+/* Such a run would be tried again and again, for seconds of real time each. */
+static void note_exhausted(struct pl_world *world, const char *what, const struct pl_ran *ran)
+{
+    const char *message = ran->outcome->message;
+    if (world->exhausted == NULL && message != NULL &&
+        strstr(message, "script CPU limit exceeded") != NULL)
+        world->exhausted = pl_format("%s: %s", what, message);
+}
+
+int pl_world_exhausted(struct pl_world *world, struct pl_err *err)
+{
+    if (world->exhausted == NULL)
+        return 0;
+    pl_err_set(err, PL_ESCRIPT, "%s", world->exhausted);
+    pl_free(world->exhausted);
+    world->exhausted = NULL;
+    return err->code;
+}
+
 static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
@@ -255,6 +278,7 @@ static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_
     if (pl_ran_failed(ran)) /* a failed run is not a round without changes */
         count->version = UINT64_MAX;
     world->reconciles++;
+    note_exhausted(world, what, ran);
     if (world->o.chooser != NULL)
         pl_point_details_ran(world->o.chooser, pl_replica_name(replica), controller, ran);
     if (world->o.ran != NULL)
@@ -473,6 +497,41 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
     if (world->registered.incomplete && find_hooks(world) != NULL)
         pl_registered_set(&world->registered, find_hooks(world));
     return world->refused ? pl_world_refusal(world, err) : 0;
+}
+
+/* "apps/v1/deployments", or "v1/pods" of the core group. NULL: there is none in that version. */
+static const struct pl_api_type *stored_type(const struct pl_world *world, const char *resource)
+{
+    const char *plural = strrchr(resource, '/');
+    size_t index;
+    if (plural == NULL)
+        return NULL;
+    struct pl_slice group = pl_slice("", 0),
+                    version = pl_slice(resource, (size_t)(plural - resource));
+    const char *slash = memchr(version.ptr, '/', version.len);
+    if (slash != NULL) {
+        group = pl_slice(resource, (size_t)(slash - resource));
+        version = pl_slice(slash + 1, (size_t)(plural - slash - 1));
+    }
+    const struct pl_api_type *type =
+        pl_api_registry_find(world->api->registry, group, version, pl_slice_z(plural + 1), &index);
+    return type != NULL && type->convert == NULL && index == type->storage_version &&
+                   !pl_api_reshapes(type, index)
+               ? type
+               : NULL;
+}
+
+bool pl_world_each_object(struct pl_world *world, const char *resource,
+                          void (*visit)(void *arg, const char *uid, uint64_t version,
+                                        const struct pl_doc *doc),
+                          void *arg)
+{
+    const struct pl_api_type *type = stored_type(world, resource);
+    for (size_t i = 0; type != NULL && i < type->table->count; i++) {
+        const struct pl_api_entry *entry = type->table->entries[i];
+        visit(arg, entry->uid, entry->rv, entry->doc);
+    }
+    return type != NULL;
 }
 
 void pl_world_look(struct pl_world *world)

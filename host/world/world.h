@@ -3,6 +3,7 @@
  * for step. One thread. */
 #pragma once
 
+#include "apicall/commands.h"
 #include "world/alarms.h"
 #include "world/external_servers.h"
 #include "world/replica.h"
@@ -13,6 +14,7 @@ struct pl_world;
 struct pl_world_options {
     int64_t wall_ns;         /* initial time, since 1970 */
     uint64_t seed;           /* not 0 */
+    uint64_t first_version;  /* of the server; 0: 1 */
     struct pl_watchdog *dog; /* of scripts; borrowed for life; NULL: each host has its own */
     const struct pl_chooser *chooser; /* borrowed for life; NULL: no disturbances */
     /* A request to the server was answered, from a host or a user ("user"). May be NULL. */
@@ -25,6 +27,7 @@ struct pl_world_options {
     void *arg;
     const struct pl_line_watch *lines;  /* of the scripts; borrowed for life; NULL: none */
     struct pl_external_options outside; /* the external servers for perilune.http */
+    struct pl_api_commands commands;    /* in Pods; answer NULL: only annotations answer */
 };
 
 /* The caller owns the world. The options are copied. */
@@ -39,11 +42,11 @@ int64_t pl_world_now(const struct pl_world *world); /* wall, ns */
  * left to do before end_ns (wall; INT64_MAX: no limit). */
 bool pl_world_step(struct pl_world *world, int64_t end_ns);
 /* Does all work that is due until then. ELIMIT when reconciles do not end at one instant. */
-int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);
+PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);
 /* Runs until no work continues by itself and nothing is due within that time, or until a full round
  * of all keys has changed nothing. ELIMIT, with the busiest keys, after 10,000 reconciles;
  * ETIMEOUT, with the current work, after limit_ns. */
-int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
+PL_MUST_USE int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
 /* Sets that limit of reconciles; 0: 10,000. */
 void pl_world_limit(struct pl_world *world, unsigned reconciles);
 /* True when no work continues by itself and no key fails. Otherwise the reason is appended. */
@@ -53,16 +56,16 @@ bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why);
 
 /* options: name, paths, config, namespaces and limits; the world sets the rest. The host lists and
  * watches, but is not synced yet; call pl_world_sync next. */
-int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
-                   struct pl_err *err);
+PL_MUST_USE int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
+                               struct pl_err *err);
 /* Runs until every controller of the host runs; an error with the reason when its time is over. */
-int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err);
+PL_MUST_USE int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err);
 /* Graceful; the clock moves while runs end. */
-int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err);
-int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err);
+PL_MUST_USE int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err);
+PL_MUST_USE int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err);
 /* EINVAL: there is no such host; else the error in the scripts. */
-int pl_world_reload(struct pl_world *world, const char *name, const char *const *paths,
-                    size_t count, struct pl_err *err);
+PL_MUST_USE int pl_world_reload(struct pl_world *world, const char *name, const char *const *paths,
+                                size_t count, struct pl_err *err);
 /* Queues a key of the controller on every host; false: no host has it, or it is a task. */
 bool pl_world_enqueue(struct pl_world *world, const char *controller, const char *key);
 /* Delayed keys of all hosts run so much later than they are due, from now on. */
@@ -76,9 +79,16 @@ struct pl_replica *pl_world_replica(struct pl_world *world, const char *name);
 /* ---- the server ---- */
 
 /* Like a user with all rights. Other work continues only while webhooks are asked. */
-int pl_world_request(struct pl_world *world, const char *method, const char *target,
-                     const char *content_type, struct pl_slice body, struct pl_world_answer *answer,
-                     struct pl_err *err);
+PL_MUST_USE int pl_world_request(struct pl_world *world, const char *method, const char *target,
+                                 const char *content_type, struct pl_slice body,
+                                 struct pl_world_answer *answer, struct pl_err *err);
+/* Calls visit for each stored object of "apps/v1/deployments", in the order of keys; doc is
+ * borrowed for the call. No request is made. False: the resource is unknown, or is shown in another
+ * form than it is stored in. */
+bool pl_world_each_object(struct pl_world *world, const char *resource,
+                          void (*visit)(void *arg, const char *uid, uint64_t version,
+                                        const struct pl_doc *doc),
+                          void *arg);
 /* The chooser's answers about watches may have changed. */
 void pl_world_look(struct pl_world *world);
 /* Ends every host's watches of the resource ("apps/v1/deployments"), as their version is too old.

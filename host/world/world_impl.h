@@ -32,6 +32,7 @@ struct pl_world {
     uint64_t renewals;         /* writes that only renewed Leases; they count as no change */
     uint64_t told_version;     /* version of the last `stored` call */
     bool refused;              /* `stored` returned false */
+    char *exhausted;           /* owned: a run that has computed too long; NULL: none */
     unsigned reconciles, most; /* of one settling */
 };
 
@@ -45,5 +46,7 @@ bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
 void pl_world_move_to(struct pl_world *world, int64_t at_ns);
 /* Returns the error when `stored` has returned false. */
 int pl_world_refusal(struct pl_world *world, struct pl_err *err);
+/* Returns the error when a script has computed for too long; 0: none has. */
+int pl_world_exhausted(struct pl_world *world, struct pl_err *err);
 /* Restarts counting. */
 void pl_world_forget_runs(struct pl_world *world);

@@ -77,7 +77,8 @@ bool pl_capture_sees(struct pl_capture *capture, const struct pl_kind *kind, str
 /* The newest state that the run itself knows: the answer to its last write. */
 void pl_capture_answered(struct pl_capture *capture, const struct pl_kind *kind,
                          struct pl_slice key, struct pl_doc *answer);
-/* That state, or the one it found; a reference, or NULL when it knows nothing of the object. */
+/* The state after the run's writes, or the one that the run found; a reference, or NULL when the
+ * capture does not know the object. */
 struct pl_doc *pl_capture_newest(struct pl_capture *capture, const struct pl_kind *kind,
                                  struct pl_slice key);
 /* Changes the answer of a list: objects that the run sees differently are replaced or removed, and

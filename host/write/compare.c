@@ -5,6 +5,7 @@
 #include "write/compare.h"
 
 #include "base/alloc.h"
+#include "format/units.h"
 #include "object/diff.h"
 #include "object/hide.h"
 #include "object/path.h"
@@ -12,12 +13,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define PATHS_MAX 32
 #define VALUE_MAX 200
 /* Maximal difference of two times that mean "now". */
-#define NOW_SECONDS 60
+#define NOW_NS ((uint64_t)(60 * PL_SECOND))
 
 static bool docs_eq(const struct pl_doc *a, const struct pl_doc *b)
 {
@@ -26,33 +26,16 @@ static bool docs_eq(const struct pl_doc *a, const struct pl_doc *b)
 
 /* ---- documents of two runs, one a little later than the other ---- */
 
-/* Seconds since 1970 of "2026-01-02T03:04:05Z", with or without a fraction. */
-static bool read_time(struct pl_node node, int64_t *seconds)
-{
-    struct pl_scratch scratch;
-    struct pl_slice text = pl_node_str(node, &scratch);
-    char copy[32];
-    struct tm tm = {.tm_isdst = 0};
-    int used = 0;
-    if (text.len < 20 || text.len >= sizeof copy || text.ptr[text.len - 1] != 'Z')
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    if (sscanf(copy, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-               &tm.tm_min, &tm.tm_sec, &used) != 6 ||
-        used != 19)
-        return false;
-    tm.tm_year -= 1900;
-    tm.tm_mon--;
-    *seconds = (int64_t)timegm(&tm);
-    return true;
-}
-
 static bool both_now(struct pl_node a, struct pl_node b)
 {
+    struct pl_scratch one, other;
     int64_t first, second;
-    return read_time(a, &first) && read_time(b, &second) && first - second <= NOW_SECONDS &&
-           second - first <= NOW_SECONDS;
+    if (!pl_time_parse(pl_node_str(a, &one), &first) ||
+        !pl_time_parse(pl_node_str(b, &other), &second))
+        return false;
+    uint64_t apart =
+        first > second ? (uint64_t)first - (uint64_t)second : (uint64_t)second - (uint64_t)first;
+    return apart <= NOW_NS;
 }
 
 /* Equal, except times that are nearly the same, such as a condition's time of change. more: b may

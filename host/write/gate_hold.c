@@ -57,11 +57,6 @@ static void gate_hold_add_name(const struct pl_gate_op *op, struct pl_buf *out)
         pl_buf_add_f(out, " %.*s", PL_FMT(w->subresource));
 }
 
-static bool gate_hold_is_secret(const struct pl_kind *kind)
-{
-    return strcmp(kind->kind, "Secret") == 0 && kind->group[0] == '\0';
-}
-
 /* The comparable form of an object, or of its status if only that is written. */
 static struct pl_doc *bare(const struct pl_gate_op *op, struct pl_node object)
 {
@@ -100,7 +95,7 @@ static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl
         .name = (char *)pl_buf_z(&name),
         .verb = apply ? "apply" : pl_verb_name(op->w.verb),
         .is_write = true,
-        .is_secret = gate_hold_is_secret(&op->w.kind),
+        .is_secret = pl_kind_is_secret(&op->w.kind),
         .before = before_bare,
         .after = after_bare,
         .sent = bare(op, pl_doc_root(op->w.body)),

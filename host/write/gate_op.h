@@ -31,7 +31,7 @@ struct pl_gate {
 
 enum pl_gate_stage {
     PL_GATE_RESOLVING, /* finding the resource */
-    PL_GATE_LOOKING,   /* reading the object that the owner takes over */
+    PL_GATE_LOOKING,   /* reading the object that the owner takes over, or the owner */
     PL_GATE_SENDING,
     PL_GATE_REFRESHING, /* reading the object after a subresource's write */
     PL_GATE_EXPLAINING, /* finding the operation of a JSON patch that does not fit */
@@ -80,6 +80,11 @@ static inline bool pl_gate_op_is_object(const struct pl_gate_op *op)
 static inline bool pl_gate_op_is_status(const struct pl_gate_op *op)
 {
     return pl_slice_eqz(op->w.subresource, "status");
+}
+
+static inline bool pl_gate_op_creates(const struct pl_gate_op *op)
+{
+    return op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0;
 }
 
 static inline bool pl_gate_op_is_raw(const struct pl_gate_op *op)
@@ -142,11 +147,28 @@ bool pl_gate_wants_managed_fields(struct pl_gate_op *op);
 /* The name under which an apply is remembered. */
 void pl_gate_applied_name(const struct pl_gate_op *op, struct pl_buf *out);
 
-/* gate_raw.c: writes to a path. */
-/* 0, or EREFUSED "dry-run"; in a dry run, the body of a delete then contains dryRun. */
-PL_MUST_USE int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err);
-/* Records the request in the capture. */
-void pl_gate_note_raw(struct pl_gate_op *op);
+/* gate_raw.c: begins a write to a path, which always ends later. */
+void pl_gate_start_raw(struct pl_gate_op *op);
+
+/* gate_send.c: step 7. */
+/* The time for a request to the server, 0: as the client has it. 0, or PL_ETIMEOUT: there is none
+ * left. */
+PL_MUST_USE int pl_gate_timeout(const struct pl_gate_op *op, int64_t *timeout_ns,
+                                struct pl_err *err);
+/* Reads `name` of a resource in the namespace of the write. Another object than that of the write
+ * is read with the host's own rights. */
+void pl_gate_get(struct pl_gate_op *op, enum pl_gate_stage stage,
+                 const struct pl_resource *resource, struct pl_slice name, pl_answer_fn on_answer);
+/* Sends the write and follows it to its end. */
+void pl_gate_send(struct pl_gate_op *op);
+void pl_gate_send_within(struct pl_gate_op *op, int64_t timeout_ns);
+void pl_gate_log_dry_run(const struct pl_gate_op *op);
+
+/* gate_end.c: each ends the write, and frees it after its caller was told. */
+void pl_gate_finish(struct pl_gate_op *op);
+void pl_gate_fail(struct pl_gate_op *op, const struct pl_err *err);
+/* The caller is told when the work that runs now has ended. */
+void pl_gate_finish_later(struct pl_gate_op *op);
 
 /* gate_hold.c: step 6, for shadows. */
 /* True when a shadow sees this object, or knows that there is none: *doc is a reference, or NULL.

@@ -49,7 +49,7 @@ static void set_dry_run(struct pl_gate_op *op)
     op->w.body = body;
 }
 
-int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err)
+static int check_raw(struct pl_gate_op *op, struct pl_err *err)
 {
     static const char *const streams[] = {"proxy", "exec", "attach", "portforward"};
     if (!op->gate->dry_run && !op->w.dry_run)
@@ -63,7 +63,7 @@ int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err)
     return 0;
 }
 
-void pl_gate_note_raw(struct pl_gate_op *op)
+static void note_raw(struct pl_gate_op *op)
 {
     if (op->w.capture == NULL)
         return;
@@ -76,4 +76,20 @@ void pl_gate_note_raw(struct pl_gate_op *op)
     };
     pl_capture_add(op->w.capture, &effect);
     pl_free(effect.name);
+}
+
+void pl_gate_start_raw(struct pl_gate_op *op)
+{
+    int64_t timeout_ns = 0;
+    op->failed = check_raw(op, &op->err) != 0 ||
+                 (!op->w.held && pl_gate_timeout(op, &timeout_ns, &op->err) != 0);
+    if (!op->failed)
+        note_raw(op);
+    if (!op->failed && !op->w.held) {
+        pl_gate_send_within(op, timeout_ns);
+        return;
+    }
+    if (!op->failed)
+        op->result = pl_doc_ref(op->w.body);
+    pl_gate_finish_later(op);
 }

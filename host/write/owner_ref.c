@@ -170,6 +170,18 @@ int pl_owner_ref_check_existing(struct pl_node existing, struct pl_node owner_no
     return 0;
 }
 
+bool pl_owner_ref_replaces(struct pl_node existing, struct pl_node object, struct pl_owner *owner)
+{
+    struct pl_owner before;
+    struct pl_kind kinds[2];
+    if (!pl_meta_controller(existing, &before) || !pl_meta_controller(object, owner))
+        return false;
+    return pl_slice_eq(before.name, owner->name) && !pl_slice_eq(before.uid, owner->uid) &&
+           pl_kind_from(before.api_version, before.kind, &kinds[0], NULL) == 0 &&
+           pl_kind_from(owner->api_version, owner->kind, &kinds[1], NULL) == 0 &&
+           pl_kind_eq_group(&kinds[0], &kinds[1]);
+}
+
 int pl_owner_ref_check(struct pl_node object, const struct pl_resource *resource,
                        pl_is_namespaced_fn owner_is_namespaced, void *arg, struct pl_err *err)
 {

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "kube/resource.h"
+#include "object/meta.h"
 #include "value/doc.h"
 
 /* Returns `object` with a controller reference to `owner` (blockOwnerDeletion set), and with the
@@ -18,6 +19,10 @@ struct pl_doc *pl_owner_ref_set(struct pl_doc *object, const struct pl_resource 
  * controller, "adopt" when it has none and `adopt` is not set. */
 PL_MUST_USE int pl_owner_ref_check_existing(struct pl_node existing, struct pl_node owner,
                                             bool adopt, struct pl_err *err);
+
+/* Whether `object` has another controller than `existing`, of the same kind and name: one of the
+ * two was created anew. Stores the controller of `object`, borrowed from it. */
+bool pl_owner_ref_replaces(struct pl_node existing, struct pl_node object, struct pl_owner *owner);
 
 /* Checks references that a script put into `object` itself: at most one controller; and, by
  * `owner_is_namespaced`, none from a namespaced owner to a cluster-scoped child. */

@@ -19,6 +19,6 @@ struct pl_pause {
     bool paused;         /* false: resume */
     int64_t deadline_ns; /* monotonic; 0: none */
 };
-/* As pl_gate_write. */
+/* As pl_gate_write, also who owns the result. */
 struct pl_gate_op *pl_pause_object(struct pl_gate *gate, const struct pl_pause *pause,
                                    pl_written_fn on_written, void *arg);

@@ -221,6 +221,7 @@ static void record(struct pl_recorder *r, const struct pl_report *report,
 
 void pl_recorder_event(struct pl_recorder *r, const struct pl_report *report)
 {
+    pl_timers_require(r->timers);
     const struct pl_object_ref *of = &report->regarding;
     PL_REQUIRE(of->api_version.len > 0 && of->kind.len > 0 && of->name.len > 0);
     PL_REQUIRE(report->reason.len > 0);

@@ -84,6 +84,13 @@ M.boolean = of_type("boolean", "a")
 M.table = of_type("table", "a")
 M.func = of_type("function", "a")
 
+-- A merge patch of a status: the server ignores members besides status and metadata in silence.
+function M.status_patch(what, body)
+  if next(body) ~= nil and #body == 0 and body.status == nil and body.metadata == nil then
+    fail("%s: the patch has no status, so the server would ignore it; write {status = {...}}", what)
+  end
+end
+
 function M.string(what, value)
   if type(value) ~= "string" then
     fail("%s must be a string, not %s", what, describe(value))
@@ -367,8 +374,9 @@ local function load_later(name, content, key, later)
 end
 
 -- A table that scripts cannot change and in which unknown names are errors. later: modules, or
--- fields of modules, that are loaded at their first use, so unused ones cost nothing.
-function M.frozen(name, content, later)
+-- fields of modules, that are loaded at their first use, so unused ones cost nothing. elsewhere:
+-- for names that scripts seek here, what to write instead.
+function M.frozen(name, content, later, elsewhere)
   return setmetatable({}, {
     __index = function(_, key)
       local value = content[key]
@@ -376,8 +384,9 @@ function M.frozen(name, content, later)
         value = load_later(name, content, key, later)
       end
       if value == nil then
-        fail("%s has no %s; %s", name, type(key) == "string" and format("%q", key) or describe(key),
-          M.nearest(key, all_names(content, later)))
+        fail("%s has no %s; %s", name,
+          type(key) == "string" and format("%q", key) or describe(key),
+          elsewhere and elsewhere[key] or M.nearest(key, all_names(content, later)))
       end
       return value
     end,

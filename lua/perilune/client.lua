@@ -237,6 +237,9 @@ end
 local function patch_arguments(self, what, subresource, kind, ns, name, object, body, options, ...)
   check.no_more(what, ...)
   check.table(what .. " " .. kind .. ": the patch", body)
+  if subresource == "status" then
+    check.status_patch(what .. " " .. kind, body)
+  end
   local o = check.options(what .. " " .. kind, options, patch_options)
   o.patch_type, o.type = o.type or "merge", nil
   return (write(self, o, { verb = "patch", called = what, kind = kind, namespace = ns,

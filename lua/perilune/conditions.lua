@@ -36,9 +36,11 @@ local function list_of(object)
   return type(list) == "table" and list or nil
 end
 
-local function find(object, name)
+local function find(what, object, name)
   for i, one in ipairs(list_of(object) or {}) do
-    if one.type == name then
+    if type(one) ~= "table" then
+      fail("%s: status.conditions[%d] must be a table, not %s", what, i, check.describe(one))
+    elseif one.type == name then
       return one, i
     end
   end
@@ -49,7 +51,7 @@ end
 function M.get(object, name, ...)
   check.no_more("conditions.get", ...)
   check.table("conditions.get", object)
-  return (find(object, check.string("conditions.get: the type", name)))
+  return (find("conditions.get", object, check.string("conditions.get: the type", name)))
 end
 
 function M.is_true(object, name, ...)
@@ -83,9 +85,9 @@ function M.set(object, condition, ...)
     fail("conditions.set: the reason %q must be one CamelCase word", new.reason)
   end
   new.message = new.message or ""
-  new.observedGeneration = object.metadata and object.metadata.generation
+  new.observedGeneration = type(object.metadata) == "table" and object.metadata.generation or nil
   local list = conditions_for_change(object)
-  local old, at = find(object, new.type)
+  local old, at = find("conditions.set", object, new.type)
   if old and old.status == new.status and type(old.lastTransitionTime) == "string" then
     new.lastTransitionTime = old.lastTransitionTime
   else

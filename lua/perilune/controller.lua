@@ -104,7 +104,7 @@ local role_options = {
   owns = source_options({ predicates = predicates, writes = verbs,
     match_every_owner = check.boolean }),
   watches = watches_options,
-  reads = source_options({}),
+  reads = source_options({ writes = verbs }),
 }
 
 local Controller = {}

@@ -185,6 +185,22 @@ function perilune.selector(value, ...)
   return host.selector(value)
 end
 
+-- Whether a selector, as in an object's spec, selects the object. As in Kubernetes, none selects
+-- nothing, and an empty one everything.
+function perilune.selects(selector, object, ...)
+  check.no_more("selects", ...)
+  local metadata = check.table("selects: the object", object).metadata
+  local labels = check.table("selects: the object's metadata", metadata or {}).labels
+  if labels == nil or labels == host.null then
+    labels = {}
+  end
+  check.table("selects: the object's labels", labels)
+  if selector == nil or selector == host.null then
+    return false
+  end
+  return check.must("selects: the selector", host.selects(selector, labels))
+end
+
 -- ---- encodings ----
 
 local function decoder(what, decode)
@@ -349,6 +365,16 @@ end
 
 perilune.http = frozen("perilune.http", { request = http_request })
 
+local elsewhere = {
+  now = "write perilune.time.now()",
+  requeue = "a reconcile returns {requeue = true}",
+  requeue_after = 'a reconcile returns {requeue_after = "10s"}',
+}
+local methods = "get list create update update_status apply patch delete create_or_update exec logs"
+for verb in methods:gmatch("%S+") do
+  elsewhere[verb] = ("write perilune.client:%s(...)"):format(verb)
+end
+
 return frozen("perilune", perilune, {
   cluster = "perilune.cluster.new",
   conditions = "perilune.conditions",
@@ -375,4 +401,4 @@ return frozen("perilune", perilune, {
   url = "perilune.url",
   webhook = "perilune.webhook.api",
   x509 = "perilune.x509",
-})
+}, elsewhere)

@@ -8,7 +8,7 @@ local format, fail = string.format, check.fail
 local M = {}
 
 local function group_of(api_version)
-  return api_version:match("^(.+)/") or ""
+  return tostring(api_version):match("^(.+)/") or ""
 end
 
 -- An owner reference. Checks first that `owner` may own `object`.
@@ -37,13 +37,17 @@ local function reference(what, owner, object, controller)
   }
 end
 
-local function references(object)
+local function references(what, object)
   if type(object.metadata) ~= "table" then
     return {}
   end
   local list = object.metadata.ownerReferences
   if list == nil or list == host.null then
     return {}
+  end
+  local where = what .. ": metadata.ownerReferences"
+  for i, one in ipairs(check.table(where, list)) do
+    check.table(format("%s[%d]", where, i), one)
   end
   return list
 end
@@ -53,8 +57,8 @@ local function same_owner(a, b)
 end
 
 -- Replaces the reference to the same owner, or adds the new one.
-local function put(object, new)
-  local list = references(object)
+local function put(what, object, new)
+  local list = references(what, object)
   for i, old in ipairs(list) do
     if same_owner(old, new) then
       if new.controller == nil then
@@ -73,18 +77,19 @@ function M.set_controller_reference(owner, object, ...)
   local what = "set_controller_reference"
   check.no_more(what, ...)
   local new = reference(what, owner, object, true)
-  for _, old in ipairs(references(object)) do
+  for _, old in ipairs(references(what, object)) do
     if old.controller == true and not same_owner(old, new) then
       fail("%s: %s is already controlled by %s %s", what, object.metadata.name
         or object.metadata.generateName or "the object", old.kind, old.name)
     end
   end
-  put(object, new)
+  put(what, object, new)
 end
 
 function M.set_owner_reference(owner, object, ...)
   check.no_more("set_owner_reference", ...)
-  put(object, reference("set_owner_reference", owner, object, false))
+  local what = "set_owner_reference"
+  put(what, object, reference(what, owner, object, false))
 end
 
 function M.is_controlled_by(object, owner, ...)
@@ -92,7 +97,7 @@ function M.is_controlled_by(object, owner, ...)
   check.table("is_controlled_by: the object", object)
   check.table("is_controlled_by: the owner", owner)
   local uid = type(owner.metadata) == "table" and owner.metadata.uid or nil
-  for _, one in ipairs(references(object)) do
+  for _, one in ipairs(references("is_controlled_by", object)) do
     if one.controller == true then
       return uid ~= nil and one.uid == uid
     end
@@ -103,7 +108,7 @@ end
 function M.controller_of(object, ...)
   check.no_more("controller_of", ...)
   check.table("controller_of", object)
-  for _, one in ipairs(references(object)) do
+  for _, one in ipairs(references("controller_of", object)) do
     if one.controller == true then
       return {
         kind = format("%s/%s", one.apiVersion, one.kind),

@@ -1,5 +1,5 @@
--- Builds the query of a URL: {container = "web", label = {"a", "b"}} ->
--- "container=web&label=a&label=b". Names are sorted, so equal tables give equal texts.
+-- The query of a URL: {container = "web", label = {"a", "b"}} <-> "container=web&label=a&label=b".
+-- Names are sorted, so equal tables give equal texts.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -36,6 +36,24 @@ function M.text(what, value)
     end
   end
   return table.concat(out, "&")
+end
+
+-- "a=1&a=2&b" -> {a = {"1", "2"}, b = ""}
+function M.parse(text)
+  local out = {}
+  for part in text:gmatch("[^&]+") do
+    local name, value = part:match("^([^=]*)=?(.*)$")
+    name, value = host.url_unescape(name, true), host.url_unescape(value, true)
+    local before = out[name]
+    if before == nil then
+      out[name] = value
+    elseif type(before) == "table" then
+      before[#before + 1] = value
+    else
+      out[name] = host.array({ before, value })
+    end
+  end
+  return out
 end
 
 -- Appends the text to the query of the URL.

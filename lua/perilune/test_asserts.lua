@@ -1,6 +1,7 @@
 -- assert.settled(world), assert.no_leaks(world), assert.same_state(a, b).
 
 local world = require("perilune.world")
+local flats = require("perilune.explore.flat")
 local states = require("perilune.explore.state")
 
 local M = {}
@@ -47,7 +48,7 @@ local function leaks(self)
 end
 
 local function canon(self)
-  return states.canon(states.flat(all_objects(self), self.externals), states.no_taint(), {})
+  return states.canon(flats.of(all_objects(self), self.externals), states.no_taint(), {})
 end
 
 local function same_state(a, b)

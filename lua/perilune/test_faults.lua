@@ -1,8 +1,9 @@
 -- Disturbances of a world by a spec: answers that fail or get lost, delayed watches, external
--- servers, invariants, and actors that stand in for the controllers of a cluster.
+-- servers, and invariants.
 
 local host = require("perilune.host")
 local world = require("perilune.world")
+local actors = require("perilune.test_actors")
 local check = require("perilune.check")
 
 local fail, format = check.fail, string.format
@@ -23,7 +24,7 @@ local function check_reason(what, value)
 end
 
 local fail_options = { verb = check.one_of("get", "list", "watch", "create", "update", "patch",
-  "apply", "delete", "deletecollection"), kind = check.kind, key = check.text,
+  "apply", "delete", "deletecollection", "exec"), kind = check.kind, key = check.text,
   times = check.integer(1), status = check.integer(0), reason = check_reason,
   lost = check.boolean, after = check.integer(0) }
 
@@ -74,16 +75,38 @@ end
 
 -- ---- external servers ----
 
--- A pattern for a URL such as "https://api.example.com/*"; * matches anything.
-local function glob(pattern)
+-- A pattern for a text such as "https://api.example.com/*"; * matches anything.
+function M.glob(pattern)
   return "^" .. pattern:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$"
+end
+
+-- The last rule whose pattern matches the text, or nil.
+function M.rule_for(rules, text)
+  for i = #rules, 1, -1 do
+    if text:find(rules[i].pattern) then
+      return rules[i]
+    end
+  end
+  return nil
 end
 
 local function suggestion(url)
   return url:match("^(%a+://[^/?]+)") or url
 end
 
+-- The names of headers as the script wrote them; a rule may ask in any letters.
+local function in_any_letters(headers)
+  local lower = {}
+  for name, value in pairs(headers) do
+    lower[name:lower()] = value
+  end
+  return setmetatable(headers, { __index = function(_, name)
+    return type(name) == "string" and lower[name:lower()] or nil
+  end })
+end
+
 local function with_json(request)
+  in_any_letters(request.headers)
   return setmetatable(request, { __index = function(_, name)
     if name == "json" then
       return #request.body > 0 and host.json_decode(request.body) or nil
@@ -109,92 +132,13 @@ local function finish_answer(answer, request)
 end
 
 local function answer_http(self, request)
-  for i = #self.http_rules, 1, -1 do
-    local rule = self.http_rules[i]
-    if request.url:find(rule.pattern) then
-      return finish_answer(rule.f(with_json(request)), request)
-    end
+  local rule = M.rule_for(self.http_rules, request.url)
+  if rule then
+    return finish_answer(rule.f(with_json(request)), request)
   end
   error(format('%s %s: no rule answers it; add: world:http("%s/*", function(request) '
     .. "return { status = 200, json = {} } end)", request.method, request.url,
     suggestion(request.url)), 0)
-end
-
--- ---- actors ----
-
-local function replicas_of(object)
-  return type(object.spec) == "table" and tonumber(object.spec.replicas) or 1
-end
-
-local ready_condition = { type = "Available", status = "True", reason = "MinimumReplicasAvailable",
-  message = "" }
-
-local ACTORS = {
-  deployments = { kind = "apps/v1/Deployment", status = function(object)
-    local n = replicas_of(object)
-    return { observedGeneration = object.metadata.generation, replicas = n, updatedReplicas = n,
-      readyReplicas = n, availableReplicas = n, conditions = host.array{ ready_condition } }
-  end },
-  statefulsets = { kind = "apps/v1/StatefulSet", status = function(object)
-    local n = replicas_of(object)
-    return { observedGeneration = object.metadata.generation, replicas = n, updatedReplicas = n,
-      readyReplicas = n, availableReplicas = n, currentReplicas = n }
-  end },
-  jobs = { kind = "batch/v1/Job", status = function(_, now)
-    return { succeeded = 1, completionTime = now, startTime = now, conditions = host.array{
-      { type = "SuccessCriteriaMet", status = "True" }, { type = "Complete", status = "True" } } }
-  end, done = function(object)
-    return object.status ~= nil and object.status.completionTime ~= nil
-  end },
-  pods = { kind = "v1/Pod", status = function(_, now)
-    return { phase = "Running", startTime = now, conditions = host.array{
-      { type = "Ready", status = "True" } } }
-  end, done = function(object)
-    return object.status ~= nil and object.status.phase == "Running"
-  end },
-  claims = { kind = "v1/PersistentVolumeClaim", status = function()
-    return { phase = "Bound" }
-  end, done = function(object)
-    return object.status ~= nil and object.status.phase == "Bound"
-  end },
-}
-
-local function is_done(actor, object)
-  if actor.done then
-    return actor.done(object)
-  end
-  local status = object.status or {}
-  return status.observedGeneration == object.metadata.generation
-    and (status.readyReplicas or 0) == replicas_of(object) and (status.replicas or 0)
-      == replicas_of(object)
-end
-
--- Acts later, if the object still exists with the same uid.
-local function act_later(self, actor, object)
-  local uid, key = object.metadata.uid, object.metadata.namespace .. "/" .. object.metadata.name
-  local id = actor.kind .. uid
-  if self.acting[id] then
-    return
-  end
-  self.acting[id] = true
-  world.alarm(self.handle, actor.delay, function()
-    self.acting[id] = nil
-    local now = self:get(actor.kind, key)
-    if now and now.metadata.uid == uid and not is_done(actor, now) then
-      self:patch_status(actor.kind, key, { status = actor.status(now,
-        host.time_format(self:now(), 0)) })
-    end
-  end)
-end
-
-local function run_actors(self)
-  for _, actor in ipairs(self.actors) do
-    for _, object in ipairs(self:list(actor.kind)) do
-      if not object.metadata.deletionTimestamp and not is_done(actor, object) then
-        act_later(self, actor, object)
-      end
-    end
-  end
 end
 
 -- ---- invariants ----
@@ -208,6 +152,7 @@ local function check_always(self)
   end
 end
 
+-- Asks to be told of stored objects, if actors or invariants need it.
 local function follow_stores(self)
   world.on_stored(self.handle, (#self.always_rules > 0 or #self.actors > 0) and function()
     if self.following then
@@ -215,7 +160,7 @@ local function follow_stores(self)
     end
     self.following = true
     local ok, message = pcall(function()
-      run_actors(self)
+      actors.run(self)
       check_always(self)
     end)
     self.following = false
@@ -232,13 +177,16 @@ end
 
 function M.begin(self)
   self.http_rules = {}
-  self.always_rules, self.actors, self.acting, self.externals = {}, {}, {}, {}
+  self.always_rules, self.externals = {}, {}
+  actors.begin(self, follow_stores)
   world.on_http(self.handle, function(request)
     return answer_http(self, request)
   end)
 end
 
 function M.install(World)
+  actors.install(World)
+
   -- The next matching requests get this answer.
   function World:fail(o)
     o = check.options("fail", o, fail_options)
@@ -278,7 +226,7 @@ function M.install(World)
   function World:http(pattern, f)
     check.text("http", pattern)
     check.func("http: the answer", f)
-    self.http_rules[#self.http_rules + 1] = { pattern = glob(pattern), f = f }
+    self.http_rules[#self.http_rules + 1] = { pattern = M.glob(pattern), f = f }
     return self
   end
 
@@ -296,19 +244,6 @@ function M.install(World)
     self.always_rules[#self.always_rules + 1] = { name = name, f = f }
     follow_stores(self)
     check_always(self)
-    return self
-  end
-
-  function World:simulate(name, o)
-    local actor = ACTORS[name]
-    if not actor then
-      fail("simulate: unknown actor %s; %s", check.describe(name), check.nearest(name, ACTORS))
-    end
-    o = check.options("simulate", o, { delay = check.duration })
-    self.actors[#self.actors + 1] = { kind = actor.kind, status = actor.status,
-      done = actor.done, delay = o.delay or 0 }
-    follow_stores(self)
-    run_actors(self)
     return self
   end
 end

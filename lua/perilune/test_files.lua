@@ -40,7 +40,8 @@ function M.spec_folder()
   return "."
 end
 
-local function locate(path, folder)
+-- A path as the process finds it; a relative one is relative to `folder`.
+function M.locate(path, folder)
   if path:sub(1, 1) == "/" or folder == "." then
     return path
   end
@@ -60,7 +61,7 @@ function M.paths(what, value, folder)
   end
   local out = {}
   for i, path in ipairs(M.texts(what, value)) do
-    out[i] = locate(path, folder)
+    out[i] = M.locate(path, folder)
   end
   return out
 end
@@ -105,7 +106,7 @@ function M.objects(what, value, folder)
   elseif is_text(value) then
     return decode("the YAML text", value)
   end
-  local path = locate(value, folder)
+  local path = M.locate(value, folder)
   return decode(path, read_text(path))
 end
 
@@ -146,7 +147,7 @@ function M.manifests(value, folder)
         found[#found + 1] = object
       end
     else
-      add_path(found, locate(one, folder))
+      add_path(found, M.locate(one, folder))
     end
   end
   local out = {}

@@ -62,8 +62,10 @@ local function take_log(self)
   end
 end
 
+-- Returns the requests that were taken.
 function M.collect(self)
-  for _, seen in ipairs(world.seen(self.handle)) do
+  local all = world.seen(self.handle)
+  for _, seen in ipairs(all) do
     if seen.host ~= "user" then
       self.asked[#self.asked + 1] = describe(self, seen)
     end
@@ -72,6 +74,7 @@ function M.collect(self)
     self.ran[#self.ran + 1] = run
   end
   take_log(self)
+  return all
 end
 
 function M.begin(self)
@@ -125,8 +128,9 @@ function M.install(World)
     o = check.options("writes", o, write_options)
     M.collect(self)
     return filter(self.asked, function(entry)
-      return VERBS[entry.method] and (o.kind and entry.kind == o.kind or not o.kind
-          and not OWN[entry.kind]) and (not o.verb or entry.verb == o.verb)
+      return (VERBS[entry.method] or entry.verb == "exec")
+        and (o.kind and entry.kind == o.kind or not o.kind and not OWN[entry.kind])
+        and (not o.verb or entry.verb == o.verb)
         and (not o.key or entry.key == o.key) and (entry.lost or entry.status < 400
           and entry.status > 0)
     end)

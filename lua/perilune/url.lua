@@ -7,24 +7,6 @@ local query = require("perilune.query")
 local fail, concat = check.fail, table.concat
 local M = {}
 
--- "a=1&a=2&b" -> {a = {"1", "2"}, b = ""}
-local function read_query(text)
-  local out = {}
-  for part in text:gmatch("[^&]+") do
-    local name, value = part:match("^([^=]*)=?(.*)$")
-    name, value = host.url_unescape(name, true), host.url_unescape(value, true)
-    local before = out[name]
-    if before == nil then
-      out[name] = value
-    elseif type(before) == "table" then
-      before[#before + 1] = value
-    else
-      out[name] = host.array({ before, value })
-    end
-  end
-  return out
-end
-
 local function unescaped(text)
   return text and host.url_unescape(text, false)
 end
@@ -39,7 +21,7 @@ function M.parse(text, ...)
   url.scheme = url.scheme:lower()
   url.user, url.password = unescaped(url.user), unescaped(url.password)
   url.host = url.host and unescaped(url.host):lower()
-  url.query = url.query and read_query(url.query)
+  url.query = url.query and query.parse(url.query)
   url.fragment = unescaped(url.fragment)
   return url
 end

@@ -147,7 +147,7 @@ local function warnings_of(what, value)
 end
 
 local function audit_of(what, request)
-  local annotations = request.audit_annotations
+  local annotations = request and request.audit_annotations
   if annotations == nil then
     return nil
   elseif type(annotations) ~= "table" then
@@ -196,7 +196,6 @@ local function admission(what, f, mutates)
     return "done"
   end
   return function(object, old, request)
-    request.audit_annotations = {}
     return finish(object, request, f(object, old, request))
   end
 end

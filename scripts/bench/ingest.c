@@ -5,6 +5,7 @@
 #include "ingest_data.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/rand.h"
 #include "value/pool.h"
 #include "value/scan.h"
@@ -108,7 +109,7 @@ static void list_all(struct bench *b)
         pl_buf_add_z(&text, "]}");
         struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, &options, &sink);
         feed(b, scan, pl_buf_slice(&text));
-        pl_scan_end(scan, NULL);
+        PL_REQUIRE(pl_scan_end(scan, NULL) == 0);
         pl_scan_destroy(scan);
     }
     pl_buf_deinit(&text);

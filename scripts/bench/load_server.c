@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "net/signals.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -135,13 +136,14 @@ int main(int argc, char **argv)
     init(&load, &options);
     bool good = start(&load, &options, &servers);
     if (good) {
-        pl_loop_watch_signals(load.loop, signums, PL_ARRAY_LEN(signums), on_signal, load.loop);
+        struct pl_signals *watched =
+            pl_signals_watch(load.loop, signums, PL_ARRAY_LEN(signums), on_signal, load.loop);
         printf("{\"plain\":%d,\"tls\":%d,\"control\":%d}\n", pl_server_port(servers.plain),
                servers.tls != NULL ? pl_server_port(servers.tls) : 0,
                pl_server_port(servers.control));
         fflush(stdout);
         pl_loop_run(load.loop);
-        pl_loop_unwatch_signals(load.loop);
+        pl_signals_unwatch(watched);
     }
     load_emitter_stop(load.emitter);
     pl_server_destroy(servers.plain);

@@ -150,11 +150,7 @@ describe("the admin socket", function()
   it("refuses a tuning that makes no sense", function()
     local wrong = {
       ['there is no controller "nobody"'] = { "--controller", "nobody", "--workers", "2" },
-      ["tune what"] = { "--controller", "copies" },
-      ["use it alone"] = { "--reset", "--level", "debug" },
-      ["retries per second must be above zero"] = { "--controller", "copies", "--retry-qps", "0" },
-      ["retries per second must be at most a million"] = { "--controller", "copies", "--retry-qps", "1e9" },
-      ["first delay is longer"] = { "--controller", "copies", "--retry-base", "2s", "--retry-max", "1s" },
+      ['there is no controller "copis"; did you mean "copies"?'] = { "--controller", "copis", "--workers", "2" },
     }
     for part, words in pairs(wrong) do
       local code, _, err = ask("tune", unpack(words))
@@ -166,6 +162,7 @@ describe("the admin socket", function()
       ['--retry-max: "25h": it must be from 1ms to 24h'] = { "--retry-max", "25h" },
       ['--for: "10ms": it must be from 1s to 24h'] = { "--workers", "2", "--for", "10ms" },
       ['--for: "99999h": it must be from 1s to 24h'] = { "--workers", "2", "--for", "99999h" },
+      ['--retry-qps: "1e9": it must be a number from 0 to 1000000'] = { "--retry-qps", "1e9" },
       ['--workers: "5000": it must be a whole number from 1 to 1000'] = { "--workers", "5000" },
     }
     for message, words in pairs(out_of_range) do
@@ -316,8 +313,7 @@ describe("the admin socket", function()
     { { "why", "v1/ConfigMap", "a/b/c" }, 1, "takes a kind and a key" },
     { { "why", "v1/ConfigMap" }, 2, "usage" },
     { { "queue", "list", "nosuch" }, 1, "no controller" },
-    { { "queue", "empty" }, 1, "can list, requeue and drop" },
-    { { "queue", "drop", "copies" }, 1, "takes a controller and a key" },
+    { { "queue", "list", "copise" }, 1, 'did you mean "copies"?' },
     { { "pause", "v1/Secret", "a/b" }, 1, "no controller is For" },
     { { "status", "--outptu", "json" }, 2, "did you mean --output" },
   }
@@ -347,6 +343,21 @@ END]], socket, line))
     assert(raw('{"v":9,"command":"status"}'):find("speaks version 1", 1, true))
     assert(raw('{"v":1,"command":"statsu"}'):find('did you mean', 1, true))
     assert(raw("[]"):find('"ok":false', 1, true))
+    local refused = {
+      [ [["queue","action":"empty"]] ] = "can list, requeue and drop",
+      [ [["queue","action":"drop","controller":"copies"]] ] = "takes a controller and a key",
+      [ [["tune","controller":"copies"]] ] = "a controller is named, and no number of it",
+      [ [["tune","workers":2]] ] = "numbers are those of a controller",
+      [ [["tune","for_ms":2000]] ] = "a time is given, and nothing that changes",
+      [ [["tune","reset":true,"log_level":"debug"]] ] = "reset undoes all changes",
+      [ [["tune","controller":"copies","qps":0]] ] = "must be above zero",
+      [ [["tune","controller":"copies","qps":1e9]] ] = "must be at most 1000000",
+      [ [["tune","controller":"copies","base_ms":2000,"max_ms":1000]] ] = "the first delay is longer",
+    }
+    for members, part in pairs(refused) do
+      local answer = raw('{"v":1,"command":' .. members .. "}")
+      assert(answer:find(part, 1, true), answer)
+    end
   end)
 
   it("reloads scripts and says what became of it", function()

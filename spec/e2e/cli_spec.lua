@@ -27,7 +27,7 @@ describe("the command line", function()
 
   it("lists the flags that each command takes, and refuses the others", function()
     local of_run_alone, of_dev_alone = { "kubeconfig", "context", "server" },
-      { "filename", "manifests", "shard-selector" }
+      { "as-serviceaccount", "filename", "manifests", "shard-selector", "simulate" }
     local of_check = "cluster config context jit kubeconfig log-format log-level lua-memory schema server unsafe-stdlib"
     local of_check_alone = { cluster = true, schema = true, context = true, kubeconfig = true, server = true }
     local flags = {}
@@ -112,10 +112,36 @@ describe("the command line", function()
     { { "run", "--shard-by", "uid", "a.lua" }, "--shard-by goes with --shards" },
     { { "run", "--kube-api-burst", "5", "a.lua" }, "--kube-api-burst goes with --kube-api-qps" },
     { { "run", "--record-secrets", "a.lua" }, "--record-secrets goes with --record" },
+    { { "run", "--record", "x,most=1MiB", "a.lua" }, "--record takes FILE or FILE,max=SIZE" },
+    { { "run", "--record", "x,max=much", "a.lua" }, "--record takes FILE or FILE,max=SIZE" },
     { { "check", "--context", "x", "a.lua" }, "--context goes with --cluster" },
     { { "rbac", "--pid", "7", "a.lua" }, "--pid goes with --recorded" },
     { { "test", "--plan", "x", "." }, "--plan goes with --explore" },
+    { { "run", "--lua-memory", "1023KiB", "a.lua" }, "it must be a size of at least 1MiB" },
+    { { "run", "--shards", "257", "a.lua" }, "it must be a whole number from 1 to 256" },
     { { "reload", "--keys", "3" }, "--keys goes with --shadow" },
+    { { "reload", "--shadow" }, "--shadow needs the PATH... of a candidate" },
+    { { "reload", "main.lua" }, "paths are only taken with --shadow: main.lua; usage: perilune reload" },
+    { { "why", "v1/ConfigMap" }, "it takes a kind and a key; usage: perilune why [FLAGS] KIND NAMESPACE/NAME" },
+    { { "why", "v1/ConfigMap", "default", "a" }, "it takes a kind and a key" },
+    { { "pause", "v1/ConfigMap" }, "it takes a kind and a key; usage: perilune pause [FLAGS] KIND NAMESPACE/NAME" },
+    { { "queue", "empty" }, '"empty" is not list, requeue or drop; usage: perilune queue' },
+    { { "queue", "requeue", "copies" }, "requeue takes a controller and a key" },
+    { { "queue", "drop" }, "drop takes a controller and a key" },
+    { { "queue", "list", "copies", "default/a" }, "list takes one controller or none" },
+    { { "tune", "--controller", "copies" },
+      "--controller goes with --workers or --retry-base or --retry-max or --retry-qps" },
+    { { "tune", "--reset", "--level", "debug" }, "--reset undoes all changes: use it alone" },
+    { { "tune", "--controller", "copies", "--retry-qps", "0" }, "it must be above 0" },
+    { { "tune", "--controller", "copies", "--retry-base", "2s", "--retry-max", "1s" },
+      "--retry-base must not be longer than --retry-max" },
+    { { "test" }, "no PATH given; usage: perilune test [FLAGS] PATH..." },
+    { { "replay" }, "no FILE given; usage: perilune replay [FLAGS] FILE [PATH...]" },
+    { { "types" }, "no script given; usage: perilune types [FLAGS] PATH..." },
+    { { "new" }, "no name given; usage: perilune new [FLAGS] NAME" },
+    { { "completion" }, "no shell given; usage: perilune completion" },
+    { { "completion", "bash", "zsh" }, "it takes one shell, not 2 words; usage: perilune completion" },
+    { { "completion", "man" }, "no command given; usage: perilune completion man COMMAND" },
     {}, -- no command at all
   }
   for _, case in ipairs(usage) do
@@ -149,6 +175,25 @@ require("perilune").controller("a"):For("v1/Pod"):Reconcile(function() end)
     assert.equal(1, code)
     assert(err:find("b.lua:1: the script's", 1, true), err)
     assert(not err:find("/nowhere/kubeconfig", 1, true), err)
+  end)
+
+  it("names the controller that is not declared each time", function()
+    local script = e2e.write_file(e2e.folder() .. "/different.lua", [[
+local perilune = require("perilune")
+perilune.controller("always"):For("v1/Pod"):Reconcile(function() end)
+local address = tostring({}):match("(%x+)$")
+perilune.controller("c" .. address):For("v1/ConfigMap"):Reconcile(function() end)
+]])
+    local code, _, err = e2e.run("run", script, "--lanes", "2", "--kubeconfig", "/nowhere/kubeconfig")
+    assert.equal(1, code)
+    assert(err:find("different.lua:4: c%x+ is not declared each time that the scripts are loaded: "), err)
+  end)
+
+  it("says how large a script may be", function()
+    local script = e2e.write_file(e2e.folder() .. "/large.lua", ("-"):rep(70000))
+    local code, _, err = e2e.run("check", script, "--lua-memory", "1MiB")
+    assert.equal(1, code)
+    assert(err:find("large.lua: it has 70000 bytes; a script may have 65536", 1, true), err)
   end)
 
   it("exits with 1 for a script that is not there", function()

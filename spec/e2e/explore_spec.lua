@@ -15,6 +15,7 @@ local EXPECTED = {
   recorded_before = { "state", "v1/ConfigMap", "default/a", "data.image" },
   old_spec = { "replaced", "v1/PersistentVolumeClaim", "default/data-a-1", "metadata.uid" },
   restart_lost = { "state", "v1/Pod", "default/a", "metadata.annotations.config" },
+  restarted_again = { "restart", "apps/v1/Deployment", "default/a", "metadata.generation" },
   nil_later = { "error", "cluster", "default/a", "" },
   tls_off = { "replaced", "v1/Secret", "default/a", "metadata.uid" },
   claim_left = { "state", "v1/PersistentVolumeClaim", "default/rack-a", "" },
@@ -29,11 +30,18 @@ local EXPECTED = {
   copied_once = { "state", "apps/v1/StatefulSet", "default/a", "spec.template.spec.containers[db].image" },
   never_pruned = { "state", "v1/Service", "default/a", "metadata.labels.a" },
   mode_left = { "state", "v1/Service", "default/a-arbiter", "" },
+  ready_early = { "rewritten", "example.com/v1/Cluster", "default/a", "status.conditions[Ready].status" },
   status_early = { "rewritten", "example.com/v1/Cluster", "default/a", "status.observedGeneration" },
   decommission = { "unsettled", "cluster", "default/a", "" },
   finalizer_first = { "state", "v1/PersistentVolumeClaim", "default/data-a-0", "" },
   cleanup_by_label = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
   unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
+  in_memory = { "state", "v1/ConfigMap", "default/a-1", "" },
+  swept = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
+  key_lost = { "state", "v1/Secret", "default/a", "data.previous" },
+  observed_later = { "state", "v1/ConfigMap", "default/a", "data.size" },
+  stays_degraded = { "state", "example.com/v1/Cluster", "default/a", "status.conditions[Degraded].status" },
+  two_want_one = { "unsettled", "cluster", "default/a", "v1/ConfigMap default/shared data.of" },
 }
 
 local EXECUTIONS = { takeover = "260", namesake = "180", decommission = "190",
@@ -80,8 +88,7 @@ describe("perilune test --explore", function()
       local found = has(findings, EXPECTED[name])
       assert(found, text)
       assert.equal(1, code)
-      local again = found.plan ~= "" and { "--plan", found.plan } or { "--executions", "5" } -- without a disturbance
-      code, findings = explore(path, "--filter", "buggy", unpack(again))
+      code, findings = explore(path, "--filter", "buggy", "--plan", found.plan)
       assert(has(findings, EXPECTED[name]))
       assert.equal(1, code)
     end)
@@ -95,7 +102,7 @@ describe("perilune test --explore", function()
     end)
   end
 
-  for _, name in ipairs({ "allocator", "backup", "children", "clock_status", "conditions", "counter",
+  for _, name in ipairs({ "allocator", "backup", "children", "clock_status", "conditions", "counter", "csr",
     "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
     "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "suffixed", "task",
     "ttl", "two" }) do
@@ -207,6 +214,23 @@ describe("perilune test --explore", function()
     assert(code == 1 and out:find("did not happen", 1, true), out)
   end)
 
+  it("keeps a finding of a sample and of another seed, for a process that runs elsewhere", function()
+    os.execute(("cp -r spec/explore/first_of_two/buggy.lua %s/main.lua; cp -r spec/explore/manifests %s"):format(
+      folder, folder))
+    e2e.write_file(folder .. "/sample.yaml", "apiVersion: example.com/v1\nkind: Cluster\n"
+      .. "metadata: {namespace: default, name: a}\nspec: {size: 1}\n")
+    local kept = folder .. "/kept_spec.lua"
+    local code, out = e2e.run("test", folder, "-f", folder .. "/sample.yaml", "--explore", "--executions", "30",
+      "--seed", "7", "--write-spec", kept)
+    assert.equal(1, code, out)
+    local text = e2e.read_file(kept)
+    assert(text:find('test.keep({ scripts = { "." }, sample = { "sample.yaml" } }, ', 1, true), text)
+    assert(text:find('@1", 7)', 1, true), text)
+    code, out = e2e.run("test", kept, "-o", "tap")
+    assert.equal(1, code, out)
+    assert(out:find("Secret default/a-ssl-internal is gone", 1, true), out)
+  end)
+
   it("starts a host that has crashed for a user whose webhook did not answer", function()
     local dir = folder .. "/tea"
     assert.equal(0, (e2e.run("new", "tea", "--webhook", "--dir", dir)))
@@ -297,12 +321,21 @@ end)
     client:update(map)]])
     local code, out, err = e2e.run("test", folder)
     assert.equal(1, code, out .. err)
-    assert.matches("does not settle: %d+ reconciles, the busiest keys are maps default/a", out .. err)
+    assert.matches("does not settle: %d+ reconciles, the busiest keys are maps default/a %(%d+ runs%); "
+      .. "v1/ConfigMap default/a data.a flips between [12] and [12]", out .. err)
     local explored, findings, _, text = explore(folder, "--executions", "4")
     assert.equal(1, explored, text)
     assert.equal("unsettled", findings[1].class, text)
     assert.equal("default/a", findings[1].key, text)
     assert.equal("data.a", findings[1].field, text)
+    assert.matches("data.a flips between", findings[1].is, text)
+  end)
+
+  it("tells the error of a key that is tried again without end", function()
+    write_scenario('    error("no such thing")')
+    local code, out, err = e2e.run("test", folder, "--explore", "--executions", "4")
+    assert.equal(1, code, out .. err)
+    assert.matches("unsettled .*maps default/a is tried again: .*no such thing", out)
   end)
 
   it("ends with 1 for specifications with a mistake of syntax", function()

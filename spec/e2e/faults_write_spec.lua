@@ -262,8 +262,9 @@ describe("an older view", function()
       server:create(mirror.path(namespace), mirror.config(name, "1"))
     end
     local uid = server:get(mirror.path(namespace) .. "/deleted").metadata.uid
-    local lag = { replace = { { '"uid":"', '"uid":"0' }, { '"resourceVersion":"[0-9]+"',
-      '"resourceVersion":"1"' } }, times = 0, name = "lag" }
+    -- Only the version tells that "updated" is older, and the uid that "deleted" is another one.
+    local lag = { replace = { { '"name":"deleted"(.*?)"uid":"', '"name":"deleted"\\1"uid":"0' },
+      { '"resourceVersion":"[0-9]+"', '"resourceVersion":"1"' } }, times = 0, name = "lag" }
     lag.path, lag.not_query = mirror.path(namespace) .. "$", "limit=" .. proxies.page
     proxy:add({ lag })
     local host = e2e.start_host(proxy, cleaner, { "--namespace", namespace })

@@ -74,6 +74,16 @@ perilune.controller("busy"):For("v1/ConfigMap", { namespaces = { "%s" }, labels 
     host:stop()
   end)
 
+  it("that a key makes for itself is told, though its runs ask to be repeated later", function()
+    start([[
+    map.data.count = tostring(tonumber(map.data.count) + 1)
+    client:update(map)
+    return { requeue_after = "30s" }]])
+    local line = host:logged("^hot loop: a key is queued by its own writes")
+    assert.same({ namespace .. "/a", "data.count" }, { line.key, line.fields })
+    host:stop()
+  end)
+
   it("between two who want a field is told once, with their names", function()
     start([[
     if map.data.owner ~= "me" then

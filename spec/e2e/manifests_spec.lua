@@ -257,7 +257,7 @@ require("perilune").controller("edit"):For("v1/Namespace")
   end)
 
   local refused = {
-    { { "-n", "x" }, 2, "--image IMAGE" }, { { "--image", "a b", "-n", "x" }, 2, '"a b" is not an image' },
+    { { "-n", "x" }, 2, "--image IMAGE is missing" }, { { "--image", "a b", "-n", "x" }, 2, '"a b" is not an image' },
     { { "--image", "i" }, 2, "one -n NS" }, { { "--image", "i", "-n", "x", "-n", "y" }, 2, "one -n NS" },
     { { "--image", "i", "-n", "x", "--name", "No" }, 2, '"No" cannot name all' },
     { { "--image", "i", "-n", "x", "--replicas", "0" }, 2, "--replicas" },

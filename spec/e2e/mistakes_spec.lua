@@ -56,6 +56,9 @@ perilune.controller("good", { max_concurrent_reconciles = 2 })
     { "a name used twice", 'perilune.controller("a"):For("v1/Pod"):Reconcile(function() end)\n'
       .. 'perilune.controller("a")\n', ":3: ", "used twice" },
     { "a bad name", 'perilune.controller("Not A Label")\n', ":2: ", "DNS%-1123" },
+    { "a module that is not there", 'require("lib.words")\n', ":2: ",
+      "module 'lib.words' not found: there is neither .*/lib/words%.lua nor .*/lib/words/init%.lua" },
+    { "a path as a module", 'require("./lib")\n', ":2: ", 'joined by dots, as in require%("lib%.words"%)' },
     { "an undeclared global", "answer = 42\n", ":2: ", "answer" },
     { "a misspelt function", 'perilune.contoller("a")\n', ":2: ", 'did you mean "controller"' },
     { "an error three calls deep", "local function c() error('deep') end\nlocal function b() c() end\n"

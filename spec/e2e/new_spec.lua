@@ -146,7 +146,7 @@ require("perilune").controller("c"):For("v1/Namespace"):Reconcile(function() end
   local refused = {
     { { "Web" }, '"Web" is not a controller name' }, { { "1web" }, '"1web" is not a controller name' },
     { { "web-" }, '"web-" is not a controller name' }, { { "../x" }, '"../x" is not a controller name' },
-    { { ("a"):rep(64) }, "is not a controller name" }, { {}, "what is its name" }, { { "a", "b" }, "one name" },
+    { { ("a"):rep(64) }, "is not a controller name" }, { {}, "no name given" }, { { "a", "b" }, "one name" },
     { { "web", "--group", "example" }, "a domain with a dot" },
     { { "web", "--group", "x.k8s.io" }, "belongs to Kubernetes" },
     { { "web", "--group", "Example.com" }, "is not an API group" },

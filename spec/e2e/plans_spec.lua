@@ -39,7 +39,7 @@ local PLANS = {
 }
 
 -- Where the API server puts names at random.
-local RULES = states.ignore_rules({ "v1/Pod default/* spec" })
+local RULES = require("perilune.explore.ignore").parse({ "v1/Pod default/* spec" })
 
 -- Classes that show in the state of a cluster; the others are of the run, or of passing states.
 local shown = { state = true, replaced = true, leak = true }

@@ -60,7 +60,7 @@ describe("the port", function()
       assert.truthy(at:find("T00:30:00Z", 1, true) or at:find("T01:30:00Z", 1, true), at)
       assert.is_true(jobs[1].metadata.ownerReferences[1].controller)
       e2e.eventually("the status has it", function()
-        local status = server:get(path("cronjobs", "berlin")).status
+        local status = server:get(path("cronjobs", "berlin")).status or {}
         return status.lastScheduleTime == at and status.active and status.active[1]
           and status.active[1].name == jobs[1].metadata.name
       end)
@@ -84,7 +84,7 @@ describe("the port", function()
       end
       local function again(name)
         e2e.eventually("the first is in the status of " .. name, function()
-          local status = server:get(path("cronjobs", name)).status
+          local status = server:get(path("cronjobs", name)).status or {}
           return status.active and #status.active == 1
         end)
         ran_last(name, "2024-01-01T00:00:00Z")

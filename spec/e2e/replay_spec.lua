@@ -27,6 +27,9 @@ perilune.controller("copies", {max_concurrent_reconciles = 3})
       note[#note + 1] = other.metadata.name .. "=" .. tostring(other.data and other.data.password)
     end
     table.sort(note)
+    for name in pairs({one = 1, two = 2, three = 3, four = 4, five = 5}) do
+      note[#note + 1] = name -- in the order of this process
+    end
     client:create_or_update({apiVersion = "v1", kind = "ConfigMap",
       metadata = {name = map.metadata.name .. "-note", namespace = map.metadata.namespace}},
       function(copy)
@@ -38,6 +41,26 @@ perilune.controller("copies", {max_concurrent_reconciles = 3})
 perilune.every("1h", {name = "hourly"}, function()
   for _, map in ipairs(client:list("v1/ConfigMap")) do print(map.metadata.name) end
 end)
+]]
+
+local secret_crd = [[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: secrets.safe.example.com
+spec:
+  group: safe.example.com
+  names: {plural: secrets, kind: Secret}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            data: {type: object, additionalProperties: {type: string}}
 ]]
 
 describe("perilune replay", function()
@@ -189,6 +212,10 @@ sys.stdout.buffer.write(out)
     assert.equal(0, code)
     assert.matches("copies %S+/e begins, attempt 0\n  get%(v1/ConfigMap, ", out)
     assert.is_nil(out:find("/a begins", 1, true))
+    assert.is_nil(out:find("no run of", 1, true))
+    code, out = replay(record, "--key", "ConfigMap", namespace .. "/nobody")
+    assert.equal(0, code)
+    assert.matches("; no run of ConfigMap %S+/nobody is in it", out)
     code, out = replay(record, "--until", "2020-01-01T00:00:00Z")
     assert.equal(0, code)
     assert.is_true(tonumber(out:match("replayed (%d+) runs")) < all)
@@ -219,7 +246,8 @@ end)
     local base = e2e.folder() .. "/" .. e2e.unique("other")
     local same = e2e.write_file(base .. "-same.lua", "-- moved\n" .. steady)
     local code, out = replay(record, same, "--exit-code")
-    assert.matches("^0 of %d+ runs write something else\n$", out)
+    assert.matches("^0 of %d+ runs write something else; values of Secrets are pseudonyms in the record, "
+      .. "so they were not compared\n$", out)
     assert.equal(0, code)
     local other = e2e.write_file(base .. ".lua", (steady
       :gsub("text = map.data.text}", "text = map.data.text, more = 'yes'}")
@@ -237,7 +265,59 @@ end)
     code, out = replay(record, "examples/hello")
     assert.equal(0, code)
     assert.matches("0 of 0 runs write something else; %d+ runs belong to controllers that these scripts "
-      .. "do not have", out)
+      .. "do not have\n$", out)
+  end)
+
+  it("compares values of Secrets only with --record-secrets, and says so only of runs that met some", function()
+    local function use_secret(read)
+      return ([[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes"}):Reads("v1/Secret"):Reconcile(function(request)
+  local secret = %s
+  client:apply({apiVersion = "v1", kind = "ConfigMap", data = {size = tostring(secret and #secret.data.password)},
+    metadata = {name = request.name .. "-copy", namespace = request.namespace}})
+end)
+]]):format(read)
+    end
+    server:create(path("secrets"), { apiVersion = "v1", kind = "Secret", metadata = { name = "s" },
+      stringData = { password = "the-password" } })
+    for _, case in ipairs({ { 'client:get("v1/Secret", {namespace = request.namespace, name = "s"})' },
+      { "nil" }, { 'client:get("v1/Secret", {namespace = request.namespace, name = "s"})', "--record-secrets" } }) do
+      local scripts = use_secret(case[1])
+      local host = start(scripts, { case[2] })
+      create("a", { text = "a" })
+      e2e.eventually("the copy", function() return server:get(path("configmaps", "a-copy")) end)
+      host:stop()
+      server:delete(path("configmaps", "a"))
+      server:delete(path("configmaps", "a-copy"))
+      local _, out = replay(record, e2e.write_file(record .. "-again.lua", scripts))
+      assert.matches("runs write something else", out)
+      assert.equal(case[1] ~= "nil" and not case[2], out:find("Secrets are pseudonyms", 1, true) ~= nil, out)
+    end
+  end)
+
+  it("hides values of Secrets, not those of other kinds of that name", function()
+    server:apply_crd(secret_crd)
+    local writing = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes"}):Reconcile(function(request)
+  local map = client:get("v1/ConfigMap", request)
+  if not map then return end
+  client:apply({apiVersion = "safe.example.com/v1", kind = "Secret", data = {place = "under " .. map.data.text},
+    metadata = {name = map.metadata.name, namespace = map.metadata.namespace}})
+end)
+]]
+    local host = start(writing)
+    create("a", { text = "the mat" })
+    e2e.eventually("the secret place", function()
+      return server:get(e2e.path("safe.example.com/v1", namespace, "secrets", "a"))
+    end)
+    host:stop()
+    local other = e2e.write_file(record .. "-other.lua", (writing:gsub("under ", "above ")))
+    local _, out = replay(record, other)
+    assert.matches('data%.place: "under the mat" %-> "above the mat"', out)
   end)
 
   it("stops at a line, where what is typed sees the run and changes nothing", function()
@@ -274,40 +354,59 @@ end)
     assert.matches("%-%-break takes LINE or FILE:LINE, such as main.lua:44", wrong)
   end)
 
-  it("replays runs beside which predicates, map and index functions were asked, and says what it lacks", function()
+  it("replays predicates, map and index functions, and what they keep in variables", function()
     local asking = [[
 local perilune = require("perilune")
 local client = perilune.client
-local asked = 0
-perilune.index("v1/ConfigMap", "text", function(map) return map.data and map.data.text end)
+local asked, mapped, indexed, seen = 0, 0, 0, nil
+perilune.index("v1/ConfigMap", "text", function(map)
+  indexed = indexed + 1
+  return map.data and map.data.text
+end)
 perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicates = {function(event)
     asked = asked + 1
-    return true
+    seen = event.object.metadata.name .. SALT
+    return event.object.data.text ~= "no"
   end}})
-  :Watches("v1/Secret", function(secret) return {{namespace = secret.metadata.namespace, name = "a"}} end)
+  :Watches("v1/Secret", function(secret)
+    mapped = mapped + 1
+    local found = client:get("v1/ConfigMap", {namespace = secret.metadata.namespace, name = "a"})
+    return {{namespace = secret.metadata.namespace, name = found and found.metadata.name or "none"}}
+  end)
   :Reconcile(function(request)
     local map = client:get("v1/ConfigMap", request)
     if not map then return end
     client:apply({apiVersion = "v1", kind = "ConfigMap", metadata = {name = map.metadata.name .. "-note",
-      namespace = map.metadata.namespace}, data = {asked = ASKED,
+      namespace = map.metadata.namespace}, data = {seen = seen, asked = tostring(asked),
+      mapped = tostring(mapped), indexed = tostring(indexed),
       same = tostring(#client:list("v1/ConfigMap", {index = {name = "text", value = map.data.text}}))}})
   end)
 ]]
-    local function recorded(value, name)
-      local host = start((asking:gsub("ASKED", value)))
-      create(name, { text = name })
+    local function recorded(salt)
+      local host = start((asking:gsub("SALT", salt)))
+      create("a", { text = "a" })
+      create("b", { text = "no" })
       e2e.eventually("a note", function()
-        return server:get(path("configmaps", name .. "-note"))
+        return server:get(path("configmaps", "a-note"))
+      end)
+      server:create(path("secrets"), { apiVersion = "v1", kind = "Secret", metadata = { name = "s" },
+        stringData = { word = "the-password-of-a" } })
+      e2e.eventually("the map function was called", function()
+        local note = server:get(path("configmaps", "a-note"))
+        return note.data.mapped ~= "0"
       end)
       host:stop()
       return replay(record)
     end
-    local code, out = recorded('"yes"', "a")
+    local code, out = recorded('""')
     assert.equal(0, code, out)
     assert.matches("everything happened as it was recorded", out)
-    code, out = recorded("tostring(asked > 0)", "b")
+    assert.is_nil(unpacked():find("the-password-of-a", 1, true))
+    namespace = server:new_namespace()
+    code, out = recorded("tostring({})")
     assert.equal(3, code, out)
-    assert.matches("predicates, map and index functions are not in the record", out)
+    assert.matches("the replay differs at %S+Z copies %S+/a: .*calls write", out)
+    assert.is_nil(out:find("not in the record", 1, true))
   end)
 
   it("says what is wrong with a file or a flag", function()
@@ -319,7 +418,7 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicat
     assert.matches("README.md: it is not a record", out)
     code, out = replay()
     assert.equal(2, code)
-    assert.matches("FILE is missing", out)
+    assert.matches("no FILE given", out)
     code, out = replay("README.md", "--key", "Website")
     assert.equal(2, code)
     assert.matches("KIND NS/NAME", out)

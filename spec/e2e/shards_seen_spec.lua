@@ -264,7 +264,7 @@ end)
       assert.equal(2, code, err)
       assert.truthy(err:find(text, 1, true), err)
     end
-    refused("257 is more than 256", "--shards", "257")
+    refused("whole number from 1 to 256", "--shards", "257")
     refused("--shards", "--shards", "0")
     refused("--shards", "--shards", "many")
     refused("--shard-by", "--shards", "4", "--shard-by", "name")

@@ -60,6 +60,15 @@ describe("perilune test", function()
     end
   end)
 
+  it("writes JSON of pending tests, too", function()
+    local path = write("x_spec.lua", 'pending("later")\nit("passes", function() end)\n')
+    local code, out = e2e.run("test", path, "-o", "json")
+    assert.equal(0, code)
+    local results = require("cjson").decode(out)
+    assert.equal("later", results.pendings[1].name)
+    assert.equal(1, #results.successes)
+  end)
+
   it("says where a specification, or the script in it, has a mistake of syntax", function()
     local path = write("x_spec.lua", 'it("x", function(\n')
     local code, out = e2e.run("test", path)
@@ -81,13 +90,63 @@ describe("perilune test", function()
     assert(out:find("ok 2 - next", 1, true), out)
   end)
 
+  local function write_world(body, steps)
+    write("main.lua", 'require("perilune").controller("maps"):For("v1/ConfigMap"):Reconcile(function(request)\n'
+      .. body .. "\nend)\n")
+    return write("x_spec.lua", 'it("fails", function()\n'
+      .. '  local world = require("perilune.test").world{ scripts = "." }\n'
+      .. '  world:create{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default" } }\n'
+      .. steps .. "\nend)\n")
+  end
+
+  it("adds what the hosts have logged as errors to a failure, and to no success", function()
+    local path = write_world("  local nothing = request.nothing.at",
+      '  world:settle{ limit = "1s" }\n  assert.equal(1, 2)')
+    local want = "Errors in the log:\n  maps default/a: reconcile failed: " .. folder:gsub("[%-%.]", "%%%0")
+      .. "/%./main%.lua:2: attempt to index field 'nothing' %(a nil value%)"
+    local code, out = e2e.run("test", path)
+    assert.equal(1, code)
+    assert(out:find("x_spec.lua:5: Expected", 1, true), out)
+    assert(out:find(want), out)
+    path = write_world("  local nothing = request.nothing.at", '  world:settle{ limit = "1s" }')
+    code, out = e2e.run("test", path)
+    assert.equal(0, code, out)
+    assert.is_nil(out:find("Errors in the log", 1, true))
+  end)
+
+  it("ends a specification whose script computes without end, at its first run", function()
+    local path = write_world("  while true do end", "  world:settle()")
+    local code, out = e2e.run("test", path, "-o", "tap")
+    assert.equal(1, code)
+    assert(out:find("x_spec.lua:4: main maps default/a: ", 1, true), out)
+    assert(out:find("main.lua:2: script CPU limit exceeded (5 s without waiting)", 1, true), out)
+    assert.is_nil(out:find("times)", 1, true))
+  end)
+
   it("ends with 2 for mistakes of its arguments", function()
-    for _, case in ipairs({ { "PATH... is missing" }, { "nowhere", folder .. "/nowhere" },
-      { "no *_spec.lua is there", folder }, { "text|tap|json", folder, "-o", "xml" } }) do
+    for _, case in ipairs({ { "no PATH given; usage: " },
+      { "/nowhere: No such file or directory", folder .. "/nowhere" },
+      { "no *_spec.lua is there", folder }, { "text|tap|json", folder, "-o", "xml" },
+      { '--filter: "[": malformed pattern', folder, "--filter", "[" } }) do
       local code, out, err = e2e.run("test", case[2], case[3], case[4])
       assert.equal(2, code)
       assert.equal("", out)
       assert(err:find(case[1], 1, true), err)
+      assert.is_nil(err:find("cannot obtain", 1, true))
+    end
+  end)
+
+  it("names a sample that cannot be read, and no line of its own", function()
+    local sample = e2e.write_file(folder .. "/sample.yaml", "a: [\n")
+    local empty = e2e.write_file(folder .. "/empty.yaml", "# nothing\n")
+    for _, case in ipairs({ { folder .. "/nowhere.yaml", "/nowhere.yaml: No such file or directory\n" },
+      { sample, "/sample.yaml: " }, { empty, "/empty.yaml: no object is in it\n" },
+      { sample, "/nowhere: No such file or directory\n", folder .. "/nowhere" } }) do
+      local file, message = case[1], case[2]
+      local code, _, err = e2e.run("test", "--explore", "-f", file, case[3] or "examples/hello")
+      assert.equal(2, code)
+      assert(err:find(message, 1, true), err)
+      assert.is_nil(err:find("traceback", 1, true))
     end
   end)
 

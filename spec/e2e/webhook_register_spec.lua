@@ -427,4 +427,52 @@ for name in tls.crt tls.key ca.crt; do [ -L $name ] || ln -s ..data/$name $name;
     assert.equal(1, (host.child:wait(e2e.patience)))
     assert.matches("leader%-elect%-resource%-name", host:text())
   end)
+
+  it("are recorded and replayed", function()
+    local counting = script .. ([[
+local count = 0
+perilune.webhook.mutate("v1/Secret", function(secret)
+  count = count + 1
+  local namespace = perilune.live:get("v1/Namespace", secret.metadata.namespace)
+  perilune.sleep("1ms")
+  secret.metadata.annotations = { count = tostring(count), phase = namespace.status.phase .. SALT }
+end, { object_selector = "counted=NAME", reads = { "v1/Namespace" } })
+]]):gsub("NAME", name)
+    local secrets = "/api/v1/namespaces/" .. namespace .. "/secrets"
+    local record = e2e.folder() .. "/" .. name .. ".record"
+    local function recorded(salt)
+      local host = start({ script = counting:gsub("SALT", salt), flags = { "--record", record } })
+      works(host)
+      local secret = e2e.eventually("a Secret is counted", function()
+        local status, secret = server:request("POST", secrets, { apiVersion = "v1", kind = "Secret",
+          metadata = { name = e2e.unique("s"), labels = { counted = name } },
+          stringData = { word = "a-very-secret-word" } })
+        return status == 201 and secret.metadata.annotations and secret
+      end)
+      assert.equal(403, (create("many", { replicas = 11 })))
+      host:stop()
+      local code, out, err = e2e.run("replay", record, "--key", "Secret",
+        namespace .. "/" .. secret.metadata.name)
+      return code, out .. err
+    end
+    local code, out = recorded('""')
+    assert.equal(0, code, out)
+    assert.matches("everything happened as it was recorded", out)
+    assert.matches("hook_answer(", out, 1, true)
+    assert.is_nil(out:find("a-very-secret-word", 1, true))
+    local others = counting:gsub("SALT", '""'):gsub("EXTRA", "")
+    local function compared(text)
+      local rc, said, err = e2e.run("replay", record, e2e.write_file(record .. ".lua", text))
+      assert.equal(0, rc, err)
+      return said
+    end
+    assert.matches("^0 of %d+ runs write something else\n$", compared(others))
+    assert.matches("validate%.website%S* " .. namespace:gsub("%-", "%%-") .. "/many\n  ~ answer the answer\n"
+      .. "      allowed: false %-> true", compared((others:gsub("> 10", "> 20"))))
+    assert.matches('  ~ mutate the object\n      metadata.annotations.phase: "Active" %-> "Activex"',
+      compared((counting:gsub("SALT", '"x"'):gsub("EXTRA", ""))))
+    code, out = recorded("tostring({})")
+    assert.equal(3, code, out)
+    assert.matches("the replay differs at %S+Z mutate.*\n  now   calls hook_answer", out)
+  end)
 end)

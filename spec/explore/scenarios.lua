@@ -95,15 +95,36 @@ return {
   never_pruned = changed({ labels = { a = "1" } }, { labels = { a = require("perilune.host").null, b = "2" } }),
   mode_left = changed({ arbiter = true }, { arbiter = false }),
   status_early = changed({ size = 1 }, { size = 2 }),
+  ready_early = changed({ size = 1 }, { size = 2 }),
   decommission = changed({ size = 2 }, { size = 1 }),
   finalizer_first = gone({ size = 2 }),
   cleanup_by_label = made_anew,
+  in_memory = made_anew,
+  swept = changed({ size = 1 }, { size = 2 }),
+  key_lost = changed({ rotation = 1 }, { rotation = 2 }),
+  observed_later = changed({ size = 1 }, { size = 2 }),
+  stays_degraded = changed({ port = 80 }, { port = 81 }),
+  restarted_again = function(world)
+    world:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { namespace = "default", name = "a" },
+      data = { size = "1" } })
+    world:apply({ apiVersion = "apps/v1", kind = "Deployment", metadata = { namespace = "default", name = "a" },
+      spec = { selector = { matchLabels = { app = "a" } }, template = { metadata = { labels = { app = "a" } },
+        spec = { containers = { { name = "a", image = "a" } } } } } })
+    world:patch("v1/ConfigMap", "default/a", { data = { size = "2" } })
+    world:settle()
+  end,
+  two_want_one = function(world)
+    for _, name in ipairs({ "a", "b" }) do
+      world:apply(cluster({ target = "shared" }, { name = name }))
+      world:settle()
+    end
+  end,
   unseen_state = function(world)
     world:apply(cluster({ size = 1 }, { finalizers = { "example.com/others" } }))
     world:settle()
     world:delete(KIND, KEY)
     world:settle()
-    world:patch(KIND, KEY, { metadata = { finalizers = {} } })
+    world:patch(KIND, KEY, { metadata = { finalizers = require("perilune.host").null } })
     world:settle()
   end,
 }

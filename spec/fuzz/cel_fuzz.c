@@ -1,5 +1,5 @@
 /* Expressions from arbitrary text: compiled, estimated and evaluated on an object. The result is an
- * answer or an error, within its limit. */
+ * answer or an error, within its limit; an answer is made a document. */
 #include "cel/authz.h"
 #include "cel/cel.h"
 
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pl_buf why = PL_BUF_INIT;
     const struct pl_cel_var vars[] = {{"self", NULL}, {"authorizer", &authorizer}};
     struct pl_cel_program *program =
-        pl_cel_compile(pl_slice((const char *)data, size), vars, 2, &why);
+        pl_cel_compile_patch(pl_slice((const char *)data, size), vars, 2, &why);
     PL_REQUIRE((program == NULL) == (why.len > 0));
     if (program != NULL) {
         struct pl_arena arena = {0};
@@ -34,7 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct pl_cel values[] = {
             pl_cel_from_tree(&arena, pl_tree_from_node(&arena, pl_doc_root(doc)), NULL),
             pl_cel_authorizer_value(&arena, &by)};
-        pl_cel_evaluate(program, &arena, values, 400000, &cost);
+        struct pl_cel error, result = pl_cel_evaluate(program, &arena, values, 400000, &cost);
+        if (!pl_cel_is_error(result) &&
+            pl_cel_to_tree(&arena, result, PL_CEL_AS_JSON, &error) == NULL)
+            PL_REQUIRE(pl_cel_is_error(error));
         pl_arena_deinit(&arena);
         pl_doc_unref(doc);
     }

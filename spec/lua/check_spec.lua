@@ -147,6 +147,10 @@ describe("the module", function()
     refuses('perilune has no "contoller"; did you mean "controller"?', function()
       return perilune.contoller
     end)
+    refuses('perilune has no "requeue_after"; a reconcile returns {requeue_after = "10s"}', function()
+      return perilune.requeue_after("1s")
+    end)
+    refuses('perilune has no "get"; write perilune.client:get(...)', function() return perilune.get end)
     refuses('perilune.predicate has no "label_selecter"; did you mean "label_selector"?', function()
       return perilune.predicate.label_selecter
     end)

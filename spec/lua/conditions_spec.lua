@@ -94,6 +94,16 @@ describe("perilune.conditions.get and is_true", function()
   local object = { status = { conditions = { { type = "Ready", status = "True" },
     { type = "Bad", status = "False" } } } }
 
+  it("refuse a list of something else", function()
+    local odd = { status = { conditions = { 42 } } }
+    for name, more in pairs({ get = "Ready", is_true = "Ready",
+      set = { type = "Ready", status = true, reason = "Up" } }) do
+      local called = name == "is_true" and "get" or name
+      assert.equal(("conditions.%s: status.conditions[1] must be a table, not the number 42"):format(called),
+        spec.message_of(conditions[name], odd, more))
+    end
+  end)
+
   it("find a condition by its type", function()
     assert.equal("False", conditions.get(object, "Bad").status)
     assert.is_true(conditions.is_true(object, "Ready"))

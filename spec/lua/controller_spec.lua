@@ -35,7 +35,8 @@ describe("perilune.controller", function()
     local returned = c:For("example.com/v1/Website", { finalizers = { "example.com/dns" } })
       :Owns("apps/v1/Deployment", { writes = { "create" }, match_every_owner = true })
       :Watches("v1/ConfigMap", "self", { namespaces = { "default" }, labels = { app = "web" } })
-      :Reads("v1/Secret", { fields = "type=Opaque", metadata_only = true, managed_fields = true })
+      :Reads("v1/Secret", { fields = "type=Opaque", metadata_only = true, managed_fields = true,
+        writes = { "patch" } })
       :Writes("v1/Service", { "create", "patch" })
       :Reconcile(noop)
     assert.equal(c, returned)
@@ -51,7 +52,7 @@ describe("perilune.controller", function()
       { role = "owns", kind = "apps/v1/Deployment", writes = { "create" }, match_every_owner = true },
       { role = "watches", kind = "v1/ConfigMap", map = "self", namespaces = { "default" }, labels = "app=web" },
       { role = "reads", kind = "v1/Secret", fields = "type=Opaque", metadata_only = true,
-        managed_fields = true },
+        managed_fields = true, writes = { "patch" } },
     }, d.sources)
     assert.same({ { kind = "v1/Service", verbs = { "create", "patch" } } }, d.writes)
   end)

@@ -4,6 +4,7 @@ local allow = require("perilune.explore.allow")
 local plans = require("perilune.explore.plan")
 local report = require("perilune.explore.report")
 local search = require("perilune.explore.search")
+local flats = require("perilune.explore.flat")
 local states = require("perilune.explore.state")
 local toy = require("spec.support.toy_cluster")
 
@@ -68,6 +69,14 @@ describe("an error of a run", function()
     assert.is_false(is("not yet", "need(x)", "main.lua:3: in function 'need'"))
     assert.is_false(mistake.is("not yet", ""))
   end)
+
+  it("is none when the script returns it, unless it returns what no result is", function()
+    local place = "main.lua:6:\n    :Reconcile(function(request)"
+    assert.is_false(mistake.is("main.lua:6: the service answers 500", place))
+    assert.is_true(mistake.is("main.lua:6: attempt to index a nil value", place))
+    assert.is_true(mistake.is("main.lua:6: Reconcile returned more than two values; ...", place))
+    assert.is_true(mistake.is('main.lua:6: the result of Reconcile: unknown option "requeue_afer"', place))
+  end)
 end)
 
 describe("the lines of a script that have code", function()
@@ -90,7 +99,7 @@ describe("a judge", function()
   it("does not compare identities with a point at which the caches had not caught up", function()
     local judge = require("perilune.explore.judge")
     local function settle(uid, over)
-      return { step = 1, over = over, state = states.flat({ { apiVersion = "v1", kind = "Pod",
+      return { step = 1, over = over, state = flats.of({ { apiVersion = "v1", kind = "Pod",
         metadata = { namespace = "default", name = "a", uid = uid } } }) }
     end
     local function found(over)
@@ -130,10 +139,10 @@ end
 
 local function differences(want, is, taint, rules)
   taint = taint or states.no_taint()
-  rules = states.ignore_rules(rules)
+  rules = require("perilune.explore.ignore").parse(rules)
   local texts = {}
-  for i, d in ipairs(states.differences(states.canon(states.flat(want), taint, rules),
-    states.canon(states.flat(is), taint, rules))) do
+  for i, d in ipairs(states.differences(states.canon(flats.of(want), taint, rules),
+    states.canon(flats.of(is), taint, rules))) do
     texts[i] = ("%s %s %s -> %s"):format(d.place, d.field, d.want, d.is)
   end
   return texts
@@ -176,7 +185,7 @@ describe("states", function()
       differences(a, b, nil, { "v1/Pod default/pool-*", "v1/Secret * status" }))
     b[3] = object("Pod", "pool-3")
     assert.same({ "v1/Pod default/pool-* count 1 -> 2" }, differences(a, b, nil, { "v1/Pod default/pool-*", "status" }))
-    assert.has_error(function() states.ignore_rules({ "a b c d" }) end)
+    assert.has_error(function() require("perilune.explore.ignore").parse({ "a b c d" }) end)
   end)
 end)
 
@@ -186,7 +195,7 @@ describe("random values", function()
       object("Pod", "pool-" .. suffix, { spec = { url = "postgres://user:" .. (used or password) .. "@db" } }) }
   end
   local function taint_of(later)
-    local flat = function(list) return { states.flat(list) } end
+    local flat = function(list) return { flats.of(list) } end
     return states.learn(flat(run("abc", "x1")), flat(run("efg", "y2")), flat(later or run("abc", "x1")))
   end
 
@@ -196,6 +205,41 @@ describe("random values", function()
     local found = differences(run("abc", "x1"), run("zzz", "w9", "other"), taint)
     assert.equal(1, #found)
     assert.truthy(found[1]:find("data.password", 1, true), found[1])
+  end)
+
+  it("end before the padding of base64, whose length may vary", function()
+    local function flat(text)
+      return flats.of({ object("Request", "a", { spec = { csr = "LS0t-" .. text } }) })
+    end
+    local taint = states.learn({ flat("abcdef==") }, { flat("ghijkl==") }, { flat("abcdef==") })
+    assert.same({}, states.differences(states.canon(flat("abcdef=="), taint, {}),
+      states.canon(flat("mnopqrst"), taint, {})))
+  end)
+
+  it("may name the entries of an external table: their content is compared", function()
+    local function with(uids, sizes)
+      local machines, servers = {}, {}
+      for i, uid in ipairs(uids) do
+        machines[i] = object("Machine", "m-" .. uid, { spec = { id = "cloud:///" .. uid } })
+        machines[i].metadata.uid = uid
+        servers[uid] = { id = uid, size = sizes[i] }
+      end
+      return flats.of(machines, { servers = servers })
+    end
+    local taint = states.learn({ with({ "a1", "a2" }, { 1, 2 }) }, { with({ "b1", "b2" }, { 2, 1 }) },
+      { with({ "a1", "a2" }, { 1, 2 }) })
+    local function found(uids, sizes)
+      local texts = {}
+      for i, d in ipairs(states.differences(states.canon(with({ "a1", "a2" }, { 1, 2 }), taint, {}),
+        states.canon(with(uids, sizes), taint, {}))) do
+        texts[i] = d.kind == "external" and ("%s %s -> %s"):format(d.field, d.want, d.is) or nil
+      end
+      return texts
+    end
+    assert.same({}, found({ "c1", "a1" }, { 2, 1 }))
+    assert.same({ "#2.size 2 -> 3" }, found({ "a1", "a2" }, { 1, 3 }))
+    local many = found({ "a1", "a2", "c3" }, { 1, 2, 2 })
+    assert.equal("#3.size absent -> 2", many[#many])
   end)
 
   it("that follow the clock are masked", function()
@@ -329,6 +373,27 @@ state  PersistentVolumeClaim default/a spec.size is 10, undisturbed 15
   again: perilune test . --explore --plan 'crash after broker default/a delete StatefulSet @2'       ]] ..
       ("(the same from %s other plans)"):format(report.thousands(result.groups[1].others)),
       report.finding(result.groups[1], { command = "perilune test .", reference = result.reference }))
+  end)
+
+  it("shows what happened in its order", function()
+    local function effect(run, line)
+      return { what = "effect", step = 1, run = run, controller = "broker", key = "default/a", verb = "update",
+        api = "v1/Pod", object = "default/a", writes = true, line = line, outcome = "done", after_restart = true }
+    end
+    local trace = { { what = "step", step = 1, text = "apply" }, { what = "fault", step = 1, text = "first" },
+      effect(1, "main.lua:1"), { what = "fault", step = 1, text = "second" }, effect(2, "main.lua:2") }
+    local text = report.finding({ finding = { class = "state", kind = "v1/Pod", key = "default/a", field = "" },
+      plan = "x", also = {}, others = 0, execution = { trace = trace, plan = {} } },
+      { command = "perilune test .", reference = { trace = {} } })
+    assert.truthy(text:find("first.*main%.lua:1.*second.*main%.lua:2"), text)
+  end)
+
+  it("names a plan without disturbances, too", function()
+    local finding = { class = "state", kind = "v1/Pod", key = "default/a", field = "", is = "gone", want = "there" }
+    local group = { finding = finding,
+      plan = "", also = {}, others = 0, execution = { trace = {}, plan = {} } }
+    local text = report.finding(group, { command = "perilune test .", reference = { trace = {} } })
+    assert.truthy(text:find("\n  without any disturbance\n  again: perilune test . --explore --plan ''", 1, true), text)
   end)
 
   it("has lines that no execution reached", function()

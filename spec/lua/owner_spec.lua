@@ -114,6 +114,26 @@ describe("perilune.controller_of", function()
   end)
 end)
 
+describe("owner references of another form", function()
+  local function refuses(expected, f, ...)
+    assert.equal(expected, spec.message_of(f, ...))
+  end
+
+  it("are named", function()
+    local object = child()
+    object.metadata.ownerReferences = "web"
+    refuses('is_controlled_by: metadata.ownerReferences must be a table, not the string "web"',
+      perilune.is_controlled_by, object, website())
+    refuses('set_owner_reference: metadata.ownerReferences must be a table, not the string "web"',
+      perilune.set_owner_reference, website(), object)
+    object.metadata.ownerReferences = { 42 }
+    refuses("controller_of: metadata.ownerReferences[1] must be a table, not the number 42",
+      perilune.controller_of, object)
+    refuses("set_controller_reference: metadata.ownerReferences[1] must be a table, not the number 42",
+      perilune.set_controller_reference, website(), object)
+  end)
+end)
+
 describe("perilune.is_controlled_by", function()
   it("compares uids", function()
     local object = child()

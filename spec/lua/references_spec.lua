@@ -7,6 +7,8 @@ local RULES = [[
 | <a id="rule-7"></a>7 | Seven holds. | there | `seven_test.c` |
 | <a id="rule-8"></a>8 | Eight holds. | there | - |
 ]]
+-- The headings of a folder's page.
+local HEADINGS = "## Data\n## Files, in reading order\n## Invariants\n## Where to add a thing\n"
 local FAULTS = "| F1 | it breaks | 7, 8 | tests | broken |\n"
 
 local folder
@@ -22,6 +24,7 @@ end
 local function check(files)
   local all = {
     ["host/RULES.md"] = RULES,
+    ["host/net/README.md"] = "`a`, `b`\n" .. HEADINGS,
     ["spec/README.md"] = FAULTS,
     ["spec/unit/seven_test.c"] = "TEST(rule_7_holds)\n{\n}\n",
   }
@@ -100,6 +103,36 @@ describe("scripts/references.lua", function()
       ["host/net/a.c"] = "/* design.md, gone.h */\n/* net/gone.c, <sys/gone.h>, /etc/gone.h */\n",
       ["host/README.md"] = "[one](gone.md), `net/gone`\n",
       ["scripts/run"] = "#!/bin/sh\n# spec/gone says how\n",
+    }))
+  end)
+
+  it("tells of names that the code lacks", function()
+    assert.same({
+      "host/README.md:1: no code names pl_gone",
+      "host/README.md:1: there is no gone.c",
+      "host/net/a.c:1: no code names pl_gone",
+      "lua/README.md:2: there is no lua/gone.lua",
+    }, check({
+      ["host/net/a.c"] = "/* pl_here, pl_he_*, pl_gone */\nint pl_here;\n",
+      ["host/README.md"] = "`pl_gone`, `struct pl_here`, `gone.c`, `a.c`, pl_gone\n",
+      ["lua/README.md"] = "`my/gone.lua`\n`lua/gone.lua`\n",
+    }))
+  end)
+
+  it("wants each C file of a folder in the folder's page", function()
+    assert.same({ "host/net/README.md:1: the page does not name c_one.h" }, check({
+      ["host/net/README.md"] = "`a`: one. `b_*`: others.\n" .. HEADINGS,
+      ["host/net/a.c"] = "",
+      ["host/net/a_impl.h"] = "",
+      ["host/net/b_one.c"] = "",
+      ["host/net/c_one.h"] = "",
+    }))
+  end)
+
+  it("wants the headings of a folder's page in their order", function()
+    assert.same({ "host/net/README.md:1: the page has no heading \"Invariants\" in its place" }, check({
+      ["host/net/README.md"] = "`a`, `b`\n"
+        .. "## Data\n## Invariants\n## Files, in reading order\n## Where to add a thing\n",
     }))
   end)
 

@@ -332,3 +332,41 @@ describe("perilune.random", function()
     assert.truthy(spec.message_of(perilune.random, 1e9):find("at most", 1, true))
   end)
 end)
+
+describe("perilune.selects", function()
+  local function object(labels)
+    return { metadata = { name = "a", labels = labels } }
+  end
+
+  it("compares labels with a selector in each form", function()
+    local web = object{ app = "web", tier = "front" }
+    for _, selector in ipairs({ "app=web", "tier in (front, back),!old", { app = "web" },
+      { matchLabels = { app = "web" } }, { matchExpressions = { { key = "tier", operator = "Exists" } } } }) do
+      assert.is_true(perilune.selects(selector, web))
+      assert.is_false(perilune.selects(selector, object{ app = "db" }))
+      assert.is_false(perilune.selects(selector, object()))
+    end
+  end)
+
+  it("knows none from an empty one", function()
+    assert.is_false(perilune.selects(nil, object()))
+    assert.is_false(perilune.selects(perilune.null, object()))
+    for _, empty in ipairs({ {}, { matchLabels = {} } }) do
+      assert.is_true(perilune.selects(empty, object()))
+      assert.is_true(perilune.selects(empty, object(perilune.null)))
+    end
+  end)
+
+  it("refuses what is no selector or no object", function()
+    for expected, arguments in pairs({
+      ["selects: the selector: a selector is a text or a table, not a number"] = { 5, object() },
+      ['selects: the object must be a table, not the string "a"'] = { "a=b", "a" },
+      ["selects: the object's metadata must be a table, not the number 1"] = { "a=b", { metadata = 1 } },
+      ["selects: the object's labels must be a table, not the number 1"] = { "a=b", object(1) },
+      ["selects got more arguments than it takes"] = { "a=b", object(), 1 },
+    }) do
+      assert.equal(expected, spec.message_of(perilune.selects, unpack(arguments)))
+    end
+    assert.truthy(spec.message_of(perilune.selects, "a in (", object()):find("^selects: the selector: "))
+  end)
+end)

@@ -145,7 +145,7 @@ describe("a handler", function()
     local one = finish()[1]
     answered = nil
     host.set_phase("run")
-    assert.equal("done", one.reconcile({ spec = {} }, nil, request or {}))
+    assert.equal("done", one.reconcile({ spec = {} }, nil, request or { audit_annotations = {} }))
     return answered.said, answered.object
   end
 

@@ -5,7 +5,7 @@
  */
 #include "apiserver/apiserver.h"
 
-#include "net/loop.h"
+#include "net/signals.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -62,13 +62,14 @@ int main(int argc, char **argv)
         return 1;
     }
     int code = write_kubeconfig(argv[1], pl_apiserver_port(server), options.token);
-    pl_loop_watch_signals(loop, signums, PL_ARRAY_LEN(signums), on_signal, loop);
+    struct pl_signals *signals =
+        pl_signals_watch(loop, signums, PL_ARRAY_LEN(signums), on_signal, loop);
     if (code == 0) {
         printf("%s\n", argv[1]);
         fflush(stdout);
         pl_loop_run(loop);
     }
-    pl_loop_unwatch_signals(loop);
+    pl_signals_unwatch(signals);
     pl_apiserver_destroy(server);
     for (int i = 0; i < 10; i++)
         pl_loop_turn(loop, 0);

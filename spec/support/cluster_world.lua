@@ -9,7 +9,7 @@ require("spec.support.host")
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
-local states = require("perilune.explore.state")
+local flats = require("perilune.explore.flat")
 
 local M = {}
 
@@ -192,17 +192,19 @@ end
 function World:wait()
   self.errors = nil
   e2e.eventually("it has settled", function()
+    local runs, status = self:idle()
+    local settled = runs and self:current(status) and self:idle() == runs
+    -- Looked at last: what was met before the world was idle is not overlooked.
     for i, d in pairs(self.armed) do
       if d.what ~= "outage" and self:has_met(i) then
         self.armed[i] = nil
         if d.what == "crash" then
           self:start_again()
-          self.errors = nil
+          self.errors, settled = nil, false
         end
       end
     end
-    local runs, status = self:idle()
-    return runs and self:current(status) and self:idle() == runs, self.host:text()
+    return settled, self.host:text()
   end)
 end
 
@@ -310,12 +312,12 @@ function World:settle()
   self:end_outages()
   for _, d in ipairs(self.plan) do
     if d.step == self.step and (d.what == "restart" or d.what == "stale") then
-      before = states.flat(self:objects())
+      before = flats.of(self:objects())
       self[d.what](self, d)
     end
   end
   self.settles[#self.settles + 1] = { step = self.step, over = true, before = before,
-    state = states.flat(self:objects()) }
+    state = flats.of(self:objects()) }
 end
 
 -- Executes a plan: what the judge wants of an execution.

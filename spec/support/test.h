@@ -2,7 +2,7 @@
  * and never compile out, main runs everything or the names given.
  *
  *     #include "support/test.h"
- *     TEST(take_skips_key_in_progress) { CHECK_INT(pl_x(), 3); }
+ *     TEST(take_skips_key_in_progress) { CHECK_INT(taken(), 3); }
  *     TEST_MAIN()
  */
 #pragma once

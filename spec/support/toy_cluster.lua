@@ -4,7 +4,7 @@
 
 local chooser = require("perilune.explore.chooser")
 local options = require("perilune.explore.options")
-local states = require("perilune.explore.state")
+local flats = require("perilune.explore.flat")
 
 local M = {}
 
@@ -130,7 +130,7 @@ local function remember(self)
   for _, object in pairs(self.objects) do
     list[#list + 1] = object
   end
-  self.settles[#self.settles + 1] = { step = self.choose.step, state = states.flat(list),
+  self.settles[#self.settles + 1] = { step = self.choose.step, state = flats.of(list),
     over = self.choose:is_over() }
 end
 

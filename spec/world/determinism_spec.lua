@@ -24,6 +24,9 @@ perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" }):Owns("v1
     perilune.sleep("1s")
     client:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "copy",
       namespace = request.namespace }, data = { at = tostring(os.time()), of = map.data.text } })
+    for name in pairs({ alpha = 1, beta = 2, gamma = 3, delta = 4, epsilon = 5 }) do
+      client:apply({ apiVersion = "v1", kind = "Secret", metadata = { name = name, namespace = request.namespace } })
+    end
     return { requeue_after = "10m" }
   end)
 ]]

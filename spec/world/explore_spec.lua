@@ -67,6 +67,30 @@ describe("an exploration", function()
     client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "copy" },
       stringData = map.data }, { owner = map })]])
 
+  it("reads stored objects as the newest definition has them", function()
+    local world = worlds.open({ name = "sizes", folder = folder, options = {} }, { seed = 3 }, function() end)
+    local function define(size)
+      world:apply({ apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+        metadata = { name = "sizes.example.com" }, spec = { group = "example.com", scope = "Namespaced",
+          names = { plural = "sizes", singular = "size", kind = "Size" }, versions = { { name = "v1",
+            served = true, storage = true, schema = { openAPIV3Schema = { type = "object", properties = {
+              spec = { type = "object", properties = { size = size } } } } } } } } })
+    end
+    define({ type = "string" })
+    world:apply({ apiVersion = "example.com/v1", kind = "Size", spec = {},
+      metadata = { name = "a", namespace = "default" } })
+    define({ type = "string", default = "small" })
+    assert.equal("small", world:get("example.com/v1/Size", "default/a").spec.size)
+    world.resources = { "example.com/v1/sizes" }
+    for _, record in ipairs(world:explore_objects()) do
+      if record.key == "default/a" then
+        assert.equal("small", record.flat["spec.size"])
+        return
+      end
+    end
+    error("there is no record of the object")
+  end)
+
   it("lets a scenario look at a settled world between its steps", function()
     local result = search.explore(options(COPY, function(world)
       apply(world, "1")

@@ -1,7 +1,7 @@
 -- The records of a world, and its disturbances. Run by `perilune test`.
 local test = require("perilune.test")
 
-local CONFIG, DEPLOYMENT = "v1/ConfigMap", "apps/v1/Deployment"
+local CONFIG = "v1/ConfigMap"
 
 local function config(name, data)
   return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, namespace = "default",
@@ -17,27 +17,10 @@ local function deployment(name)
 end
 
 describe("a world", function()
-  local folder
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  local script = files.script
 
-  local function script(text)
-    local path = os.tmpname()
-    os.remove(path)
-    path = path .. ".lua"
-    local file = assert(io.open(path, "w"))
-    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n', text)
-    file:close()
-    folder[#folder + 1] = path
-    return path
-  end
-
-  before_each(function()
-    folder = {}
-  end)
-  after_each(function()
-    for _, path in ipairs(folder) do
-      os.remove(path)
-    end
-  end)
+  after_each(files.remove)
 
   -- Each ConfigMap has a Secret with its data.
   local function copier()
@@ -94,44 +77,6 @@ perilune.controller("copy"):For("v1/ConfigMap", { labels = "mine=yes" }):Owns("v
     assert.equal(0, #world:logs())
   end)
 
-  it("runs commands that a pod's annotation answers", function()
-    local world = test.world{ scripts = script[[
-perilune.controller("run"):For("v1/Pod"):Reconcile(function(request, context)
-  local pod = request
-  local result = client:exec(pod, { command = { "ls" } })
-  context.log:info("result", { stdout = result.stdout, stderr = result.stderr, code = result.code })
-  result = client:exec(pod, { command = { "cat" }, stdin = ("x"):rep(100000) })
-  context.log:info("echo", { size = #result.stdout })
-  local _, e = perilune.try(client.exec, client, pod, { command = { "cat" }, stdin = ("x"):rep(100), limit_bytes = 50 })
-  context.log:info(tostring(e))
-  _, e = perilune.try(client.exec, client, pod, { command = { "ls" }, container = "other" })
-  context.log:info(tostring(e))
-  context.log:info("dry", { skipped = client:exec(pod, { command = { "ls" }, dry_run = true }).skipped })
-end)
-]] }
-    world:create{ apiVersion = "v1", kind = "Pod", metadata = { name = "p", namespace = "default",
-      annotations = { ["perilune.dev/exec"] = '{"stdout":"out","stderr":"bad","code":3,"echo":true}' } },
-      spec = { containers = { { name = "c", image = "x" } } } }
-    world:settle()
-    local lines = world:logs("info")
-    local told = {}
-    for _, line in ipairs(lines) do
-      told[#told + 1] = line.msg
-    end
-    local result, echo, dry
-    for _, line in ipairs(lines) do
-      result = line.msg == "result" and line or result
-      echo = line.msg == "echo" and line or echo
-      dry = line.msg == "dry" and line or dry
-    end
-    assert.same({ "out", "bad", 3 }, { result.stdout, result.stderr, result.code })
-    assert.equal(100003, echo.size)
-    assert.is_true(dry.skipped)
-    local all = table.concat(told, "\n")
-    assert.truthy(all:find("printed more than 50 bytes; raise limit_bytes", 1, true), all)
-    assert.truthy(all:find("container other is not valid for pod p", 1, true), all)
-  end)
-
   it("fails answers as told, so often and no longer", function()
     local world = test.world{ scripts = copier() }
     world:fail{ verb = "apply", kind = "v1/Secret", times = 2, status = 500 }
@@ -179,7 +124,7 @@ perilune.controller("dns"):For("v1/ConfigMap", { labels = "mine=yes" }):Reconcil
   local c = client:get("v1/ConfigMap", request)
   if not c or c.data.id then return end
   local r = perilune.http.request{ method = "POST", url = "https://dns.example.com/v1/names",
-    json = { name = c.data.name } }
+    headers = { ["X-Test"] = "yes" }, json = { name = c.data.name } }
   client:patch(c, { data = { id = perilune.json.decode(r.body).id } })
 end)
 ]]
@@ -195,6 +140,9 @@ end)
     assert.truthy(message:find("no such zone", 1, true), message)
     local names = world:external("names")
     world:http("https://dns.example.com/*", function(request)
+      assert.equal("yes", request.headers["x-test"])
+      assert.equal("yes", request.headers["X-TEST"])
+      assert.is_nil(request.headers["x-other"])
       names[request.json.name] = true
       return { status = 201, json = { id = "id-" .. request.json.name } }
     end)
@@ -241,23 +189,6 @@ end)
     local ok, message = pcall(world.settle, world)
     assert.is_false(ok)
     assert.truthy(message:find('always "no secret of b": there is one', 1, true), message)
-  end)
-
-  it("has actors for what a cluster's own controllers do", function()
-    local world = test.world{}
-    world:simulate("deployments", { delay = "5s" })
-    world:create(deployment("web"))
-    local before = world:now()
-    assert.is_nil(world:get(DEPLOYMENT, "default/web").status.readyReplicas)
-    world:settle()
-    assert.equal(2, world:get(DEPLOYMENT, "default/web").status.readyReplicas)
-    assert.is_true(world:now() - before >= 5)
-    world:patch(DEPLOYMENT, "default/web", { spec = { replicas = 3 } })
-    world:settle()
-    local status = world:get(DEPLOYMENT, "default/web").status
-    assert.equal(3, status.readyReplicas)
-    assert.equal(2, status.observedGeneration)
-    assert.has_error(function() world:simulate("deployment") end)
   end)
 
   it("knows what is left over, and whether two states are alike", function()

@@ -50,19 +50,8 @@ local function widget(name, version, spec)
 end
 
 describe("webhooks in a world", function()
-  local files
-
-  -- A script of one file.
-  local function script(text)
-    local path = os.tmpname()
-    os.remove(path)
-    path = path .. ".lua"
-    local file = assert(io.open(path, "w"))
-    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n', text)
-    file:close()
-    files[#files + 1] = path
-    return path
-  end
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  local script = files.script
 
   -- The error object that a call ends with.
   local function problem(f, ...)
@@ -71,14 +60,7 @@ describe("webhooks in a world", function()
     return err
   end
 
-  before_each(function()
-    files = {}
-  end)
-  after_each(function()
-    for _, path in ipairs(files) do
-      os.remove(path)
-    end
-  end)
+  after_each(files.remove)
 
   it("deny with an error object that has the message, and let others pass", function()
     local world = test.world{ scripts = script(VALIDATE) }
@@ -90,6 +72,45 @@ describe("webhooks in a world", function()
     err = problem(world.patch, world, CONFIG, "default/one", { data = { bad = "yes" } })
     assert.truthy(err.message:find("bad is not allowed", 1, true), err.message)
     assert.same({ good = "yes" }, world:get(CONFIG, "default/one").data)
+  end)
+
+  it("are given what they have parameters for", function()
+    local world = test.world{ scripts = script([[
+      local function hook(name, f)
+        perilune.webhook.validate("v1/" .. name, f, { operations = { "CREATE", "UPDATE" } })
+      end
+      hook("ConfigMap", function(object, old, request)
+        return ("%s %s %s"):format(object.data.a, old and old.data.a or "-", request.operation)
+      end)
+      hook("Secret", function(...)
+        local object, old, request = ...
+        return ("%d %s %s %s"):format(select("#", ...), object.metadata.name, tostring(old),
+          request.operation)
+      end)
+      hook("ServiceAccount", function(object, ...)
+        return object.metadata.name .. " " .. select(2, ...).operation
+      end)
+      hook("PersistentVolumeClaim", function() return "nothing is asked for" end)
+      hook("Endpoints", function(object)
+        return perilune.webhook.invalid{ { field = "a", message = object.metadata.name } }
+      end)
+    ]]) }
+    local function denied(kind, more)
+      local object = { apiVersion = "v1", kind = kind, metadata = { name = "one",
+        namespace = "default" } }
+      for name, value in pairs(more or {}) do object[name] = value end
+      return problem(world.create, world, object)
+    end
+    local function says(text, kind, more)
+      local message = denied(kind, more).message
+      assert.truthy(message:find(text, 1, true), message)
+    end
+    says("x - CREATE", "ConfigMap", { data = { a = "x" } })
+    says("3 one nil CREATE", "Secret")
+    says("one CREATE", "ServiceAccount")
+    says("nothing is asked for", "PersistentVolumeClaim", { spec = { accessModes = {
+      "ReadWriteOnce" }, resources = { requests = { storage = "1Gi" } } } })
+    assert.equal(422, denied("Endpoints").code)
   end)
 
   it("answer what hosts write, too", function()

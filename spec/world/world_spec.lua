@@ -9,28 +9,10 @@ local function config(name, data)
 end
 
 describe("a world", function()
-  local folder
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  local script = files.script
 
-  -- A script of one file.
-  local function script(text)
-    local path = os.tmpname()
-    os.remove(path)
-    path = path .. ".lua"
-    local file = assert(io.open(path, "w"))
-    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n', text)
-    file:close()
-    folder[#folder + 1] = path
-    return path
-  end
-
-  before_each(function()
-    folder = {}
-  end)
-  after_each(function()
-    for _, path in ipairs(folder) do
-      os.remove(path)
-    end
-  end)
+  after_each(files.remove)
 
   it("is settled when its quotas are counted", function()
     local world = test.world{}
@@ -38,6 +20,45 @@ describe("a world", function()
       spec = { hard = { pods = "2" } } }
     world:settle()
     assert.same({ hard = { pods = "2" }, used = { pods = "0" } }, world:get("v1/ResourceQuota", "default/q").status)
+  end)
+
+  it("refuses scripts that name other clusters, also in a reload", function()
+    local path = script[[
+perilune.cluster("east", { secret = "fleet/east" })
+perilune.controller("maps"):For("v1/ConfigMap", { cluster = "east" }):Reconcile(function() end)
+]]
+    local why = 'perilune.cluster("east"): a world is a single cluster'
+    local ok, e = pcall(test.world, { scripts = path })
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find(why, 1, true), tostring(e))
+    local world = test.world{ scripts = script[[
+perilune.controller("maps"):For("v1/ConfigMap"):Reconcile(function() end)
+]] }
+    ok, e = pcall(world.reload, world, { scripts = path })
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find(why, 1, true), tostring(e))
+    world:create(config("a"))
+    world:settle()
+  end)
+
+  it("refuses the patch of a status that has none", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("maps"):For("v1/Pod"):Reconcile(function(request)
+  client:patch_status("v1/Pod", request, { phase = "Running" })
+end)
+]] }
+    world:create{ apiVersion = "v1", kind = "Pod", metadata = { name = "p", namespace = "default" },
+      spec = { containers = { { name = "c", image = "i" } } } }
+    local why = "the patch has no status, so the server would ignore it; write {status = {...}}"
+    local ok, e = pcall(world.patch_status, world, "v1/Pod", "default/p", { phase = "Running" })
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find(why, 1, true), tostring(e))
+    world:advance("1s")
+    assert.truthy(world:logs("error")[1].error:find("patch_status v1/Pod: " .. why, 1, true))
+    world:patch_status("v1/Pod", "default/p", { status = { phase = "Running" } })
+    world:patch_status("v1/Pod", "default/p", { { op = "add", path = "/status/reason", value = "x" } },
+      { type = "json" })
+    assert.equal("x", world:get("v1/Pod", "default/p").status.reason)
   end)
 
   it("has a time of its own, for scripts too", function()
@@ -115,6 +136,36 @@ end)
     assert.is_false(ok)
     assert.truthy(message:find("10000 reconciles", 1, true), message)
     assert.truthy(message:find("hot default/loop (10000 runs)", 1, true), message)
+    assert.truthy(message:find("; v1/ConfigMap default/loop data.n changes again and again (9", 1, true), message)
+  end)
+
+  it("names what is made and deleted again and again, and what two keys want otherwise", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("pair"):For("v1/ConfigMap", { labels = "pair=yes" })
+  :Watches("v1/Secret", function()
+    return { { namespace = "default", name = "a" }, { namespace = "default", name = "b" } }
+  end)
+  :Reconcile(function(request)
+  local name = request.name
+  client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "shared" },
+    stringData = { of = name } })
+  if client:get("v1/Secret", "default/" .. name) then
+    client:delete("v1/Secret", "default/" .. name)
+  else
+    client:create{ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = name } }
+  end
+end)
+]] }
+    for _, name in ipairs({ "a", "b" }) do
+      local object = config(name)
+      object.metadata.labels = { pair = "yes" }
+      world:create(object)
+    end
+    local ok, message = pcall(world.settle, world)
+    assert.is_false(ok)
+    assert.truthy(message:find("; v1/Secret default/shared data.of flips between ", 1, true), message)
+    assert.truthy(message:find("; v1/Secret default/a flips between ", 1, true), message)
+    assert.truthy(message:find("; v1/Secret default/b flips between ", 1, true), message)
   end)
 
   it("tries again what failed, on its own clock", function()
@@ -382,4 +433,23 @@ end)
     assert.equal("one", world:get(CONFIG, "default/a").data.of)
     assert.is_nil(holder(world))
   end)
+end)
+
+describe("a world that is made before each test", function()
+  local world, first
+
+  before_each(function()
+    world = test.world{}
+  end)
+  after_each(function()
+    assert.is_nil(world:get("v1/ConfigMap", "default/a")) -- it is still open
+  end)
+
+  for i = 1, 3 do
+    it("is closed after it, " .. i, function()
+      local open = #package.loaded["perilune.test_state"].worlds
+      first = first or open
+      assert.equal(first, open)
+    end)
+  end
 end)

@@ -4,36 +4,17 @@
 --
 -- `o`: execute(plan, how) -> execution, branch = {fork(), finish(text)} as perilune.world has them.
 
-local format = string.format
+local buffer = require("string.buffer")
+
 local M = {}
 
-local function pack(value, out)
-  if type(value) == "table" then
-    out[#out + 1] = "{"
-    for k, v in pairs(value) do
-      out[#out + 1] = "["
-      pack(k, out)
-      out[#out + 1] = "]="
-      pack(v, out)
-      out[#out + 1] = ","
-    end
-    out[#out + 1] = "}"
-  else
-    out[#out + 1] = type(value) == "string" and format("%q", value) or tostring(value)
-  end
-end
-
--- A plain value as text: strings, whole numbers, booleans, and tables of them.
-function M.pack(value)
-  local out = { "return " }
-  pack(value, out)
-  return table.concat(out)
-end
+-- A plain value as text: strings, numbers, booleans, and tables of them.
+M.pack = buffer.encode
 
 -- The value of such a text; nil: the text is another one.
 function M.unpack(text)
-  local chunk = loadstring(text or "", "=branch")
-  return chunk and setfenv(chunk, {})()
+  local ok, value = pcall(buffer.decode, text)
+  return ok and value or nil
 end
 
 -- Runs `plans`, which begin with the parts of `base`. look(plan, execution) makes a plain value, in the

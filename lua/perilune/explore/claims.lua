@@ -1,10 +1,12 @@
--- Claims of a status: with `observedGeneration` at the object's generation it says that the spec has been
--- carried out. A claim is false if the same run writes another object afterwards and the status is never
--- written again: a reader cannot tell it from a true claim. A status that says that work goes on is no
--- claim. Only undisturbed runs are judged, because a disturbed run repeats writes.
+-- Claims of a status. With `observedGeneration` at the object's generation it says that the spec has been
+-- carried out; such a claim is false if the same run writes another object afterwards. A status that says
+-- for the first time that the object is ready is false if the same run creates an object that it owns
+-- afterwards: later runs may add others. And the status is never written again: a reader cannot tell a false
+-- claim from a true one. A status that says that work goes on is no claim. Only undisturbed runs are judged,
+-- because a disturbed run repeats writes.
 
 local host = require("perilune.host")
-local states = require("perilune.explore.state")
+local flats = require("perilune.explore.flat")
 
 local M = {}
 
@@ -12,7 +14,7 @@ local claims = {}
 claims.__index = claims
 
 function M.new()
-  return setmetatable({ of_run = {}, observed = {}, versions = {} }, claims)
+  return setmetatable({ of_run = {}, observed = {}, ready = {}, versions = {} }, claims)
 end
 
 local function decoded(text)
@@ -41,15 +43,45 @@ local function same(a, b)
   return true
 end
 
--- A status that says for the first time that this generation is done.
-function claims:claim(run, id, object, entry)
-  local status = object.status
-  local observed = type(status) == "table" and status.observedGeneration
-  local generation = object.metadata.generation
-  if observed and observed == generation and self.observed[id] ~= generation then
-    self.observed[id] = generation
-    self.of_run[run] = { id = id, item = states.flat({ object })[1], line = entry.line }
+local function is_word_of_ready(text)
+  text = type(text) == "string" and text:lower()
+  return text == "ready" or text == "available"
+end
+
+-- The field of a status that says that the object is ready; nil: none.
+local function ready_field(status)
+  for _, condition in ipairs(type(status.conditions) == "table" and status.conditions or {}) do
+    if type(condition) == "table" and is_word_of_ready(condition.type) and condition.status == "True" then
+      return ("status.conditions[%s].status"):format(condition.type)
+    end
   end
+  return status.ready == true and "status.ready" or is_word_of_ready(status.phase) and "status.phase"
+    or is_word_of_ready(status.state) and "status.state" or nil
+end
+
+-- A status that says for the first time that this generation is done, or that the object is ready.
+function claims:claim(run, id, object, entry)
+  local status = type(object.status) == "table" and object.status or {}
+  local generation, uid = object.metadata.generation, object.metadata.uid
+  local ready, field = ready_field(status), nil
+  if status.observedGeneration and status.observedGeneration == generation and self.observed[id] ~= generation then
+    self.observed[id] = generation
+    field = "status.observedGeneration"
+  elseif ready and not self.ready[uid] then
+    field = ready
+  end
+  self.ready[uid] = self.ready[uid] or ready
+  if field then
+    self.of_run[run] = { id = id, item = flats.of({ object })[1], line = entry.line, field = field,
+      owner = field == ready and uid or nil }
+  end
+end
+
+local function is_owned_by(object, uid)
+  for _, owner in ipairs(type(object.metadata.ownerReferences) == "table" and object.metadata.ownerReferences or {}) do
+    if owner.uid == uid then return true end
+  end
+  return false
 end
 
 -- A host has written an object. run: which run has; entry: of the trace; created: it is new; text: the
@@ -57,18 +89,19 @@ end
 function claims:wrote(run, entry, created, text)
   local object = entry.verb ~= "delete" and decoded(text)
   if not object then return end
-  local id = states.kind_of(object) .. " " .. states.key_of(object)
+  local id = flats.kind_of(object) .. " " .. flats.key_of(object)
   local version, before = object.metadata.resourceVersion, self.versions[id]
   local changed = created or before ~= nil and before ~= version
   self.versions[id] = version
   local claim = self.of_run[run]
-  if claim and changed and claim.id ~= id and object.kind ~= "Event" and object.kind ~= "Lease" then
+  local counts = claim and (not claim.owner or created and is_owned_by(object, claim.owner))
+  if counts and changed and claim.id ~= id and object.kind ~= "Event" and object.kind ~= "Lease" then
     claim.before = claim.before or entry
   end
   self:claim(run, id, object, entry)
 end
 
--- The false claims until this settled point, whose flat state is `state`: {kind, key, before, line}.
+-- The false claims until this settled point, whose flat state is `state`: {kind, key, field, before, line}.
 function claims:settled(state)
   local out, items = {}, {}
   for _, item in ipairs(state) do
@@ -77,7 +110,8 @@ function claims:settled(state)
   for _, claim in pairs(self.of_run) do
     local item = claim.before and items[claim.id]
     if item and same(status_of(claim.item), status_of(item)) then
-      out[#out + 1] = { kind = item.kind, key = item.key, before = claim.before, line = claim.line }
+      out[#out + 1] = { kind = item.kind, key = item.key, field = claim.field, before = claim.before,
+        line = claim.line }
     end
   end
   table.sort(out, function(a, b) return a.kind .. a.key < b.kind .. b.key end)

@@ -54,7 +54,7 @@ function M.declare(name, options, f)
 end
 
 -- The scenario of that name in another spec file, whose tests are not run.
-local function scenario_of(file, name)
+local function scenario_of_spec(file, name)
   local chunk, message = loadfile(file)
   if not chunk then
     check.fail("test.keep: %s", message)
@@ -69,12 +69,30 @@ local function scenario_of(file, name)
   return found or check.fail('test.keep: %s has no test.explore that is called "%s"', file, name)
 end
 
+local function all_in(folder, paths)
+  local out = {}
+  for i, path in ipairs(paths) do
+    out[i] = files.locate(path, folder)
+  end
+  return out
+end
+
+-- where: the spec file of the scenario, or {scripts =, sample =}; paths are relative to `folder`.
+local function scenario_of(where, name, folder)
+  if type(where) == "string" then
+    return scenario_of_spec(files.locate(where, folder), name)
+  end
+  return require("perilune.explore.sample").of({ paths = all_in(folder, where.scripts),
+    flags = { filename = all_in(folder, where.sample) } })
+end
+
 -- Declares a test for a kept finding (--write-spec). It fails as long as the plan leads to a
 -- finding.
-function M.keep(it, file, name, plan)
+function M.keep(it, where, name, plan, seed)
+  local folder = files.spec_folder()
   it(("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
-    local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(file, name), plan,
-      require("perilune.explore.worlds"))
+    local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(where, name, folder), plan,
+      require("perilune.explore.worlds"), seed)
     if #findings > 0 then
       error(findings[1], 0)
     elseif #unmet > 0 then

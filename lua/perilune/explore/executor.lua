@@ -8,15 +8,17 @@
 
 local choosers = require("perilune.explore.chooser")
 local claims = require("perilune.explore.claims")
+local flips = require("perilune.test_flips")
 local report = require("perilune.explore.report")
+local flats = require("perilune.explore.flat")
 local states = require("perilune.explore.state")
 
 local format = string.format
 local M = {}
 
+local DOWN = 1 -- seconds that a restart takes
 local RESTARTS = 20 -- limit for one execution
 local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
-local FLIPS = 200 -- number of steps in which a cycle of states is searched
 local STEPS = 10000 -- limit of steps until the number of effects in a plan has happened
 local ELECTION = 20 -- seconds in which a leader is elected that the Lease does not name yet
 local PATIENCE = 7200 -- seconds for each step
@@ -54,7 +56,7 @@ function exec:hold_of_step()
         self.world:explore_hold(resource, true)
         self.held[#self.held + 1] = resource
         if what == "unobserved" then
-          self.unseen[#self.unseen + 1] = { resource = resource, step = d.step }
+          self.unseen[#self.unseen + 1] = { resource = resource, kind = d.kind, step = d.step }
         end
       end
     end
@@ -214,6 +216,19 @@ function exec:settle_now()
   end
 end
 
+-- The object's spec has changed, perhaps only in a field that follows the clock: the object has
+-- another generation. Returns the change, or nil.
+local function changed_spec(before, after, api, key)
+  for place, item in pairs(before.items) do
+    local now = after.items[place]
+    if item.kind == api and item.key == key and now and now.uid == item.uid
+      and now.item.generation ~= item.item.generation then
+      return { place = place, kind = item.kind, key = item.key, field = "metadata.generation",
+        want = item.item.generation, is = now.item.generation }
+    end
+  end
+end
+
 -- Restarts the host at a settled point. Nothing may be written then.
 function exec:restart_here(o)
   for _, d in ipairs(self.choose:of_step("restart")) do
@@ -223,9 +238,11 @@ function exec:restart_here(o)
       self.before = self:state()
       local before, from = states.canon(self.before, states.no_taint(), {}), #self.trace
       self.world:explore_crash()
+      pcall(self.world.advance, self.world, DOWN)
       self:start_again()
       self:settle_now()
-      local changed = states.differences(before, states.canon(self:state(), states.no_taint(), {}))
+      local after = states.canon(self:state(), states.no_taint(), {})
+      local changed = states.differences(before, after)
       for _, e in ipairs(writes_since(self.trace, from)) do
         local api = e.api:gsub("/status$", "")
         local field
@@ -233,6 +250,7 @@ function exec:restart_here(o)
           field = field or (e.verb == "http" and c.kind == "external" and c)
             or (c.kind == api and c.key == (e.object or c.key) and c)
         end
+        field = field or changed_spec(before, after, api, e.object)
         if field then
           self.rewrites[#self.rewrites + 1] = { id = field.place, kind = field.kind, key = field.key,
             field = field.field, is = field.is, want = field.want, line = e.line, step = e.step }
@@ -244,7 +262,7 @@ function exec:restart_here(o)
 end
 
 function exec:state()
-  return states.flat(self.world:explore_objects(), self.world:explore_externals())
+  return flats.of_records(self.world:explore_objects(), self.world:explore_externals())
 end
 
 -- Records the settled state, and the state before a restart in this step. merged: the next step
@@ -259,15 +277,20 @@ function exec:record(merged)
     ok, why = self.world:explore_settled()
   end
   local state = self:state()
-  self.settles[#self.settles + 1] = { step = self.choose.step, state = state, merged = merged,
-    before = before, over = over }
+  local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over }
+  self.settles[#self.settles + 1] = settle
+  if self.recorded then
+    self.recorded(settle)
+  end
   for _, claim in ipairs(#self.plan == 0 and self.claims:settled(state) or {}) do
     claim.step = self.choose.step
     self.false_claims[#self.false_claims + 1] = claim
   end
   if over and not ok and not self.unsettled then
     local kind, key = why:match("(%S+) (%S+) is tried again")
-    self.unsettled = { message = why, controller = kind, key = key, step = self.choose.step }
+    local failed = self.failed[format("%s %s", kind, key)]
+    self.unsettled = { message = failed and format("%s: %s", why, failed) or why, controller = kind, key = key,
+      step = self.choose.step }
   end
 end
 
@@ -351,18 +374,13 @@ function exec:finish()
   end
 end
 
--- The first field that still changes when the world continues: "data.a" for the key's own object,
--- otherwise with kind and key; "" when nothing changes.
+-- The field that changes most while the world does not settle: "data.a" of the key's own object,
+-- otherwise with kind and key; "": none does. And all of them as text.
 function exec:flips(key)
-  local before = states.canon(self:state(), states.no_taint(), {})
-  for _ = 1, FLIPS do
-    if not self.world:step() then break end
-    local d = states.differences(before, states.canon(self:state(), states.no_taint(), {}))[1]
-    if d then
-      return d.key == key and d.field or format("%s %s %s", d.kind, d.key, d.field)
-    end
-  end
-  return ""
+  local fields = self.world:explore_flips()
+  local first = fields[1]
+  local name = first and (first.key == key and first.path or format("%s %s %s", first.kind, first.key, first.path))
+  return name or "", flips.text(fields)
 end
 
 local function message_of(e)
@@ -385,9 +403,11 @@ function exec:scenario()
   end
   local text = message_of(e)
   if text:find("settle", 1, true) then
-    local key = text:match("(%S+/%S+)") or ""
-    local ok_now, field = pcall(self.flips, self, key)
-    self.unsettled = { message = text, key = key, field = ok_now and field or "", step = self.choose.step }
+    local controller, key = text:match("(%S+) (%S+/%S+) %(%d+ runs%)")
+    key = key or text:match("(%S+/%S+)") or ""
+    local field, more = self:flips(key)
+    self.unsettled = { message = text .. more, controller = controller, key = key, field = field,
+      step = self.choose.step }
   elseif self.unfinished and not text:find('^always "') then
     self.inconclusive = UNFINISHED
   else
@@ -445,7 +465,8 @@ function M.new(o)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, runs = {},
-      versions = {}, watched = how.versions, patient = how.patient, claims = claims.new(), false_claims = {} }, exec)
+      failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
+      claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end

@@ -89,10 +89,42 @@ local function replaced_by_restart(want, settle, findings, seen)
   end
 end
 
+local JOB = "batch/v1/Job"
+
+-- The values of an object as text, without the numbers by which objects with random names are told apart.
+local function text_of(values)
+  local lines = {}
+  for path, value in pairs(values) do
+    lines[#lines + 1] = path .. "=" .. tostring(value):gsub("#%d+", "")
+  end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+
+-- The patterns of Jobs with random names of which one state has a part of those of the other one.
+local function fewer_jobs(want, is)
+  local wanted, out = {}, {}
+  for _, item in pairs(want.items) do
+    if item.random and item.kind == JOB then
+      local text = text_of(item.values)
+      wanted[text] = (wanted[text] or 0) + 1
+      if out[item.item.pattern] == nil then out[item.item.pattern] = true end
+    end
+  end
+  for _, item in pairs(is.items) do
+    if item.random and item.kind == JOB then
+      local text = text_of(item.values)
+      wanted[text] = (wanted[text] or 0) - 1
+      out[item.item.pattern] = out[item.item.pattern] and wanted[text] >= 0
+    end
+  end
+  return out
+end
+
 -- A Job is work that is done once. If a spec was replaced before a controller saw it, there is no Job
 -- for it.
-local function is_unseen_work(d, skipped)
-  return skipped and d.missing and d.kind == "batch/v1/Job"
+local function is_unseen_work(d, fewer)
+  return d.kind == JOB and d.item and (fewer[d.item.item.pattern or ""] or d.missing)
 end
 
 local function compare_states(reference, execution, findings, seen)
@@ -104,9 +136,11 @@ local function compare_states(reference, execution, findings, seen)
       if i > 1 and execution.settles[i - 1].over then
         replaced(reference, execution, i, findings, seen)
       end
+      local fewer = skipped and fewer_jobs(want.canon, settle.canon)
       for _, d in ipairs(states.differences(want.canon, settle.canon)) do
         local class = class_of(d, settle.canon)
-        if not is_unseen_work(d, skipped) and not (d.missing and seen[format("replaced %s metadata.uid", d.place)]) then
+        local is_known = d.missing and seen[format("replaced %s metadata.uid", d.place)]
+        if not is_known and not (fewer and is_unseen_work(d, fewer)) then
           add(findings, seen, { class = class, place = d.place, kind = d.kind, key = d.key,
             field = d.field, is = d.is, want = d.want, step = settle.step, settle = i })
         end
@@ -151,22 +185,77 @@ local function rewritten(reference, execution, taint, findings, seen)
   end
 end
 
+local function by_place(settle, taint)
+  local map = {}
+  for _, value in ipairs(states.random_values(settle.state, taint)) do
+    map[value.place] = value
+  end
+  return map
+end
+
+-- The place that had the value of `place` at the point before, and has another one now: the old value of a
+-- rotated key is kept there. nil: none.
+local function moved_from(place, before, now)
+  local found
+  for other, old in pairs(before) do
+    if other ~= place and old.middle == now[place].middle and now[other] and now[other].middle ~= old.middle
+      and not (before[place] and before[place].middle == old.middle) then
+      found = found and found < other and found or other
+    end
+  end
+  return found
+end
+
+local function compare_moved(step, before, now, was, is, findings, seen)
+  for _, place in ipairs(places_of(now)) do
+    local value = now[place]
+    local from = value.middle and is[place] and moved_from(place, before, now)
+    if from and was[from] and is[place].middle ~= was[from].middle then
+      local item = is[place].item
+      add(findings, seen, { class = "state", place = item.place, kind = item.kind, key = item.key,
+        field = value.path, is = "another random value", step = step.step, settle = step.settle,
+        want = format("that of %s before", before[from].path) })
+    end
+  end
+end
+
+-- A random value that the undisturbed run has moved to another field is there, too.
+local function moved(reference, execution, taint, findings, seen)
+  for i = 2, next(taint.random) and #execution.settles or 0 do
+    local before, settle = execution.settles[i - 1], execution.settles[i]
+    if before.merged or settle.merged or not before.over or not settle.over or not reference.settles[i] then
+      return
+    end
+    compare_moved({ step = settle.step, settle = i }, by_place(reference.settles[i - 1], taint),
+      by_place(reference.settles[i], taint), by_place(before, taint), by_place(settle, taint), findings, seen)
+  end
+end
+
 local function false_claims(execution, findings, seen)
   for _, claim in ipairs(execution.claims or {}) do
     local e = claim.before
     add(findings, seen, { class = "rewritten", place = claim.kind .. " " .. claim.key, kind = claim.kind,
-      key = claim.key, field = "status.observedGeneration", want = "", step = claim.step, line = claim.line,
+      key = claim.key, field = claim.field, want = "", step = claim.step, line = claim.line,
       is = format("says that it is done, and then the same run does %s%s %s %s", e.line and e.line .. " " or "",
         e.verb, e.api, e.object or "") })
   end
 end
 
-local function restarts(execution, findings, seen)
+local function restarts(execution, taint, findings, seen)
   for _, write in ipairs(execution.restarts or {}) do
-    add(findings, seen, { class = "restart", place = write.id, kind = write.kind, key = write.key,
-      field = write.field or "", is = write.is or "written", want = write.want or "no write",
-      step = write.step, line = write.line })
+    if not taint.masked[write.id .. " " .. (write.field or "")] then -- it does not follow the clock
+      add(findings, seen, { class = "restart", place = write.id, kind = write.kind, key = write.key,
+        field = write.field or "", is = write.is or "written", want = write.want or "no write",
+        step = write.step, line = write.line })
+    end
   end
+end
+
+-- Gives a settled point its canonical form.
+function M.canonize(settle, taint, rules)
+  settle.canon = settle.canon or states.canon(settle.state, taint, rules)
+  settle.before_canon = settle.before_canon
+    or settle.before and states.canon(settle.before, taint, rules)
 end
 
 -- All findings of `execution`. Canonical states are made with `taint` and `rules`.
@@ -174,9 +263,7 @@ function M.judge(reference, execution, taint, rules)
   local findings, seen = {}, {}
   for _, run in ipairs({ reference, execution }) do
     for _, settle in ipairs(run.settles) do
-      settle.canon = settle.canon or states.canon(settle.state, taint, rules)
-      settle.before_canon = settle.before_canon
-        or settle.before and states.canon(settle.before, taint, rules)
+      M.canonize(settle, taint, rules)
     end
   end
   for _, e in ipairs(execution.errors or {}) do
@@ -194,8 +281,9 @@ function M.judge(reference, execution, taint, rules)
   end
   compare_states(reference, execution, findings, seen)
   rewritten(reference, execution, taint, findings, seen)
+  moved(reference, execution, taint, findings, seen)
   false_claims(execution, findings, seen)
-  restarts(execution, findings, seen)
+  restarts(execution, taint, findings, seen)
   return findings
 end
 

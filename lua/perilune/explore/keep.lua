@@ -1,6 +1,7 @@
 -- `--write-spec FILE`: writes findings as a spec. Plain `perilune test` then runs the plans again,
 -- and fails as long as the findings are there.
 
+local lfs = require("lfs")
 local report = require("perilune.explore.report")
 
 local format = string.format
@@ -17,8 +18,39 @@ local function quoted(text)
   return format("%q", text):gsub("\\\n", "\\n")
 end
 
--- writer(group, context): appends a finding to the file, which is created with the first one.
-function M.writer(path, scenario)
+local function absolute(path)
+  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path:gsub("^%./", "")
+end
+
+-- A path relative to `folder`, if it lies there; else an absolute one.
+local function relative(path, folder)
+  path, folder = absolute(path):gsub("/%.$", ""), absolute(folder):gsub("/%.$", "")
+  if path == folder then
+    return "."
+  end
+  return path:sub(1, #folder + 1) == folder .. "/" and path:sub(#folder + 2) or path
+end
+
+local function listed(paths, folder)
+  local out = {}
+  for i, path in ipairs(paths) do
+    out[i] = quoted(relative(path, folder))
+  end
+  return "{ " .. table.concat(out, ", ") .. " }"
+end
+
+-- The scenario as the first argument of test.keep.
+local function place_of(scenario, folder)
+  if not scenario.sample then
+    return quoted(relative(scenario.file, folder))
+  end
+  return format("{ scripts = %s, sample = %s }", listed(scenario.sample.scripts, folder),
+    listed(scenario.sample.sample, folder))
+end
+
+-- Returns a function that appends the finding of a group to the file, which is created with the first one.
+function M.writer(path, scenario, seed)
+  local folder = path:match("^(.*)/[^/]*$") or "."
   return function(group)
     local had = io.open(path, "rb")
     if had then
@@ -31,9 +63,8 @@ function M.writer(path, scenario)
     if not had then
       file:write(HEAD)
     end
-    local f = group.finding
-    file:write(format("-- %s\ntest.keep(%s, %s, %s)\n\n", report.headline(f),
-      quoted(scenario.file or ""), quoted(scenario.name), quoted(group.plan)))
+    file:write(format("-- %s\ntest.keep(%s, %s, %s%s)\n\n", report.headline(group.finding):gsub("\n", " "),
+      place_of(scenario, folder), quoted(scenario.name), quoted(group.plan), seed ~= 1 and ", " .. seed or ""))
     file:close()
   end
 end

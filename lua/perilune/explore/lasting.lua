@@ -3,14 +3,18 @@
 -- and each step has hours to settle, in that run and in the undisturbed one. Adds its method to a search's class.
 
 local judges = require("perilune.explore.judge")
+local skipped = require("perilune.explore.skipped")
 
 local ends = { state = true, replaced = true, leak = true, restart = true }
 
 return function(search)
 
+skipped(search)
+
 -- The findings that remain if the next step comes hours later, at the same time in both runs.
 function search:lasting(plan, findings)
   local kinds, judged = {}, false
+  findings = self:unskipped(plan, findings)
   for _, f in ipairs(findings) do
     judged = judged or ends[f.class]
   end

@@ -47,6 +47,10 @@ function M.is(message, traceback)
     return true
   end
   local frame = first_frame(traceback or "")
+  local no_result = message:find("^%S+ Reconcile returned ") or message:find("^%S+ the result of Reconcile")
+  if not frame and not no_result then
+    return false -- `return nil, "not yet"`
+  end
   -- Otherwise error(text, 2) in a function of the script.
   return at ~= nil and (frame == nil or frame == at)
 end

@@ -18,10 +18,7 @@ local function append(list, more)
   end
 end
 
--- The disturbances of a request, each {what, how}. `request` has: verb ("create", "update",
--- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion),
--- generated (the server chooses the name), first (of its run).
-function M.of_request(request)
+local function fair_for(request)
   local out = {}
   local reads = request.reads or request.verb == "get" or request.verb == "list"
   if not reads then
@@ -61,6 +58,19 @@ function M.of_request(request)
     append(out, { { "delay" } })
   end
   return out
+end
+
+local known = {} -- by the facts of a request
+
+-- The disturbances of a request, each {what, how}. `request` has: verb ("create", "update",
+-- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion),
+-- generated (the server chooses the name), first (of its run). Requests that are alike share the result.
+function M.of_request(request)
+  local name = table.concat({ request.verb, request.reads and "reads" or "",
+    request.conditional and "conditional" or "", request.generated and "generated" or "",
+    request.first and "first" or "" }, " ")
+  known[name] = known[name] or fair_for(request)
+  return known[name]
 end
 
 -- The order in which single disturbances are tried.

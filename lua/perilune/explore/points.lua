@@ -5,7 +5,7 @@
 local host = require("perilune.host")
 local mistake = require("perilune.explore.mistake")
 local options = require("perilune.explore.options")
-local states = require("perilune.explore.state")
+local flats = require("perilune.explore.flat")
 
 local format = string.format
 
@@ -35,7 +35,7 @@ function exec:place_of(point)
     key = name and name ~= "" and (key and key .. "/" .. name or name) or nil
   end
   local named = short(kind)
-  if point.subresource ~= "" then
+  if point.subresource ~= "" and point.verb ~= "exec" then
     named = named .. "/" .. point.subresource
   end
   return { controller = point.controller, key = point.key ~= "" and point.key or "-", verb = point.verb,
@@ -52,7 +52,7 @@ function exec:make_first(point)
 end
 
 function exec:touch(place, kind)
-  self.world:explore_touch(kind, place.object, states.TOUCHED)
+  self.world:explore_touch(kind, place.object, flats.TOUCHED)
 end
 
 -- The answer at a request that the plan disturbs.
@@ -111,7 +111,7 @@ function exec:request(point)
     options = options.of_request({ verb = point.verb, reads = not point.writes, conditional = point.versioned,
       generated = place.object == nil, first = point.writes and not self.wrote[run] }) }
   local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
-    verb = point.verb, api = point.subresource ~= "" and kind .. "/" .. point.subresource or kind,
+    verb = point.verb, api = kind .. place.kind:sub(#short(kind) + 1),
     kind = place.kind, object = place.object, line = facts.line,
     after_restart = self.restarted or nil, writes = point.writes }
   if point.writes then
@@ -139,7 +139,7 @@ function exec:version(text)
   local ok, object = pcall(host.json_decode, text)
   if ok and type(object) == "table" and object.kind and type(object.metadata) == "table"
     and object.metadata.name then
-    self.versions[#self.versions + 1] = states.flat({ object })
+    self.versions[#self.versions + 1] = flats.of({ object })
   end
 end
 
@@ -154,7 +154,8 @@ function exec:applied(point)
     if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
       self.claims:wrote(point.run_id, entry, point.status == 201, point.body)
     end
-    entry.outcome = point.status >= 200 and point.status < 300 and "done" or "answered " .. point.status
+    local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300
+    entry.outcome = done and "done" or "answered " .. point.status
     entry.done = entry.outcome == "done"
   end
 end
@@ -202,6 +203,7 @@ end
 function exec:ran(point)
   self.choose:ran(point.controller, point.key)
   self.requeues = self.requeues or point.delayed
+  self.failed[point.controller .. " " .. point.key] = point.message ~= "" and point.message:match("^[^\n]*") or nil
   if point.script and mistake.is(point.message, point.line) then
     local text = point.message
     local line = text:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")

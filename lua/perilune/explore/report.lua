@@ -62,7 +62,7 @@ local function fault_text(d)
   elseif d.what == "lose" then
     return format("done, but the answer is lost: %s", d.how)
   elseif d.what == "stale" then
-    return format("the cache of %s begins as it was at event %d of step %d, as a lagging API server "
+    return format("a restart: the cache of %s begins as it was at event %d of step %d, as a lagging API server "
       .. "may answer", d.kind, d.from_n, d.from_step)
   elseif d.what == "lag" then
     return format("the watch of %s brings nothing until all else has settled", d.kind)
@@ -179,16 +179,16 @@ local function timeline(group, reference)
   if shown_before then
     rows[#rows + 1] = { who(shown_before), effect_text(shown_before), shown_before.outcome or "" }
   end
-  for i = at, #trace do
-    if trace[i].what == "fault" then
-      local missing = i == at and never(reference, trace, at)
-      rows[#rows + 1] = { "", format("** %s **", trace[i].text),
-        missing and format("(never: %s)", effect_text(missing)) or "" }
-    end
-  end
   local first, touched = after_fault(trace, at, group.finding)
-  for _, e in ipairs({ first, touched ~= first and touched or nil }) do
-    rows[#rows + 1] = { who(e), effect_text(e), e.outcome or "" }
+  for i = at, #trace do
+    local e = trace[i]
+    if e.what == "fault" then
+      local missing = i == at and never(reference, trace, at)
+      rows[#rows + 1] = { "", format("** %s **", e.text),
+        missing and format("(never: %s)", effect_text(missing)) or "" }
+    elseif e == first or e == touched then
+      rows[#rows + 1] = { who(e), effect_text(e), e.outcome or "" }
+    end
   end
   return rows
 end
@@ -211,9 +211,6 @@ end
 
 -- The command that reproduces it.
 function M.again(o, plan)
-  if plan == "" then
-    return format("%s --explore", o.command)
-  end
   return format("%s --explore --plan %s", o.command, quoted(plan))
 end
 
@@ -235,7 +232,8 @@ function M.finding(group, o)
     again = format("%s       (the same from %s other plan%s)", again, thousands(group.others),
       group.others == 1 and "" or "s")
   end
-  lines[#lines + 1] = group.plan == "" and "  without any disturbance" or again
+  lines[#lines + 1] = group.plan == "" and "  without any disturbance" or nil
+  lines[#lines + 1] = again
   return concat(lines, "\n")
 end
 

@@ -175,7 +175,7 @@ local function one(scenario, input, worlds, prepared)
   local o = options_of(scenario, input, worlds)
   local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
     json = input.flags.output == "json", allowed = prepared.allowed,
-    keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario) }
+    keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
   if not context.json then
     say(scenario.name)
   end
@@ -226,12 +226,12 @@ function M.run(scenarios, input, worlds)
 end
 
 -- For specs that keep a finding: the headlines of the findings that a plan leads to.
-function M.findings_of(scenario, text, worlds)
+function M.findings_of(scenario, text, worlds, seed)
   local plan, message = plans.parse(text)
   if not plan then
     error(format("the plan %s", message), 0)
   end
-  local result = search.replay(options_of(scenario, { paths = {}, flags = {} }, worlds), plan)
+  local result = search.replay(options_of(scenario, { paths = {}, flags = { seed = seed } }, worlds), plan)
   local out = {}
   for _, group in ipairs(result.groups) do
     out[#out + 1] = report.headline(group.finding)

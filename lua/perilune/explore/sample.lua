@@ -2,6 +2,7 @@
 -- Every operator must survive it: the sample is applied, a field of its spec is changed, it is
 -- deleted and created again.
 
+local errors = require("perilune.errors").tests
 local files = require("perilune.test_files")
 local lfs = require("lfs")
 
@@ -82,20 +83,46 @@ local function manifests_beside(paths)
   return out
 end
 
--- The scenario of the command's input: paths are scripts, -f files are samples.
-function M.of(input)
+local function objects_of(samples)
   local objects = {}
-  for _, file in ipairs(input.flags.filename) do
+  for _, file in ipairs(samples) do
+    local before = #objects
     for _, object in ipairs(files.objects("-f", file, ".")) do
       objects[#objects + 1] = object
     end
+    if #objects == before then
+      error(file .. ": no object is in it", 0)
+    end
   end
+  return objects
+end
+
+-- The scenario of the command's input: paths are scripts, -f files are samples. Raises an error for a file
+-- that cannot be read.
+function M.of(input)
+  for _, path in ipairs(input.paths) do
+    local mode, message = lfs.attributes(path, "mode")
+    if not mode then
+      error(path .. ":" .. message:match("[^:]*$"), 0)
+    end
+  end
+  local objects = objects_of(input.flags.filename)
   local scenario = { name = table.concat(input.flags.filename, ", "), folder = ".",
+    sample = { scripts = input.paths, sample = input.flags.filename },
     options = { scripts = input.paths, manifests = manifests_beside(input.paths) } }
   scenario.f = M.scenario(objects, function()
     return require("perilune.explore.worlds").plain(scenario)
   end)
   return scenario
+end
+
+-- Changes an object of the sample, unless it is gone: a controller may delete objects that have expired.
+local function if_there(change, world, ...)
+  local ok, e = pcall(change, world, ...)
+  if not ok and not errors.is_not_found(e) then
+    error(e, 0)
+  end
+  world:settle()
 end
 
 -- Returns f(world) for the objects of a file. open() gives a world without controllers.
@@ -110,13 +137,11 @@ function M.scenario(objects, open)
     end
     for i, object in ipairs(objects) do
       if changes[i] then
-        world:patch(object, changes[i])
-        world:settle()
+        if_there(world.patch, world, object, changes[i])
       end
     end
     for i = #objects, 1, -1 do
-      world:delete(objects[i])
-      world:settle()
+      if_there(world.delete, world, objects[i])
     end
     for _, object in ipairs(objects) do
       world:apply(object)

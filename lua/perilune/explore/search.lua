@@ -12,9 +12,11 @@
 -- code(lines): all lines with code of the files that ran.
 
 local branches = require("perilune.explore.branches")
+local ignore = require("perilune.explore.ignore")
 local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
 local plans = require("perilune.explore.plan")
+local ranks = require("perilune.explore.rank")
 local states = require("perilune.explore.state")
 
 local format = string.format
@@ -29,28 +31,8 @@ search.__index = search
 
 require("perilune.explore.lasting")(search)
 
-local class_rank = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
-  state = 7, restart = 8 }
-
-local function rank_of(f)
-  local status = f.field and f.field:find("^status") and 100 or 0
-  return status + (class_rank[f.class] or 9)
-end
-
 local function key_of(f)
   return format("%s %s %s", f.class, f.place or f.key or "", f.field or "")
-end
-
-local function sort_findings(findings)
-  for i, f in ipairs(findings) do
-    f.i = i
-  end
-  table.sort(findings, function(a, b)
-    local x, y = rank_of(a), rank_of(b)
-    if x ~= y then return x < y end
-    return a.i < b.i
-  end)
-  return findings
 end
 
 function search:spent()
@@ -60,8 +42,12 @@ function search:spent()
   return self.o.clock() - self.began >= (self.o.budget or 30)
 end
 
+-- Settled points get their canonical form at once, so that branches share those of their beginning.
 function search:how()
-  return { seed = self.o.seed, versions = self.taint and next(self.taint.random) ~= nil }
+  return { seed = self.o.seed, versions = self.taint and next(self.taint.random) ~= nil,
+    recorded = self.taint and function(settle)
+      judges.canonize(settle, self.taint, self.rules)
+    end }
 end
 
 function search:reach(lines)
@@ -85,7 +71,7 @@ function search:judge(execution)
     self:leave_out(execution.inconclusive)
     return {}
   end
-  return sort_findings(judges.judge(self.reference, execution, self.taint, self.rules))
+  return ranks.sort(judges.judge(self.reference, execution, self.taint, self.rules))
 end
 
 -- How many more plans than one may run at a time.
@@ -211,12 +197,12 @@ end
 -- two undisturbed runs differ, since then nothing can be explored.
 function search:begin()
   local o = self.o
+  self.rules = ignore.parse(o.ignore)
   self.reference = self:run({})
   -- It has findings already, so there is nothing to compare with.
   if self.reference.unsettled or next(self.reference.invariants or {}) then
     local states_of = settle_states(self.reference)
     self.taint = states.learn(states_of, states_of, states_of)
-    self.rules = states.ignore_rules(o.ignore)
     self:take({}, self.reference, self:judge(self.reference))
     return false
   end
@@ -231,7 +217,6 @@ function search:begin()
   self.count = self.count + 2
   self.taint = states.learn(settle_states(self.reference), settle_states(seeded),
     settle_states(later))
-  self.rules = states.ignore_rules(o.ignore)
   if next(self.taint.random) then
     self.reference = self:run({})
   end
@@ -279,9 +264,9 @@ function search:outcome(plan, execution, wants_partners)
 end
 
 -- Calls visit(plan, outcome, execution | nil) for plans that begin with the parts of `base`, in their
--- order, as long as there is budget.
-function search:each(base, plan_list, wants_partners, visit)
-  local from, most = 1, FEW
+-- order, as long as there is budget. at_first: how many of them branch off from one execution at first.
+function search:each(base, plan_list, wants_partners, at_first, visit)
+  local from, most = 1, at_first
   local function look(plan, execution)
     return self:outcome(plan, execution, wants_partners)
   end
@@ -325,13 +310,13 @@ function search:single(d, outcome, execution)
 end
 
 local function same_part(a, b)
-  return plans.print_one(a) == plans.print_one(b)
+  return a.what == b.what and a.step == b.step and plans.print_one(a) == plans.print_one(b)
 end
 
 -- Disturbances that may follow d: those that are possible after it, in the execution that it led
 -- to.
 function search:partners(d, execution)
-  local out, itself = {}, plans.print_one(d)
+  local out = {}
   local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
     no_stale = self.o.no_stale })
   for _, e in ipairs(all) do
@@ -339,7 +324,7 @@ function search:partners(d, execution)
       self:leave_out("another of its class stands for it in pairs")
     elseif plans.disjoint(d, e) then
       self:leave_out("their parts touch disjoint objects")
-    elseif plans.print_one(e) ~= itself then
+    elseif not same_part(d, e) then
       out[#out + 1] = e
     end
   end
@@ -353,7 +338,7 @@ function search:all_singles()
   for i, d in ipairs(all) do
     singles[i] = { d }
   end
-  self:each({}, singles, true, function(plan, outcome, execution)
+  self:each({}, singles, true, FEW, function(plan, outcome, execution)
     local d, partners = plan[1], outcome.partners
     self:single(d, outcome, execution)
     if #outcome.findings > 0 then
@@ -379,7 +364,7 @@ function search:all_pairs(pairs_of)
     for i, e in ipairs(of.partners) do
       both[i] = { of.d, e }
     end
-    self:each({ of.d }, both, false, function(plan, outcome, execution)
+    self:each({ of.d }, both, false, MANY, function(plan, outcome, execution)
       self.pairs.done = self.pairs.done + 1
       self:take(plan, execution, outcome.findings)
     end)
@@ -432,7 +417,7 @@ function search:at_random(all)
       drawn = drawn + 1
       some[#some + 1] = #plan > 0 and plan or nil
     end
-    self:each({}, some, false, function(plan, outcome, execution)
+    self:each({}, some, false, MANY, function(plan, outcome, execution)
       self.random = self.random + 1
       self:take(plan, execution, outcome.findings)
     end)

@@ -1,167 +1,23 @@
--- Comparable states of a cluster. Each object is a flat table of paths and scalars, without values that
--- always differ (uids, versions, times, generations). A random name becomes one that all runs have.
+-- Comparable states of a cluster, made from flat states (explore/flat.lua). A random name becomes one that
+-- all runs have.
 --
 -- Random values, and values that follow the clock, are found by `learn`: it compares undisturbed
 -- runs with another seed and another time. A random value becomes a symbol, the first place with
 -- the same value. So two places that must have equal values are still compared.
 
+local entries = require("perilune.explore.entries")
 local host = require("perilune.host")
+local ignore = require("perilune.explore.ignore")
 
 local concat, format, sort = table.concat, string.format, table.sort
 local M = {}
-
--- The annotation that a harmless write of another client adds.
-M.TOUCHED = "explore.perilune.dev/touched"
-
-local dropped = {
-  ["metadata.uid"] = true,
-  ["metadata.resourceVersion"] = true,
-  ["metadata.creationTimestamp"] = true,
-  ["metadata.generation"] = true,
-  ["metadata.managedFields"] = true,
-  ["metadata.selfLink"] = true,
-  ["metadata.deletionGracePeriodSeconds"] = true,
-  ["metadata.annotations." .. M.TOUCHED] = true,
-}
-
--- Kinds whose objects differ in every run and which nobody reconciles to a desired state.
-local left_out = { Event = true, Lease = true }
-
-local function is_time(text)
-  return text:find("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d[%d.]*[Z+-]") ~= nil
-end
-
--- The member that identifies items of a list, as in Kubernetes' own lists.
-local function item_word(item)
-  if type(item) ~= "table" then
-    return nil
-  end
-  local word = item.name or item.type or item.key or item.containerPort or item.port
-  if type(word) == "string" or type(word) == "number" then
-    return item.kind and item.apiVersion and format("%s %s", item.kind, word) or tostring(word)
-  end
-end
-
-local function is_keyed(list)
-  local seen = {}
-  for _, item in ipairs(list) do
-    local word = item_word(item)
-    if not word or seen[word] then
-      return false
-    end
-    seen[word] = true
-  end
-  return #list > 0
-end
-
-local flatten
-
-local function flatten_list(list, path, context, flat)
-  local keyed = is_keyed(list)
-  for i, item in ipairs(list) do
-    local word = keyed and item_word(item) or tostring(i - 1)
-    flatten(item, format("%s[%s]", path, word), context, flat)
-  end
-end
-
--- Values that the server takes from a range (addresses, ports). They depend on all earlier ones.
-local function is_allocated(kind, path)
-  return kind == "Service" and (path == "spec.clusterIP" or path:find("^spec%.clusterIPs%[")
-    or path == "spec.healthCheckNodePort" or path:find("^spec%.ports%[.*%]%.nodePort$")) and true
-end
-
-local function scalar(value, path, context)
-  if value ~= "None" and is_allocated(context.kind, path) then
-    return "allocated"
-  elseif type(value) == "string" then
-    if context.uids[value] then
-      return "uid of " .. context.uids[value]
-    elseif is_time(value) then
-      return "a time"
-    end
-  elseif type(value) == "number" and path:find("observedGeneration$") and context.generation then
-    return value == context.generation and "generation" or "an older generation"
-  end
-  return value
-end
-
-function flatten(value, path, context, flat)
-  if dropped[path] then
-    return
-  elseif type(value) ~= "table" then
-    if not (path:find("^metadata%.ownerReferences%[") and path:find("%.uid$")) then
-      flat[path] = scalar(value, path, context)
-    end
-  elseif #value > 0 then
-    flatten_list(value, path, context, flat)
-  elseif next(value) == nil then
-    flat[path] = "empty"
-  else
-    for name, child in pairs(value) do
-      flatten(child, path == "" and tostring(name) or path .. "." .. tostring(name), context, flat)
-    end
-  end
-end
-
--- "apps/v1/Deployment", "default/blog".
-function M.kind_of(object)
-  return object.apiVersion .. "/" .. object.kind
-end
-
-function M.key_of(object)
-  local meta = object.metadata
-  return meta.namespace and meta.namespace .. "/" .. meta.name or meta.name
-end
-
-local function named(object)
-  return M.kind_of(object) .. " " .. M.key_of(object)
-end
-
--- ---- flat states ----
-
-local function uids_of(objects)
-  local uids = {}
-  for _, object in ipairs(objects) do
-    if object.metadata.uid then
-      uids[object.metadata.uid] = named(object)
-    end
-  end
-  return uids
-end
-
--- The state of `objects` (documents) and `externals` (name -> table): an array of {kind, key, id,
--- uid, flat, owners, deleting}, sorted by id.
-function M.flat(objects, externals)
-  local state, uids = {}, uids_of(objects)
-  for _, object in ipairs(objects) do
-    if not left_out[object.kind] then
-      local meta, flat = object.metadata, {}
-      flatten(object, "", { uids = uids, generation = meta.generation, kind = object.kind }, flat)
-      local owners = {}
-      for i, owner in ipairs(type(meta.ownerReferences) == "table" and meta.ownerReferences or {}) do
-        owners[i] = owner.uid
-      end
-      state[#state + 1] = { kind = M.kind_of(object), key = M.key_of(object), id = named(object),
-        uid = meta.uid, flat = flat, owners = owners, uids = uids,
-        deleting = meta.deletionTimestamp ~= nil and meta.deletionTimestamp ~= host.null }
-    end
-  end
-  for name, value in pairs(externals or {}) do
-    local flat = {}
-    flatten(value, "", { uids = uids }, flat)
-    flat[""] = nil
-    state[#state + 1] = { kind = "external", key = name, id = "external " .. name, flat = flat,
-      owners = {}, external = true }
-  end
-  sort(state, function(a, b) return a.id < b.id end)
-  return state
-end
 
 -- ---- random values ----
 
 local separators = "[-./:_@ =,]"
 
--- The common beginning and end of two values, up to a separator.
+-- The common beginning and end of two values, up to a separator. The padding of base64 belongs to
+-- the text before it, whose length may vary.
 local function frame(a, b)
   local pre = 0
   while pre < #a and pre < #b and a:byte(pre + 1) == b:byte(pre + 1) do
@@ -177,7 +33,8 @@ local function frame(a, b)
   while suf > 0 and not a:sub(#a - suf + 1, #a - suf + 1):find(separators) do
     suf = suf - 1
   end
-  return a:sub(1, pre), suf > 0 and a:sub(-suf) or ""
+  local rest = suf > 0 and a:sub(-suf) or ""
+  return a:sub(1, pre), rest:find("^=+$") and "" or rest
 end
 
 -- The part of a value between the frame's beginning and end; nil: the value has another form.
@@ -250,9 +107,13 @@ local function sorted_paths(flat)
   return paths
 end
 
--- Replaces random names in a path by their patterns.
+-- Replaces a random name, or the uid of an object with a random name, by the pattern of the name.
 local function replaced_name(value, names)
-  return type(value) == "string" and names[value] or value
+  if type(value) ~= "string" then
+    return value
+  end
+  local key = value:match("^uid of %S+ (%S+)$")
+  return names[key or value] or value
 end
 
 -- Sets the `place` of each item: its id, or its pattern with a number if its name is random.
@@ -292,14 +153,9 @@ end
 
 local function learn_values(a, b, taint, found)
   local names_a, names_b = name_places(a, taint), name_places(b, taint)
-  local others = {}
-  for _, item in ipairs(b) do
-    others[item.place] = item
-  end
-  for _, item in ipairs(a) do
-    local other = others[item.place]
-    for path, value in pairs(other and item.flat or {}) do
-      local theirs = other.flat[path]
+  entries.each_pair(a, b, "place", function(item, other)
+    for path, value in pairs(entries.flat_of(item)) do
+      local theirs = entries.flat_of(other)[path]
       if theirs == nil then
         found(place_of(item, path), nil)
       elseif replaced_name(value, names_a) ~= replaced_name(theirs, names_b) then
@@ -307,18 +163,31 @@ local function learn_values(a, b, taint, found)
         found(place_of(item, path), { pre = pre, suf = suf })
       end
     end
-  end
+  end)
 end
 
-function M.no_taint() return { names = {}, random = {}, masked = {} } end
+function M.no_taint() return { names = {}, random = {}, masked = {}, entries = {} } end
+
+-- Without random values, an object's canonical values depend on its flat table alone.
+local function is_plain(taint)
+  return not (next(taint.names) or next(taint.random) or next(taint.entries))
+end
 
 -- Learns from undisturbed runs: `first` is the run, `seeded` one with another seed, `later` one at
--- another time. Each is an array of flat states. Values that follow the clock are masked.
+-- another time, on a server with other versions. Each is an array of flat states. Values that
+-- follow the clock or the versions are masked.
 function M.learn(first, seeded, later)
   local taint = M.no_taint()
   for i, state in ipairs(first) do
     learn_names(state, seeded[i] or {}, taint)
     learn_names(state, later[i] or {}, taint)
+    entries.learn(state, seeded[i] or {}, taint)
+    entries.learn(state, later[i] or {}, taint)
+  end
+  for i, state in ipairs(first) do
+    for _, of in ipairs({ state, seeded[i] or {}, later[i] or {} }) do
+      entries.number(of, taint)
+    end
   end
   for i, state in ipairs(first) do
     learn_values(state, later[i] or {}, taint, function(place)
@@ -337,66 +206,24 @@ end
 
 -- ---- canonical states ----
 
--- Parses rules of `ignore`: "status.lastSeen", or "v1/Pod default/pool-* metadata.annotations".
-function M.ignore_rules(texts)
-  local rules = {}
-  for i, text in ipairs(texts or {}) do
-    local kind, name, path = text:match("^(%S+)%s+(%S+)%s*(%S*)$")
-    if not (kind == "external" or kind and kind:find("/", 1, true)) then
-      kind, name = nil, nil
-      path = text:match("^%S+$")
-      if not path then
-        error(format('ignore: "%s" is neither a path nor "KIND NAME [PATH]"', text), 0)
-      end
-    end
-    rules[i] = { kind = kind, path = path ~= "" and path or nil, text = text,
-      name = name and "^" .. name:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$" }
-  end
-  return rules
-end
-
-local function applies(rule, item)
-  return (not rule.kind or rule.kind == item.kind)
-    and (not rule.name or item.key:find(rule.name) or item.key:gsub("^.*/", ""):find(rule.name))
-end
-
-local function below(path, prefix)
-  if path:sub(1, #prefix) ~= prefix then
-    return false
-  end
-  local after = path:sub(#prefix + 1, #prefix + 1)
-  return after == "" or after == "." or after == "["
-end
-
-local function is_ignored(rules, item, path)
-  for _, rule in ipairs(rules) do
-    if rule.path and applies(rule, item) and below(path, rule.path) then
-      return true
-    end
-  end
-  return false
-end
-
-local function counted_by(rules, item)
-  for _, rule in ipairs(rules) do
-    if rule.kind and not rule.path and applies(rule, item) then
-      return rule
-    end
-  end
-end
-
-local function symbols_of(state, taint)
-  local places, first = {}, {}
+-- The random values of a state that has a canonical form, sorted by place: {place, middle, of, item, path}.
+function M.random_values(state, taint)
+  local places = {}
   for _, item in ipairs(state) do
-    for path, value in pairs(item.flat) do
+    for path, value in pairs(entries.flat_of(item)) do
       local place = place_of(item, path)
       local of = taint.random[place]
       if of then
-        places[#places + 1] = { place = place, middle = inside(value, of), of = of }
+        places[#places + 1] = { place = place, middle = inside(value, of), of = of, item = item, path = path }
       end
     end
   end
   sort(places, function(a, b) return a.place < b.place end)
+  return places
+end
+
+local function symbols_of(state, taint)
+  local places, first = M.random_values(state, taint), {}
   local symbols = {}
   for _, p in ipairs(places) do
     if p.middle then
@@ -407,27 +234,44 @@ local function symbols_of(state, taint)
   return symbols
 end
 
+-- The values of an item, without masked and ignored ones.
+local function values_of(item, taint, rules, symbols, names)
+  local values = {}
+  for path, value in pairs(entries.flat_of(item)) do
+    local place = place_of(item, path)
+    if not taint.masked[place] and not ignore.is_ignored(rules, item, path) then
+      values[path] = symbols[place] or replaced_name(value, names)
+    end
+  end
+  if item.pattern then
+    values["metadata.name"], values["metadata.generateName"] = nil, nil
+  end
+  return values
+end
+
+-- Flat table -> values, of canonical states with this taint and these rules.
+local function known_of(taint, rules)
+  if taint.known_rules ~= rules then
+    taint.known, taint.known_rules = setmetatable({}, { __mode = "k" }), rules
+  end
+  return taint.known
+end
+
 -- The comparable part of a flat state: {items = place -> {kind, key, id, uid, values}, counts}.
 -- Applies the secrets of the taint and the `rules`.
 function M.canon(state, taint, rules)
+  entries.number(state, taint)
   local names = name_places(state, taint)
   local symbols = symbols_of(state, taint)
   local items, counts = {}, {}
+  local known = is_plain(taint) and known_of(taint, rules) or {}
   for _, item in ipairs(state) do
-    local rule = counted_by(rules, item)
+    local rule = ignore.counted_by(rules, item)
     if rule then
       counts[rule.text] = (counts[rule.text] or 0) + 1
     else
-      local values = {}
-      for path, value in pairs(item.flat) do
-        local place = place_of(item, path)
-        if not taint.masked[place] and not is_ignored(rules, item, path) then
-          values[path] = symbols[place] or replaced_name(value, names)
-        end
-      end
-      if item.pattern then
-        values["metadata.name"], values["metadata.generateName"] = nil, nil
-      end
+      local values = known[item.flat] or values_of(item, taint, rules, symbols, names)
+      known[item.flat] = values
       items[item.place] = { kind = item.kind, key = item.key, id = item.id, uid = item.uid,
         values = values, item = item, external = item.external, deleting = item.deleting,
         random = item.pattern ~= nil }
@@ -436,13 +280,15 @@ function M.canon(state, taint, rules)
   return { items = items, counts = counts }
 end
 
-local function show(value)
+-- A value as findings show it.
+function M.show(value)
   if value == nil then
     return "absent"
   elseif value == host.null then
     return "null"
-  elseif type(value) == "string" and (value == "" or value:find("[%s]")) then
-    return format("%q", #value > 120 and value:sub(1, 117) .. "..." or value)
+  elseif type(value) == "string" then
+    local short = #value > 120 and value:sub(1, 117) .. "..." or value
+    return (value == "" or value:find("[%s]")) and format("%q", short) or short
   end
   return tostring(value)
 end
@@ -461,12 +307,30 @@ local function sorted_keys(...)
   return keys
 end
 
+-- Nearly all objects are alike, and so need no sorted paths.
+local function same_values(a, b)
+  for path, value in pairs(a) do
+    if b[path] ~= value then
+      return false
+    end
+  end
+  for path in pairs(b) do
+    if a[path] == nil then
+      return false
+    end
+  end
+  return true
+end
+
 local function fields(want, is, place, out)
+  if same_values(want.values, is.values) then
+    return
+  end
   for _, path in ipairs(sorted_keys(want.values, is.values)) do
     local a, b = want.values[path], is.values[path]
     if a ~= b then
-      out[#out + 1] = { place = place, kind = is.kind, key = is.key, field = path, is = show(b),
-        want = show(a), item = is, extra = a == nil }
+      out[#out + 1] = { place = place, kind = is.kind, key = is.key, field = path, is = M.show(b),
+        want = M.show(a), item = is, extra = a == nil }
     end
   end
 end

@@ -2,7 +2,8 @@
 -- begin with it. Nothing here decides what is disturbed: the plan does. Adds its methods to an executor's
 -- class.
 
-local states = require("perilune.explore.state")
+local files = require("perilune.test_files")
+local flats = require("perilune.explore.flat")
 
 local format = string.format
 
@@ -19,7 +20,7 @@ local function step_text(name, ...)
     if type(v) == "string" and not v:find("\n") then
       words[#words + 1] = v
     elseif i <= 2 and type(v) == "table" and v.kind and v.metadata then
-      words[#words + 1] = format("%s/%s %s", v.apiVersion, v.kind, states.key_of(v))
+      words[#words + 1] = format("%s/%s %s", v.apiVersion, v.kind, flats.key_of(v))
     elseif i == 2 and type(v) == "table" and v.name then
       words[#words + 1] = v.namespace and v.namespace .. "/" .. v.name or v.name
     end
@@ -39,7 +40,7 @@ function exec:user_world()
     end
     return function(_, ...)
       if changes[name] then
-        self:before_step(name)
+        self:before_step(name, ...)
         local text = step_text(name, ...)
         self.choose:begin_step(text)
         self:add({ what = "step", text = text })
@@ -75,16 +76,46 @@ function exec:noticed(name, ...)
   return ...
 end
 
+-- Whether the settled points so far have no object with this kind and key.
+function exec:is_new(object)
+  local id = flats.kind_of(object) .. " " .. flats.key_of(object)
+  for _, settle in ipairs(self.settles) do
+    for _, item in ipairs(settle.state) do
+      if item.id == id then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- The kinds of objects that a create or apply brings into the world for the first time.
+function exec:new_kinds(value)
+  local kinds = {}
+  for _, object in ipairs(files.objects("apply", value, self.world.folder)) do
+    if type(object.metadata) == "table" and object.metadata.name and object.kind and self:is_new(object) then
+      kinds[object.kind] = true
+    end
+  end
+  return kinds
+end
+
 -- A create or apply of an object that is still being deleted would be lost, which is nobody's
--- fault. So events that were to stay unobserved are delivered first.
-function exec:before_step(name)
+-- fault. Which of two objects comes first may decide for good who gets what both want. So in these cases
+-- events that were to stay unobserved are delivered first.
+function exec:before_step(name, value)
   if #self.unseen == 0 or not (name == "create" or name == "apply") then
     return
   end
+  local kinds = self:new_kinds(value)
+  for _, of in ipairs(self.unseen) do
+    if of.kind and kinds[of.kind] then
+      return self:catch_up()
+    end
+  end
   for _, item in ipairs(self:state()) do
     if item.deleting then
-      self:catch_up()
-      return
+      return self:catch_up()
     end
   end
 end

@@ -6,6 +6,8 @@ local check = require("perilune.check")
 local host = require("perilune.host")
 local native = require("perilune.world")
 local declare = require("perilune.explore.declare")
+local flips = require("perilune.test_flips")
+local flats = require("perilune.explore.flat")
 
 local format = string.format
 local M = {}
@@ -13,6 +15,7 @@ local M = {}
 local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
 local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
+local LATER_VERSION = 1000003 -- its server's first version
 
 -- ---- kinds ----
 
@@ -69,30 +72,55 @@ local function remember(world, resource)
   end
 end
 
-local function list(world, resource)
-  local group_version, plural = resource:match("^(.*)/([^/]+)$")
+-- The objects of a kind that the server stores in another version than the one that was written.
+local function requested(world, group_version, plural, kind)
   local status, text = native.request(world.handle, "GET", path_of(group_version) .. "/" .. plural, nil, nil)
-  if status ~= 200 then
-    return {}
-  end
-  local items = host.json_decode(text).items
-  local kind = M.kind_of(world, resource):match("[^/]+$")
-  for _, item in ipairs(items) do
+  local out = {}
+  for i, item in ipairs(status == 200 and host.json_decode(text).items or {}) do
     item.apiVersion, item.kind = group_version, kind
+    out[i] = flats.record(item)
   end
-  return items
+  return out
 end
 
+-- Records of the objects as flats.record makes them. An object is read once for each of its versions.
+local function list(world, resource)
+  local group_version, plural = resource:match("^(.*)/([^/]+)$")
+  local kind = M.kind_of(world, resource):match("[^/]+$")
+  if flats.left_out[kind] then
+    return {}
+  end
+  local names, text = native.objects(world.handle, resource, world.records)
+  if not names then
+    return requested(world, group_version, plural, kind)
+  end
+  local new, n, out = text ~= "[]" and host.json_decode(text) or {}, 0, {}
+  for i, name in ipairs(names) do
+    if not world.records[name] then
+      n = n + 1
+      world.records[name] = flats.record(new[n])
+    end
+    out[i] = world.records[name]
+  end
+  return out
+end
+
+-- Records of all objects that the scenario or a controller may have made.
 function Extended:explore_objects()
   local out = {}
   for _, resource in ipairs(self.resources) do
-    for _, object in ipairs(list(self, resource)) do
-      if not self.before[object.metadata.uid] then
-        out[#out + 1] = object
+    for _, record in ipairs(list(self, resource)) do
+      if not self.before[record.uid] then
+        out[#out + 1] = record
       end
     end
   end
   return out
+end
+
+-- The fields that change again and again, as test_flips has them. Takes the requests of the world.
+function Extended:explore_flips()
+  return flips.of(native.seen(self.handle))
 end
 
 function Extended:explore_externals()
@@ -315,7 +343,8 @@ function M.open(scenario, how, at, opened)
   end
   options.start = false
   local hosts = hosts_of(scenario, options)
-  world = state.open("test.explore", options, { folder = scenario.folder, lines = true, choose = function(point)
+  world = state.open("test.explore", options, { folder = scenario.folder, lines = true,
+    version = how.later and LATER_VERSION or nil, choose = function(point)
     if ready then
       if point.kind == "request" and (point.writes or point.verb == "list") then
         remember(world, point.object:match("^%S+"))
@@ -323,7 +352,7 @@ function M.open(scenario, how, at, opened)
       return at(point)
     end
   end })
-  world.resources, world.before, world.touches, world.hosts = {}, {}, 0, hosts
+  world.resources, world.before, world.touches, world.hosts, world.records = {}, {}, 0, hosts, {}
   world.skew = how.skew
   extend(world)
   if opened then

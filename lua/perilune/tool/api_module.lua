@@ -193,6 +193,10 @@ function perilune.duration(value) end
 ---@return any selector nil: it is none
 ---@return string? message
 function perilune.selector(text) end
+---@param selector perilune.Selector?
+---@param object table
+---@return boolean
+function perilune.selects(selector, object) end
 ---@param text string
 ---@return perilune.Regex
 function perilune.regex(text) end

@@ -1,10 +1,11 @@
--- perilune check: checks kinds, fields and types in scripts and manifests against schemas. The
+-- perilune check: checks kinds, fields and types in scripts and manifests against schemas, and globals. The
 -- scripts have been loaded before. A mistake is reported as "file:line: message". Nothing uncertain
 -- is reported.
 
 local crds = require("perilune.tool.crds")
 local documents = require("perilune.tool.documents")
 local flow = require("perilune.tool.flow")
+local globals = require("perilune.tool.globals")
 local kinds_module = require("perilune.tool.kinds")
 local known_module = require("perilune.tool.known")
 local scripts = require("perilune.tool.scripts")
@@ -89,6 +90,7 @@ return function(tool, input)
       report(path, line, message)
     end
   end, function(name) return template_of(tool, input, name) end)
+  globals(trees, report)
   for _, file in ipairs(manifests_of(tool, input, trees)) do
     documents.check_text(known, function(line, message) report(file, line, message) end, crds.read(tool, file), 1)
   end

@@ -410,7 +410,7 @@ local function print_page(tool, input, name)
     end
   end
   tool.usage("%s; usage: perilune completion man COMMAND", name and format("there is no command %q", name)
-    or "of which command?")
+    or "no command given")
 end
 
 return function(tool, input)
@@ -423,8 +423,9 @@ return function(tool, input)
   end
   local shell = shells[paths[1]]
   if #paths ~= 1 or not shell then
-    tool.usage("%s; usage: perilune completion bash|zsh|fish|man COMMAND", paths[1] and #paths == 1
-      and format("no completion for the shell %q", paths[1]) or "for which shell?")
+    tool.usage("%s; usage: perilune completion bash|zsh|fish|man COMMAND", #paths == 0 and "no shell given"
+      or #paths > 1 and format("it takes one shell, not %d words", #paths)
+      or format("no completion for the shell %q", paths[1]))
   end
   tool.say(shell(with_help(input.commands)))
   return 0

@@ -1,6 +1,6 @@
 -- Follows documents through a script: from get, list and handlers, through assignments, to calls of
--- the client. Scripts are read, not run. A local variable that is assigned to again is not
--- followed. Nothing is reported about unknown values. A script and the modules that
+-- the client. Scripts are read, not run. A local variable that is assigned to again is followed if
+-- it keeps to documents of one kind. Nothing is reported about unknown values. A script and the modules that
 -- it requires are followed together: functions of one file know what another file passes to them.
 --
 -- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type}, {k =
@@ -16,6 +16,7 @@ local functions = require("perilune.tool.functions")
 local loops = require("perilune.tool.loops")
 local modules = require("perilune.tool.modules")
 local names = require("perilune.tool.names")
+local renewed = require("perilune.tool.renewed")
 local tables = require("perilune.tool.tables")
 local views = require("perilune.tool.views")
 
@@ -28,12 +29,17 @@ local PASSES = 4 -- the first passes find the arguments and results of functions
 
 local run_block
 
+local function bind(self, var, value)
+  local follows = var.sets == 0 or not var.empty and renewed.keeps(self, var, value)
+  self.env[var] = follows and value or nil
+end
+
 -- Analyses the body of the function. given: values of parameters that the caller knows.
 local function analyse(self, node, given)
   local one = functions.info(self, node)
   for i, var in ipairs(node.params) do
     local value = given and given[i] or one.before and one.before[i]
-    self.env[var] = var.sets == 0 and value or nil
+    bind(self, var, value)
   end
   local above, file = self.fn, self.file
   self.fn, self.file = one, self.file_of[node]
@@ -293,10 +299,6 @@ end
 
 local run = {}
 
-local function bind(self, var, value)
-  self.env[var] = var.sets == 0 and value or nil
-end
-
 -- Declarations of local functions are analysed with the values of their calls.
 function run.Local(self, node)
   for _, var in ipairs(#node.values == 0 and node.vars or {}) do
@@ -328,6 +330,8 @@ local function assign(self, target, value)
       self.env[var] = result and LATER[result.k] and result or self.env[var]
     elseif var and var.empty and not var.captured then
       self.env[var] = built.note_arm(self, var, result)
+    elseif var and not var.empty and not (value and value.tag == "Nil") then
+      bind(self, var, result and result.k == "view" and { k = "view", view = result.view } or result)
     end
     return
   end
@@ -458,7 +462,7 @@ end
 -- trees: {{path=, tree=}...}; report(path, line, message); judge(path, kind, line); template(name): its text
 function M.follow(trees, known, report, judge, template)
   local self = { known = known, template = template, env = {}, functions = {}, handled = {}, touched = {}, guarded = 0,
-    members = {}, escaped = {}, given = {}, arms = {},
+    members = {}, escaped = {}, given = {}, arms = {}, renewed = {},
     call_with = M.call_with, info = functions.info, result_of = M.result_of, kind_of_literal = M.kind_of_literal }
   local last = false
   modules.set_up(self, trees)

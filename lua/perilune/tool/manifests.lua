@@ -22,9 +22,9 @@ local function settings(tool, input)
   local namespaces = flags.namespace or {}
   if not flags.image or not flags.image:match("^[%w._/:@%-%[%]]+$") then
     tool.usage(flags.image and format("--image: %q is not an image", flags.image)
-      or "which image has perilune? --image IMAGE")
+      or "--image IMAGE is missing: a container image that contains perilune")
   elseif #namespaces ~= 1 then
-    tool.usage("in which namespace will it run? one -n NS")
+    tool.usage("give one -n NS: the namespace in which the host will run")
   elseif not host.is_name(namespaces[1], "dns-label") then
     tool.usage("-n: %q is not the name of a namespace", namespaces[1])
   end
@@ -84,11 +84,7 @@ local function role_documents(tool, input, s)
   end)
   local out = { text }
   for _, role in ipairs(roles) do
-    out[#out + 1] = format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n  name: %s%s%s\n"
-      .. "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
-      .. "subjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s",
-      role.kind, role.name, role.namespace and "\n  namespace: " .. role.namespace or "", s.labels, role.kind,
-      role.name, s.name, s.namespace)
+    out[#out + 1] = rights.binding(role, s, s.labels)
   end
   return out
 end

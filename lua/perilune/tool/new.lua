@@ -25,7 +25,7 @@ end
 local function check_name(tool, paths)
   if #paths ~= 1 then
     tool.usage("%s; usage: perilune new [FLAGS] NAME",
-      #paths == 0 and "what is its name?" or ("one name, not %d"):format(#paths))
+      #paths == 0 and "no name given" or ("one name, not %d"):format(#paths))
   end
   local name = paths[1]
   if not host.is_name(name, "dns-label") or not name:match("^%l") then

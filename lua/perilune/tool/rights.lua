@@ -463,5 +463,14 @@ function M.write(rules, name, labels, name_of)
   return concat(out, "\n"), roles
 end
 
+-- The YAML document that gives a role of M.write to the service account {name=, namespace=}.
+function M.binding(role, account, labels)
+  return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n  name: %s%s%s\n"
+    .. "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
+    .. "subjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s",
+    role.kind, role.name, role.namespace and "\n  namespace: " .. role.namespace or "", labels or "", role.kind,
+    role.name, account.name, account.namespace)
+end
+
 M.CLUSTER = CLUSTER
 return M

@@ -59,7 +59,7 @@ local function find_files(paths)
     path = #path > 1 and path:gsub("/+$", "") or path
     local mode, message = lfs.attributes(path, "mode")
     if not mode then
-      say("%s", message)
+      say("%s:%s", path, message:match("[^:]*$"))
       return nil
     end
     local before = #out
@@ -74,6 +74,7 @@ end
 
 -- ---- running them ----
 
+local ERRORS = 5 -- logged errors that the message of a failed test contains
 local OUTPUTS = { text = "plainTerminal", tap = "TAP", json = "json", junit = "junit" }
 
 local function subscribe(busted, counts, quiet)
@@ -89,37 +90,108 @@ local function subscribe(busted, counts, quiet)
   busted.subscribe({ "failure" }, count)
 end
 
+-- The number of open worlds at the beginning of a part of the run, by its name.
+local open_before = {}
+
+local function mark(name)
+  return function()
+    local state = package.loaded["perilune.test_state"]
+    open_before[name] = state and #state.worlds or 0
+    require("perilune.world").renew()
+    return nil, true
+  end
+end
+
+-- Closes the worlds that the part has opened.
+local function close(name)
+  return function()
+    local state = package.loaded["perilune.test_state"]
+    if state then
+      state.close_worlds(open_before[name] or 0)
+    end
+    return nil, true
+  end
+end
+
+-- Closes the worlds of before_each after the functions of after_each. busted publishes no event
+-- there: a test begins after before_each and ends before after_each.
+local function follow_each_test()
+  local make = require("busted.block")
+  package.loaded["busted.block"] = function(busted)
+    local block = make(busted)
+    local set_up, leave = block.lazySetup, block.dexecAll
+    function block.lazySetup(...)
+      local ok = set_up(...)
+      mark("each")()
+      return ok
+    end
+    function block.dexecAll(name, ...)
+      local ok = leave(name, ...)
+      if name == "after_each" then
+        close("each")()
+      end
+      return ok
+    end
+    return block
+  end
+end
+
 -- Closes worlds at the end of the test that opened them, others at the end of their file.
 local function follow_worlds(busted)
-  local world = require("perilune.world")
-  local before = {}
-  local function mark(name)
-    return function()
-      local state = package.loaded["perilune.test_state"]
-      before[name] = state and #state.worlds or 0
-      world.renew()
-      return nil, true
-    end
-  end
-  local function close(name)
-    return function()
-      local state = package.loaded["perilune.test_state"]
-      if state then
-        state.close_worlds(before[name] or 0)
-      end
-      return nil, true
-    end
-  end
   busted.subscribe({ "test", "start" }, mark("test"))
   busted.subscribe({ "test", "end" }, close("test"))
   busted.subscribe({ "file", "start" }, mark("file"))
   busted.subscribe({ "file", "end" }, close("file"))
 end
 
+-- busted's handler for JSON writes nothing at all if a result has a function, as a pending test has.
+local function tolerant(dkjson)
+  return setmetatable({ encode = function(value)
+    return dkjson.encode(value, { exception = dkjson.encodeexception })
+  end }, { __index = dkjson })
+end
+
+-- The errors that the hosts of open worlds have logged, each once: what a test expected may be
+-- missing because of them.
+local function logged_errors()
+  local lines, counts = {}, {}
+  local state = package.loaded["perilune.test_state"]
+  for _, world in ipairs(state and state.worlds or {}) do
+    for _, entry in ipairs(world:logs("error")) do
+      local line = ("%s %s: %s: %s"):format(entry.controller or "", entry.key or "", entry.msg,
+        tostring(entry.error):match("^[^\n]*")):gsub("^ +:? *", "")
+      lines[#lines + 1] = not counts[line] and line or nil
+      counts[line] = (counts[line] or 0) + 1
+    end
+  end
+  for i, line in ipairs(lines) do
+    lines[i] = counts[line] > 1 and ("%s (%d times)"):format(line, counts[line]) or line
+  end
+  return lines
+end
+
+-- Adds them to the message of a test that has not passed.
+local function tell_logged_errors(busted)
+  local rewrite = busted.rewriteMessage
+  function busted.rewriteMessage(element, message, trace)
+    local text = rewrite(element, message, trace)
+    local ok, lines = pcall(logged_errors)
+    if not ok or #lines == 0 then
+      return text
+    end
+    local more = #lines > ERRORS and ("\n  and %d more"):format(#lines - ERRORS) or ""
+    return ("%s\nErrors in the log:\n  %s%s"):format(text,
+      table.concat(lines, "\n  ", 1, math.min(#lines, ERRORS)), more)
+  end
+end
+
 local function load_output(busted, name)
+  local ok, dkjson = pcall(require, "dkjson")
+  package.loaded.dkjson = ok and tolerant(dkjson) or nil
   require("busted.modules.output_handler_loader")()(busted, OUTPUTS[name], {
     defaultOutput = "plainTerminal", verbose = false, suppressPending = false, language = "en",
     deferPrint = false, arguments = {} })
+  package.loaded.dkjson = ok and dkjson or nil
 end
 
 -- False for the frame of a spec. The place of an error is the innermost such frame, not one of
@@ -147,7 +219,9 @@ local function run(busted, files, flags)
     return trace_of(level or 3, message) -- a tail call, so that levels are the same as in busted
   end
   local counts = { failures = 0, errors = 0 }
+  follow_each_test()
   require("busted")(busted)
+  tell_logged_errors(busted)
   -- An exploration that prints only findings, or runs one plan: scenarios are only declared.
   local quiet = flags.explore and (flags.output == "json" or flags.plan ~= nil)
   subscribe(busted, counts, quiet)
@@ -170,7 +244,12 @@ end
 local function explore(input)
   local scenarios = require("perilune.explore.declare").scenarios
   if #(input.flags.filename or {}) > 0 then
-    scenarios = { require("perilune.explore.sample").of(input) }
+    local ok, sample = pcall(require("perilune.explore.sample").of, input)
+    if not ok then
+      say("%s", tostring(sample))
+      return 2
+    end
+    scenarios = { sample }
   end
   if not input.flags["log-level"] then
     require("perilune.world").quiet()
@@ -178,8 +257,20 @@ local function explore(input)
   return require("perilune.explore.run").run(scenarios, input, require("perilune.explore.worlds"))
 end
 
+-- Whether the filter is a pattern; says what is wrong with it.
+local function is_pattern(filter)
+  local ok, message = pcall(string.find, "", filter or "")
+  if not ok then
+    say('--filter: "%s": %s', filter, message)
+  end
+  return ok
+end
+
 return function(text)
   local input = host.json_decode(text)
+  if not is_pattern(input.flags.filter) then
+    return 2
+  end
   local sampled = input.flags.explore and #(input.flags.filename or {}) > 0
   local core = load_busted()
   local files = core and (sampled or find_files(input.paths))

@@ -16,7 +16,7 @@ end
 
 return function(tool, input)
   if #input.paths == 0 then
-    tool.usage("which scripts? usage: perilune types [FLAGS] PATH...")
+    tool.usage("no script given; usage: perilune types [FLAGS] PATH...")
   end
   for _, path in ipairs(input.paths) do
     if not tool.kind(path, true) then
@@ -35,7 +35,8 @@ return function(tool, input)
   end
   local what = tool.kind(path)
   if what and (what ~= "file" or crds.read(tool, path):sub(1, #HEAD) ~= HEAD) then
-    tool.fail("%s: it is there, and `perilune types` has not written it; nothing was written", path)
+    tool.fail("%s is not a file that `perilune types` has written; nothing was written: move it, or choose "
+      .. "a folder with --out", path)
   end
   local staged = crds.join(folder, ".perilune-" .. tostring({}):match("0x(%x+)"))
   local ok, message = tool.put(staged, text)

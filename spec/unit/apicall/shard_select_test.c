@@ -157,13 +157,16 @@ TEST(what_is_no_selector_is_a_failure_of_the_server)
          "shard range start 0x8000000000000000 must be less than end 0x8000000000000000"},
         {"shardRange(object.metadata.uid,'0x0000000000000000',7)",
          "hexEnd must be a string literal, got int64"},
-        {"a%20b", "CEL parse error: Syntax error: extraneous input 'b'"},
-        {"((((((((((", "CEL parse error: Syntax error: mismatched input '<EOF>'"},
+        {"a%20b", "CEL parse error: Syntax error: extraneous input 'b' expecting <EOF>"},
+        {"((((((((((",
+         "CEL parse error: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', "
+         "'-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+         "IDENTIFIER}"},
     };
     struct api t;
     api_open(&t);
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
-        char path[256], message[256];
+        char path[256], message[512];
         snprintf(message, sizeof message, "invalid shard selector: %s", cases[i].message);
         snprintf(path, sizeof path, DEFAULT_CMS "?shardSelector=%s", cases[i].text);
         CHECK_INT(api_get(&t, path), 500);

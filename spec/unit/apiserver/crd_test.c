@@ -119,7 +119,7 @@ TEST(deleting_a_crd_takes_its_objects_along)
     api_settle(&t);
     CHECK_INT(api_get(&t, WIDGETS "/a"), 404);
     CHECK_INT(api_get(&t, WIDGETS "/b"), 200);
-    CHECK_INT(api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'c'},'spec':{'size':1}}"), 405);
+    CHECK_INT(api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'c'},'spec':{'size':1}}"), 403);
     CHECK_INT(api_merge(&t, WIDGETS "/b", "{'metadata':{'finalizers':null}}"), 200);
     api_settle(&t);
     CHECK_INT(api_get(&t, CRDS "/widgets.ex.com"), 404);
@@ -159,6 +159,91 @@ TEST(bad_definitions_are_refused)
     }
     api_make_widgets(&t);
     CHECK_INT(api_merge(&t, CRDS "/widgets.ex.com", "{'spec':{'scope':'Cluster'}}"), 422);
+    api_close(&t);
+}
+
+/* The kind Widget of another plural. */
+#define RIVAL                                                                                      \
+    "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{"       \
+    "'name':'rivals.ex.com'},'spec':{'group':'ex.com','scope':'Namespaced','names':{'plural':"     \
+    "'rivals','kind':'Widget'},'versions':[{'name':'v1','served':true,'storage':true,'schema':{"   \
+    "'openAPIV3Schema':{'type':'object'}}}]}}"
+
+TEST(a_crd_waits_for_names_that_another_kind_has)
+{
+    struct api t;
+    api_open(&t);
+    api_make_widgets(&t);
+    CHECK_INT(api_post(&t, CRDS, RIVAL), 201);
+    CHECK_INT(api_get(&t, CRDS "/rivals.ex.com"), 200);
+    CHECK_AT(&t, "status.acceptedNames", "{'kind':'','plural':'rivals'}");
+    CHECK_AT(&t, "status.conditions[0].reason", "'ListKindConflict'");
+    CHECK_AT(&t, "status.conditions[0].message", "'\\\"WidgetList\\\" is already in use'");
+    CHECK_AT(&t, "status.conditions[1].status", "'False'");
+    CHECK_INT(api_get(&t, "/apis/ex.com/v1/rivals"), 404);
+    CHECK_INT(api_delete(&t, CRDS "/widgets.ex.com", NULL), 200);
+    api_settle(&t);
+    CHECK_INT(api_get(&t, "/apis/ex.com/v1/rivals"), 200);
+    CHECK_INT(api_get(&t, CRDS "/rivals.ex.com"), 200);
+    CHECK_AT(&t, "status.acceptedNames.kind", "'Widget'");
+    CHECK_AT(&t, "status.conditions[1].status", "'True'");
+    api_close(&t);
+}
+
+#define EMBEDDING                                                                                  \
+    "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{"       \
+    "'name':'boxes.ex.com'},'spec':{'group':'ex.com','scope':'Cluster','names':{'plural':"         \
+    "'boxes','kind':'Box'},'versions':[{'name':'v1','served':true,'storage':true,'schema':{"       \
+    "'openAPIV3Schema':{'type':'object','properties':{'in':{'type':'object',"                      \
+    "'x-kubernetes-embedded-resource':true,'x-kubernetes-preserve-unknown-fields':true}}}}}]}}"
+#define BOXES   "/apis/ex.com/v1/boxes"
+#define BOX(in) "{'apiVersion':'ex.com/v1','kind':'Box','metadata':{'name':'b'},'in':" in "}"
+
+TEST(objects_inside_of_objects_are_checked)
+{
+    static const struct {
+        const char *in, *field;
+        int code;
+    } cases[] = {
+        {BOX("{'kind':'X'}"), "'in.apiVersion'", 422},
+        {BOX("{'apiVersion':'v1','kind':'x y'}"), "'in.kind'", 422},
+        {BOX("{'apiVersion':'a/b/c','kind':'X'}"), "'in.apiVersion'", 422},
+        {BOX("{'apiVersion':'v1','kind':'X','metadata':{'labels':{'a b':''}}}"),
+         "'in.metadata.labels'", 422},
+        {BOX("{'apiVersion':'v1','kind':'X','metadata':{'labels':{'a':1}}}"), NULL, 400},
+        {BOX("{'apiVersion':'v1','kind':5}"), NULL, 400},
+        {BOX("{'apiVersion':'v1','kind':'X','any':1,'metadata':{'name':'N','what':1}}"), NULL, 201},
+    };
+    struct api t;
+    api_open(&t);
+    CHECK_INT(api_post(&t, CRDS, EMBEDDING), 201);
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        CHECK_INT(api_post(&t, BOXES, cases[i].in), cases[i].code);
+        if (cases[i].field != NULL)
+            CHECK_AT(&t, "details.causes[0].field", cases[i].field);
+    }
+    CHECK_AT(&t, "in", "{'any':1,'apiVersion':'v1','kind':'X','metadata':{'name':'N'}}");
+    CHECK_STR(t.warning, "299 - \"unknown field \\\"in.metadata.what\\\"\"");
+    api_close(&t);
+}
+
+TEST(a_patch_keeps_kind_version_and_metadata)
+{
+    struct api t;
+    api_open(&t);
+    api_make_widgets(&t);
+    api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'w'},'spec':{'size':1}}");
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'kind':'Other'}"), 422);
+    CHECK_MESSAGE(&t, "Other.ex.com \"w\" is invalid: kind: Invalid value: \"Other\": must be "
+                      "Widget");
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'apiVersion':'ex.com/v2'}"), 422);
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'kind':null}"), 422);
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'metadata':{'labels':{'a':1}}}"), 422);
+    CHECK_INT(api_post(&t, WIDGETS, "{" WIDGET ",'metadata':'x'}"), 400);
+    CHECK_MESSAGE(&t, "Widget in version \"v1\" cannot be handled as a Widget: json: cannot "
+                      "unmarshal string into Go value of type v1.ObjectMeta");
+    CHECK_INT(api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'x','creationTimestamp':'y'}}"),
+              400);
     api_close(&t);
 }
 

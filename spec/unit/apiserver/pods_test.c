@@ -4,9 +4,8 @@
 
 /* Answers were checked against kube-apiserver 1.37. */
 
-#define PODS    "/api/v1/namespaces/default/pods"
-#define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-#define SPEC    "'spec':{'containers':[{'name':'c','image':'i'}]"
+#define PODS "/api/v1/namespaces/default/pods"
+#define SPEC "'spec':{'containers':[{'name':'c','image':'i'}]"
 
 static void make_pod(struct api *t, const char *more)
 {
@@ -72,48 +71,6 @@ TEST(who_ran_on_no_node_or_has_ended_goes_at_once)
     api_close(&t);
 }
 
-static int evict(struct api *t, const char *query)
-{
-    char path[64];
-    snprintf(path, sizeof(path), PODS "/p/eviction%s", query);
-    return api_post(t, path,
-                    "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p'}}");
-}
-
-TEST(an_eviction_asks_the_budget_and_is_counted_there)
-{
-    struct api t;
-    api_open(&t);
-    make_pod(&t, "");
-    CHECK_INT(api_merge(&t, PODS "/p/status", "{'status':{'phase':'Running'}}"), 200);
-    CHECK_INT(api_post(&t, BUDGETS,
-                       "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':{"
-                       "'matchLabels':{'a':'b'}}}}"),
-              201);
-    CHECK_INT(evict(&t, ""), 429);
-    CHECK_MESSAGE(&t, "Cannot evict pod as it would violate the pod's disruption budget.");
-    CHECK_AT(&t, "details.causes[0].message",
-             "'The disruption budget b is still being processed by the server.'");
-    CHECK_AT(&t, "details.retryAfterSeconds", "10");
-    CHECK_INT(
-        api_merge(&t, BUDGETS "/b/status",
-                  "{'status':{'observedGeneration':1,'desiredHealthy':1,'currentHealthy':1}}"),
-        200);
-    CHECK_INT(evict(&t, ""), 429);
-    CHECK_AT(&t, "details.causes[0].message",
-             "'The disruption budget b needs 1 healthy pods and has 1 currently'");
-    CHECK_INT(api_merge(&t, BUDGETS "/b/status", "{'status':{'disruptionsAllowed':1}}"), 200);
-    CHECK_INT(evict(&t, "?dryRun=All"), 201);
-    CHECK_INT(api_get(&t, PODS "/p"), 200);
-    CHECK_INT(evict(&t, ""), 201);
-    CHECK_INT(api_get(&t, PODS "/p"), 404);
-    CHECK_INT(api_get(&t, BUDGETS "/b"), 200);
-    CHECK_AT(&t, "status.disruptionsAllowed", "0");
-    CHECK_AT(&t, "status.disruptedPods", "{'p':'2026-11-21T09:30:00Z'}");
-    CHECK_INT(evict(&t, ""), 404);
-    api_close(&t);
-}
-
 TEST(logs_and_commands_say_that_nothing_runs)
 {
     struct api t;
@@ -171,6 +128,22 @@ TEST(a_namespaces_finalizers_are_written_apart)
 }
 
 /* Checked against kube-apiserver 1.37. */
+TEST(finalizers_and_options_of_logs_are_checked)
+{
+    struct api t;
+    api_open(&t);
+    CHECK_INT(api_put(&t, "/api/v1/namespaces/default/finalize",
+                      "{'metadata':{'name':'default'},'spec':{'finalizers':['bad']}}"),
+              422);
+    CHECK_AT(&t, "details.causes[0].field", "'spec.finalizers[0]'");
+    CHECK_INT(api_put(&t, "/api/v1/namespaces/default/finalize", "{'metadata':{'name':'x'}}"), 400);
+    CHECK_INT(api_get(&t, PODS "/p/log?tailLines=-1"), 422);
+    CHECK_MESSAGE(&t,
+                  "PodLogOptions \"p\" is invalid: tailLines: Invalid value: -1: must be greater "
+                  "than or equal to 0");
+    api_close(&t);
+}
+
 TEST(ephemeral_containers_are_added_and_stay)
 {
     struct api t;

@@ -124,8 +124,8 @@ TEST(reviews_must_say_what_they_ask)
          "metadata.namespace"},
         {LOCAL, "'user':'jane','nonResourceAttributes':{'path':'/'}",
          ".authorization.k8s.io \"\" is invalid: "
-         "spec.nonResourceAttributes: Invalid value: {\"path\":\"/\"}: disallowed on this kind of "
-         "request"},
+         "spec.nonResourceAttributes: Invalid value: {\"Path\":\"/\",\"Verb\":\"\"}: disallowed on "
+         "this kind of request"},
     };
     struct api t;
     char body[256];

@@ -46,4 +46,25 @@ TEST(deployments_are_scaled_with_a_version)
     api_close(&t);
 }
 
+TEST(replicas_are_numbers)
+{
+    struct api t;
+    api_open(&t);
+    api_make_widgets(&t);
+    api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'w'},'spec':{'size':1,'replicas':1}}");
+    CHECK_INT(api_merge(&t, WIDGETS "/w/scale", "{'spec':{'replicas':'x'}}"), 422);
+    CHECK_INT(api_put(&t, WIDGETS "/w/scale", "{'metadata':{'name':'w'},'spec':{'replicas':'x'}}"),
+              400);
+    CHECK_MESSAGE(&t,
+                  "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal "
+                  "string into Go struct field ScaleSpec.spec.replicas of type int32");
+    CHECK_INT(api_merge(&t, WIDGETS "/w/scale", "{'spec':{'replicas':-1}}"), 422);
+    CHECK_MESSAGE(&t,
+                  "Widget.ex.com \"w\" is invalid: .spec.replicas: Invalid value: -1: should be "
+                  "a non-negative integer");
+    CHECK_INT(api_get(&t, WIDGETS "/w"), 200);
+    CHECK_AT(&t, "spec.replicas", "1");
+    api_close(&t);
+}
+
 TEST_MAIN()

@@ -293,4 +293,34 @@ TEST(metadata_watches_and_tables_have_their_own_form)
     api_close(&t);
 }
 
+/* Texts of an event are shared by watches that want the same one, in whatever order they come. */
+TEST(each_of_many_watches_gets_the_form_that_it_asked_for)
+{
+    static const char *const forms[] = {
+        "application/json",
+        "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+        "application/vnd.kubernetes.protobuf",
+        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    };
+    enum { FORMS = PL_ARRAY_LEN(forms) };
+    struct api t;
+    struct api_watch watches[2 * FORMS];
+    api_open(&t);
+    for (size_t i = 0; i < 2 * FORMS; i++) {
+        t.accept = forms[i % FORMS];
+        api_watch_open(&t, &watches[i], DEFAULT_CMS "?watch=1&resourceVersion=5");
+    }
+    t.accept = forms[0];
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'},'data':{'k':'v'}}");
+    for (size_t i = 0; i < FORMS; i++) {
+        CHECK(watches[i].text.len > 0);
+        CHECK(pl_slice_eq(pl_buf_slice(&watches[i].text), pl_buf_slice(&watches[FORMS + i].text)));
+        for (size_t k = 0; k < i; k++)
+            CHECK(!pl_slice_eq(pl_buf_slice(&watches[i].text), pl_buf_slice(&watches[k].text)));
+    }
+    for (size_t i = 0; i < 2 * FORMS; i++)
+        api_watch_close(&watches[i]);
+    api_close(&t);
+}
+
 TEST_MAIN()

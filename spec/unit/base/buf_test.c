@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "support/test.h"
 
+#include <stdio.h>
+
 TEST(an_untouched_buffer_reads_as_the_empty_text)
 {
     struct pl_buf buf = PL_BUF_INIT;
@@ -46,6 +48,24 @@ TEST(long_formats_fit)
     CHECK_INT(buf.len, 500);
     CHECK(buf.ptr[499] == '7' && buf.ptr[0] == '0');
     pl_buf_deinit(&buf);
+}
+
+/* Formats of each length meet each room behind the last text. */
+TEST(formats_fit_into_any_room)
+{
+    char want[256] = "";
+    for (int before = 0; before < 80; before++)
+        for (int width = 1; width < 80; width++) {
+            struct pl_buf buf = PL_BUF_INIT;
+            snprintf(want, sizeof(want), "%.*s%*d", before,
+                     "........................................"
+                     "........................................",
+                     width, 7);
+            pl_buf_add(&buf, want, (size_t)before);
+            pl_buf_add_f(&buf, "%*d", width, 7);
+            CHECK_STR(pl_buf_z(&buf), want);
+            pl_buf_deinit(&buf);
+        }
 }
 
 TEST(clear_keeps_the_memory_and_drop_front_moves_the_rest)

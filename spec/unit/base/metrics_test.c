@@ -100,6 +100,24 @@ TEST(histograms_count_up_to_each_bound)
     pl_metrics_destroy(metrics);
 }
 
+TEST(bounds_have_as_few_digits_as_read_back_the_same)
+{
+    static const double small[] = {1e-6, 1e-5, 0.1};
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_metric *metric =
+        pl_metrics_add(metrics, &(struct pl_metric_spec){.name = "t",
+                                                         .help = "T.",
+                                                         .type = PL_METRIC_HISTOGRAM,
+                                                         .bounds = small,
+                                                         .bound_count = PL_ARRAY_LEN(small)});
+    pl_series_observe(pl_metric_series(metric, NULL), 1.0 / 3);
+    check_page(metrics, "# HELP t T.\n# TYPE t histogram\n"
+                        "t_bucket{le=\"1e-06\"} 0\nt_bucket{le=\"1e-05\"} 0\n"
+                        "t_bucket{le=\"0.1\"} 0\nt_bucket{le=\"+Inf\"} 1\n"
+                        "t_sum 0.3333333333333333\nt_count 1\n");
+    pl_metrics_destroy(metrics);
+}
+
 static void collect(void *arg)
 {
     pl_series_set(arg, 5);

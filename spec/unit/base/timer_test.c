@@ -14,21 +14,21 @@ static const struct pl_clock test_clock = {read_now, read_now, read_now, NULL};
 
 static char fired[32];
 static struct pl_timers timers;
-static int changes;
+static int checks;
 
-static void on_change(struct pl_timers *changed)
+static void on_check(const struct pl_timers *checked)
 {
-    CHECK(changed == &timers);
-    changes++;
+    CHECK(checked == &timers);
+    checks++;
 }
 
 static void start(void)
 {
     now = 100;
     fired[0] = '\0';
-    changes = 0;
+    checks = 0;
     pl_timers_init(&timers, &test_clock);
-    timers.changed = on_change;
+    timers.require = on_check;
 }
 
 struct named {
@@ -128,16 +128,16 @@ TEST(a_callback_can_stop_one_that_is_due)
     pl_timers_deinit(&timers);
 }
 
-TEST(the_loop_is_told_when_the_next_time_may_have_moved)
+TEST(each_start_and_each_stop_checks_the_thread)
 {
     struct named a = {.name = 'a'};
     start();
     pl_timer_start(&timers, &a.timer, 10, note);
-    CHECK_INT(changes, 1);
+    CHECK_INT(checks, 1);
     pl_timer_stop(&timers, &a.timer);
-    CHECK_INT(changes, 2);
+    CHECK_INT(checks, 2);
     pl_timer_stop(&timers, &a.timer);
-    CHECK_INT(changes, 2);
+    CHECK_INT(checks, 3);
     pl_timers_deinit(&timers);
 }
 

@@ -3,7 +3,9 @@
 #include "base/base.h"
 #include "base/buf.h"
 #include "command/flags.h"
+#include "value/build.h"
 #include "value/scan.h"
+#include "value/write.h"
 
 static const struct pl_flag table[] = {
     {.name = "context", .metavar = "NAME", .help = "a text"},
@@ -27,10 +29,13 @@ static const struct pl_flag table[] = {
      .most = 3600 * PL_SECOND,
      .metavar = "D",
      .help = "d"},
+    {.name = "grace", .type = PL_FLAG_DURATION, .most = 3600 * PL_SECOND, .help = "d"},
     {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
+    {.name = "room", .type = PL_FLAG_SIZE, .least = 3 << 20, .metavar = "S", .help = "s"},
     {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
     {.name = "late", .with = "lead|format", .type = PL_FLAG_SWITCH, .help = "with one of them"},
+    {.name = "later", .with = "lead|nowhere", .type = PL_FLAG_SWITCH, .help = "with one of others"},
     {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
 
@@ -86,6 +91,8 @@ TEST(a_flag_that_says_nothing_without_another_is_refused)
     checked("run", by_environment, WORDS("--late"), NULL);
     checked("run", alone, nothing, NULL);
     checked("run", NULL, WORDS("--no-late"), NULL);
+    checked("run", NULL, WORDS("--later"), "--later goes with --lead or --nowhere");
+    checked("check", NULL, WORDS("--later"), NULL); /* which has neither */
 }
 
 TEST(numbers_that_do_not_fit_say_what_does)
@@ -103,9 +110,13 @@ TEST(numbers_that_do_not_fit_say_what_does)
     refused(WORDS("--some", "601"), "it must be a whole number from 2 to 600");
     refused(WORDS("--some", "99999999999999999999"), "it must be a whole number from 2 to 600");
     refused(WORDS("--share", "1.1"), "it must be a number from 0 to 1");
+    refused(WORDS("--memory", "0"), "--memory: \"0\": it must be a size such as 512MiB");
+    refused(WORDS("--room", "3145727"), "--room: \"3145727\": it must be a size of at least 3MiB");
+    refused(WORDS("--room", "x"), "it must be a size of at least 3MiB");
     refused(WORDS("--for", "999ms"), "--for: \"999ms\": it must be from 1s to 1h");
     refused(WORDS("--for", "1h1s"), "it must be from 1s to 1h");
     refused(WORDS("--for", "9999999h"), "it must be from 1s to 1h");
+    refused(WORDS("--grace", "2h"), "it must be from 0s to 1h");
     refused(WORDS("--for", "x"), "it must be a duration such as 30s");
 }
 
@@ -116,7 +127,11 @@ TEST(the_limits_themselves_fit)
     CHECK_INT(pl_flags_integer(&flags, "some"), 600);
     CHECK_INT(pl_flags_duration(&flags, "for"), 3600 * PL_SECOND);
     pl_flags_deinit(&flags);
-    CHECK_INT(parse(&flags, NULL, WORDS("--some", "2", "--share", "0", "--for", "1s")), 0);
+    CHECK_INT(parse(&flags, NULL,
+                    WORDS("--some", "2", "--share", "0", "--for", "1s", "--grace", "0s", "--room",
+                          "3MiB")),
+              0);
+    CHECK_INT(pl_flags_size(&flags, "room"), 3 << 20);
     pl_flags_deinit(&flags);
 }
 
@@ -203,6 +218,8 @@ TEST(mistakes_name_the_flag_and_what_to_do)
     refused(WORDS("--format", "tex"), "text|json");
     refused(WORDS("--dry-run=maybe"), "true or false");
     refused(WORDS("--no-lanes"), "unknown flag");
+    refused(WORDS("-m"), "-m needs a value (PATH)");
+    refused(WORDS("--on-wait"), "unknown flag --on-wait"); /* only "no-" is a prefix */
     refused(WORDS("--context="), "empty");
 }
 
@@ -222,6 +239,37 @@ TEST(a_mistake_in_the_file_or_environment_names_its_place)
     CHECK(strstr(err.message, "c.yaml: flags: unknown flag \"lanse\"") != NULL);
     CHECK(strstr(err.message, "did you mean --lanes?") != NULL);
     pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
+TEST(help_is_asked_for_in_two_ways)
+{
+    static const char *const words[] = {"--help", "-h"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(words); i++) {
+        struct pl_flags flags;
+        CHECK_INT(parse(&flags, NULL, WORDS(words[i])), 0);
+        CHECK(flags.help);
+        pl_flags_deinit(&flags);
+    }
+}
+
+TEST(set_flags_and_defaults_become_members_of_their_types)
+{
+    struct pl_flags flags;
+    struct pl_buf text = PL_BUF_INIT;
+    REQUIRE(parse(&flags, NULL,
+                  WORDS("--namespace", "a", "--namespace", "b", "--dry-run", "--some", "7",
+                        "--share", "0.5", "--grace", "1m", "--format", "json")) == 0);
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_flags_build(b, &flags);
+    pl_build_end(b);
+    pl_build_write(&text, b, PL_WRITE_COMPACT);
+    CHECK_STR(pl_buf_z(&text),
+              "{\"namespace\":[\"a\",\"b\"],\"dry-run\":true,\"wait\":true,\"lanes\":1,\"qps\":0,"
+              "\"timeout\":30,\"some\":7,\"share\":0.5,\"grace\":60,\"memory\":536870912,"
+              "\"format\":\"json\"}");
+    pl_buf_deinit(&text);
     pl_flags_deinit(&flags);
 }
 

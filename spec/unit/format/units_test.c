@@ -85,6 +85,16 @@ TEST(quantities_are_numbers_in_base_units)
             TEST_FAIL("\"%s\" was taken", bad[i]);
 }
 
+TEST(quantities_have_at_most_127_digits)
+{
+    char digits[129] = "";
+    double value = 0;
+    memset(digits, '0', 128);
+    digits[126] = '7';
+    CHECK(!pl_quantity_parse(pl_slice(digits, 128), &value));
+    CHECK(pl_quantity_parse(pl_slice(digits, 127), &value) && value == 7);
+}
+
 TEST(sizes_are_bytes)
 {
     static const struct {
@@ -129,6 +139,8 @@ TEST(instants_are_nanoseconds_since_1970)
         {"1969-12-31T23:59:59Z", -PL_SECOND},
         {"1900-03-01T00:00:00Z", -INT64_C(2203891200) * PL_SECOND},
         {"2026-11-21t09:30:00z", 1795253400 * PL_SECOND},
+        {"2026-11-22T09:29:00+23:59", 1795253400 * PL_SECOND},
+        {"2026-11-20T09:31:00-23:59", 1795253400 * PL_SECOND},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
         int64_t ns = -77;
@@ -148,6 +160,7 @@ TEST(instants_are_nanoseconds_since_1970)
         "2026-11-21T09:30:00.Z",
         "2026-11-21T09:30:00+0130",
         "2026-11-21T09:30:00+24:00",
+        "2026-11-21T09:30:00+09:60",
         "2026-11-21T09:30:00ZZ",
     };
     int64_t ns;

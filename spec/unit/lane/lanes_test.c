@@ -127,7 +127,7 @@ TEST(spawned_tasks_belong_to_the_run)
     CHECK_RUN("default/results", PL_OUTCOME_DONE, "");
     CHECK_RUN("default/joined", PL_OUTCOME_DONE, "");
     CHECK_RUN("default/unjoined", PL_OUTCOME_ERROR, "lost");
-    CHECK_RUN("default/many", PL_OUTCOME_ERROR, "spawned tasks already");
+    CHECK_RUN("default/many", PL_OUTCOME_ERROR, "1000 spawned tasks already: join some first");
     CHECK_RUN("default/self", PL_OUTCOME_ERROR, "can't join itself");
     finish();
 }

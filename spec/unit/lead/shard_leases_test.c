@@ -1,4 +1,5 @@
 #include "lead/shard_leases.h"
+#include "lead/shard_lease.h"
 
 #include "base/log.h"
 #include "control/shard_member.h"

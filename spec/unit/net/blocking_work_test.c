@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "support/turn.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -36,14 +37,21 @@ static void on_drop(void *arg)
     ((struct reader *)arg)->dropped++;
 }
 
-static struct pl_blocking_work *start(struct reader *reader, struct pl_loop *loop)
+/* answers: those that need not be waited for. */
+static struct pl_blocking_work *start_with(struct reader *reader, struct pl_loop *loop,
+                                           unsigned answers)
 {
     const struct pl_blocking_work_options options = {
         .run = run, .done = on_done, .drop = on_drop, .arg = reader};
     memset(reader, 0, sizeof *reader);
     reader->loop = loop;
-    sem_init(&reader->answer, 0, 0);
+    sem_init(&reader->answer, 0, answers);
     return pl_blocking_work_start(loop, &options);
+}
+
+static struct pl_blocking_work *start(struct reader *reader, struct pl_loop *loop)
+{
+    return start_with(reader, loop, 0);
 }
 
 TEST(it_runs_elsewhere_and_is_done_here)
@@ -111,23 +119,53 @@ TEST(what_is_abandoned_is_dropped_when_it_has_ended)
     sem_destroy(&reader.answer);
 }
 
-TEST(what_never_began_is_dropped_at_once)
+TEST(however_many_are_stuck_others_begin)
 {
-    enum { THREADS = 4 };
+    enum { STUCK = 12 };
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
-    struct reader busy[THREADS], reader;
-    for (int i = 0; i < THREADS; i++)
-        start(&busy[i], loop);
-    for (int i = 0; i < THREADS; i++)
-        TURN_UNTIL(loop, atomic_load(&busy[i].reads));
-    pl_blocking_work_abandon(start(&reader, loop));
-    TURN_UNTIL(loop, reader.dropped > 0);
-    CHECK(!atomic_load(&reader.reads));
-    for (int i = 0; i < THREADS; i++)
-        sem_post(&busy[i].answer);
-    for (int i = 0; i < THREADS; i++)
-        TURN_UNTIL(loop, busy[i].done > 0);
+    struct reader stuck[STUCK], other;
+    for (int i = 0; i < STUCK; i++)
+        start(&stuck[i], loop);
+    for (int i = 0; i < STUCK; i++)
+        TURN_UNTIL(loop, atomic_load(&stuck[i].reads));
+    start(&other, loop);
+    sem_post(&other.answer);
+    TURN_UNTIL(loop, other.done > 0);
+    for (int i = 0; i < STUCK; i++)
+        sem_post(&stuck[i].answer);
+    for (int i = 0; i < STUCK; i++)
+        TURN_UNTIL(loop, stuck[i].done > 0);
     pl_loop_destroy(loop);
+    for (int i = 0; i < STUCK; i++)
+        sem_destroy(&stuck[i].answer);
+    sem_destroy(&other.answer);
+}
+
+/* A stack that fits into no process. */
+static void forbid_threads(pthread_attr_t *before)
+{
+    pthread_attr_t attr;
+    REQUIRE(pthread_getattr_default_np(before) == 0);
+    REQUIRE(pthread_attr_init(&attr) == 0);
+    REQUIRE(pthread_attr_setstacksize(&attr, (size_t)1 << 47) == 0);
+    REQUIRE(pthread_setattr_default_np(&attr) == 0);
+    pthread_attr_destroy(&attr);
+}
+
+TEST(without_a_thread_it_runs_here_and_is_done_later)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct reader reader;
+    pthread_attr_t before;
+    forbid_threads(&before);
+    start_with(&reader, loop, 1);
+    REQUIRE(pthread_setattr_default_np(&before) == 0);
+    CHECK(reader.on_loop);
+    CHECK_INT(reader.done, 0);
+    TURN_UNTIL(loop, reader.done > 0);
+    pl_loop_destroy(loop);
+    CHECK(!pl_blocking_work_is_left());
+    pthread_attr_destroy(&before);
     sem_destroy(&reader.answer);
 }
 

@@ -397,6 +397,29 @@ TEST(what_is_not_http_is_400)
                   400);
 }
 
+TEST(a_method_that_nobody_knows_is_a_request)
+{
+    static const char *const methods[] = {"FOO", "get", "M-X9"};
+    for (size_t i = 0; i < 3; i++) {
+        struct world world;
+        struct raw_peer peer;
+        char request[80];
+        set_up(&world);
+        raw_connect(&peer, world.port);
+        int len =
+            snprintf(request, sizeof(request), "%s /a HTTP/1.1\r\nHost: h\r\n\r\n", methods[i]);
+        raw_send_bytes(&peer, request, (size_t)len);
+        TURN_UNTIL(world.loop, raw_got(&peer, "\r\n\r\n"));
+        CHECK_INT(world.requests, 1);
+        raw_close(&peer);
+        tear_down(&world);
+    }
+    check_refused((struct pl_server_options){0}, pl_slice_z("FOO  /a HTTP/1.1\r\nHost: h\r\n\r\n"),
+                  400);
+    check_refused((struct pl_server_options){0}, pl_slice_z("F:O /a HTTP/1.1\r\nHost: h\r\n\r\n"),
+                  400);
+}
+
 static void check_refused_in_pieces(const char *request, size_t size)
 {
     struct world world;

@@ -6,8 +6,10 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct tick {
@@ -18,6 +20,30 @@ struct tick {
 static void on_tick(struct pl_timer *timer)
 {
     (*PL_CONTAINER_OF(timer, struct tick, timer)->count)++;
+}
+
+static void *start_timer(void *timers)
+{
+    static struct tick tick;
+    pl_timer_start(timers, &tick.timer, 0, on_tick);
+    return NULL;
+}
+
+TEST(a_timer_that_another_thread_starts_ends_the_process)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t other;
+        close(STDERR_FILENO); /* the message is expected */
+        if (pthread_create(&other, NULL, start_timer, pl_loop_timers(loop)) == 0)
+            pthread_join(other, NULL);
+        _exit(0);
+    }
+    int status = 0;
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    pl_loop_destroy(loop);
 }
 
 TEST(timers_fire_when_the_injected_clock_says_so)
@@ -192,38 +218,6 @@ TEST(run_ends_with_stop_although_timers_wait)
     CHECK_INT(count, 0);
     CHECK(pl_loop_is_current(loop));
     pl_timer_stop(pl_loop_timers(loop), &tick.timer);
-    pl_loop_destroy(loop);
-}
-
-static void on_signal(void *arg, int signum)
-{
-    ((int *)arg)[signum == SIGUSR2]++;
-}
-
-TEST(signals_arrive_on_the_loop_until_unwatched)
-{
-    struct pl_loop *loop = pl_loop_create(pl_clock_system());
-    int seen[2] = {0, 0};
-    const int signums[] = {SIGUSR1, SIGUSR2};
-    CHECK_INT(pl_loop_watch_signals(loop, signums, 2, on_signal, seen), 0);
-    kill(getpid(), SIGUSR1);
-    kill(getpid(), SIGUSR2);
-    while (seen[0] == 0 || seen[1] == 0)
-        pl_loop_turn(loop, -1);
-    CHECK_INT(seen[0], 1);
-    CHECK_INT(seen[1], 1);
-    pl_loop_unwatch_signals(loop);
-    pl_loop_unwatch_signals(loop);
-    pl_loop_destroy(loop);
-}
-
-TEST(a_signal_that_cannot_be_watched_is_an_error)
-{
-    struct pl_loop *loop = pl_loop_create(pl_clock_system());
-    int seen[2] = {0, 0};
-    const int signums[] = {SIGUSR1, SIGKILL};
-    CHECK(pl_loop_watch_signals(loop, signums, 2, on_signal, seen) < 0);
-    CHECK_INT(pl_loop_watch_signals(loop, signums, 1, on_signal, seen), 0);
     pl_loop_destroy(loop);
 }
 

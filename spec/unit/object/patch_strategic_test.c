@@ -95,22 +95,17 @@ TEST(elements_are_deleted_and_lists_replaced_by_directives)
     check("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}",
           "{'spec':{'containers':[{'$patch':'replace'},{'name':'c'}]}}",
           "{'spec':{'containers':[{'name':'c'}]}}");
-    check("{'spec':{'containers':[{'name':'a'}]}}",
-          "{'spec':{'containers':[{'name':'a','$patch':'merge','x':1}]}}",
-          "{'spec':{'containers':[{'name':'a','x':1}]}}");
     check("{}", "{'spec':{'containers':[{'name':'a','$patch':'delete'}]}}",
           "{'spec':{'containers':[]}}");
 }
 
-TEST(maps_are_replaced_emptied_or_merged_by_directives)
+TEST(maps_are_replaced_or_emptied_by_directives)
 {
     check("{'metadata':{'labels':{'a':'1'}}}",
           "{'metadata':{'labels':{'$patch':'replace','b':'2','c':null}}}",
           "{'metadata':{'labels':{'b':'2'}}}");
     check("{'metadata':{'labels':{'a':'1'}}}", "{'metadata':{'labels':{'$patch':'delete'}}}",
           "{'metadata':{'labels':{}}}");
-    check("{'metadata':{'labels':{'a':'1'}}}", "{'metadata':{'labels':{'$patch':'merge','b':'2'}}}",
-          "{'metadata':{'labels':{'a':'1','b':'2'}}}");
     check("{'metadata':{}}", "{'metadata':{'labels':{'$patch':'delete'}}}", "{'metadata':{}}");
     check("{'metadata':{'labels':'x'}}", "{'metadata':{'labels':{'$patch':'delete'}}}",
           "{'metadata':{}}");
@@ -123,6 +118,9 @@ TEST(scalars_are_added_to_and_deleted_from_sets)
     check("{'metadata':{'finalizers':['a','b','c']}}",
           "{'metadata':{'$deleteFromPrimitiveList/finalizers':['b','x']}}",
           "{'metadata':{'finalizers':['a','c']}}");
+    check("{'metadata':{'finalizers':['a']}}",
+          "{'metadata':{'$deleteFromPrimitiveList/finalizers':'a'}}",
+          "{'metadata':{'finalizers':['a']}}");
     check("{'metadata':{'finalizers':['a','b']}}",
           "{'metadata':{'$deleteFromPrimitiveList/finalizers':['a'],'finalizers':['c']}}",
           "{'metadata':{'finalizers':['c','b']}}");
@@ -189,8 +187,10 @@ TEST(a_strategic_patch_that_does_not_fit_is_refused)
          "invalid patch format of retainKeys"},
         {"{'spec':{'args':[]}}", "{'spec':{'$setElementOrder/args':{}}}", PL_ESYNTAX,
          "invalid patch format of setElementOrder list"},
-        {"{'spec':{'args':[]}}", "{'spec':{'$deleteFromPrimitiveList/args':'x'}}", PL_ESYNTAX,
-         "invalid patch format of primitive list"},
+        {"{'spec':{'containers':[]}}", "{'spec':{'containers':[{'name':'a','$patch':'merge'}]}}",
+         PL_EINVAL, "merging lists cannot yet be specified in the patch"},
+        {"{'metadata':{'labels':{}}}", "{'metadata':{'labels':{'$patch':'merge','b':'2'}}}",
+         PL_EINVAL, "unknown patch type: merge in map: map[$patch:merge b:2]"},
         {"{'spec':{'containers':[]}}",
          "{'spec':{'$setElementOrder/containers':[{'name':'b'},{'name':'a'}],"
          "'containers':[{'name':'a'},{'name':'b'}]}}",

@@ -1,5 +1,6 @@
 #include "object/tree.h"
 
+#include "base/base.h"
 #include "base/rand.h"
 #include "support/json.h"
 
@@ -189,6 +190,46 @@ TEST(long_texts_fit_the_arena)
     CHECK_INT(copy.len, sizeof(big));
     CHECK_INT(copy.ptr[copy.len], '\0');
     CHECK_SLICE(pl_arena_f(&arena, "%d-%s", 5, "a"), "5-a");
+    pl_arena_deinit(&arena);
+}
+
+TEST(literals_are_what_a_parser_makes_of_them)
+{
+    struct pl_arena arena = {0};
+    static const char *const texts[] = {
+        "null", "true",  "false", "0",     "30",        "-1",        "1.5",    "''",
+        "'a'",  "'a b'", "'\\n'", "'\\''", "{'a':'b'}", "['a','b']", "[null]", "{}"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+        char *text = json_text(texts[i]);
+        struct pl_tree *tree = pl_tree_literal(&arena, text);
+        CHECK(pl_tree_equal(tree, tree_of(&arena, texts[i])));
+        check_tree(tree, texts[i]);
+        free(text);
+    }
+    pl_arena_deinit(&arena);
+}
+
+TEST(no_text_is_longer_than_its_limit)
+{
+    struct pl_arena arena = {0};
+    static const char *const texts[] = {"null",
+                                        "-1",
+                                        "''",
+                                        "[]",
+                                        "{}",
+                                        "[[],[[]]]",
+                                        "{'':''}",
+                                        "{'a':[1,null,true,false,'\\u0001']}",
+                                        "{'\\u0001\\u0002':'\\u001f'}",
+                                        "[false,false,false,false]"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+        struct pl_buf text = PL_BUF_INIT;
+        const struct pl_tree *tree = tree_of(&arena, texts[i]);
+        pl_tree_write(&text, tree);
+        CHECK(text.len <= pl_tree_bytes_at_most(tree));
+        pl_buf_deinit(&text);
+    }
+    CHECK_INT(pl_tree_bytes_at_most(tree_of(&arena, "'abc'")), 26);
     pl_arena_deinit(&arena);
 }
 

@@ -141,6 +141,20 @@ TEST(counts_are_carried_over_to_a_limiter_of_another_shape)
     pl_ratelimit_destroy(to);
 }
 
+TEST(counts_that_are_carried_over_never_shrink)
+{
+    struct pl_ratelimit *from = pl_ratelimit_fast_slow(1, 2, 3);
+    struct pl_ratelimit *to = pl_ratelimit_exponential(PL_MS, PL_SECOND);
+    ask(from, A, 7);
+    ask(from, B, 2);
+    ask(to, B, 5);
+    pl_ratelimit_copy_counts(to, from);
+    CHECK_INT(ask(to, A, 1), 128 * PL_MS);
+    CHECK_INT(pl_ratelimit_requeues(to, B), 5);
+    pl_ratelimit_destroy(from);
+    pl_ratelimit_destroy(to);
+}
+
 /* Adds that come faster than the bucket's rate: the debt is cut, and gone when they stop. */
 TEST(a_storm_of_adds_does_not_push_keys_out_for_ever) /* F46 */
 {

@@ -32,6 +32,10 @@ TEST(a_change_of_others_before_the_echo_is_neither_lost_nor_told_twice) /* F39 *
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "14", "")));
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "15", "")));
     check_events(&scene, "~a@12>14 ~a@14>15");
+    /* Ours is 16, and the watch brings theirs without it. */
+    write_through(&scene, BED_MAP("a", "1", "16", ""), false);
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "17", "")));
+    check_events(&scene, "~a@15>16 ~a@16>17");
     finish(&scene);
 }
 

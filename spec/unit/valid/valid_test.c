@@ -104,7 +104,8 @@ TEST(what_a_cluster_refuses_is_refused)
 #define CRD(schema, more)                                                                          \
     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Cluster',"   \
     "'names':{'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},"        \
-    "'versions':[{'name':'v1','storage':true,'schema':{'openAPIV3Schema':" schema "}" more "}]}}"
+    "'versions':[{'name':'v1','storage':true,'schema':{'openAPIV3Schema':" schema "}" more         \
+    "}]},'status':{'storedVersions':['v1']}}"
 #define AT "spec.validation.openAPIV3Schema"
 
 TEST(definitions_are_looked_through)
@@ -138,10 +139,39 @@ TEST(definitions_are_looked_through)
         {"CustomResourceDefinition",
          CRD("{'type':'object'}", ",'subresources':{'scale':{'specReplicasPath':'.a',"
                                   "'statusReplicasPath':'.status.n'}}"),
-         NULL, "spec.versions[0].subresources.scale.specReplicasPath",
+         NULL, "spec.subresources.scale.specReplicasPath",
          "Invalid value: \".a\": should be a json path under .spec"},
         {"CustomResourceDefinition", CRD("{'type':'object'}", ",'deprecationWarning':'w'"), NULL,
          "spec.versions[0].deprecationWarning", "Invalid value: \"w\": can only be set"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'kind':{'type':'object'}}}", ""), NULL,
+         AT ".properties[kind].type", "Invalid value: \"object\": must be string"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'metadata':{'type':'object','properties':{'labels':{"
+             "'type':'object'}}}}}",
+             ""),
+         NULL, AT ".properties[metadata]", "Forbidden: must not specify anything other than name"},
+        {"CustomResourceDefinition", CRD("{'type':'object','anyOf':[{'properties':{'b':{}}}]}", ""),
+         NULL, AT ".properties[b]", "Required value: because it is defined in"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'object','default':{'x':1}}}}", ""), NULL,
+         AT ".properties[a].default", "Invalid value: {\"x\":1}: must not have unknown fields"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'array','x-kubernetes-list-type':'set',"
+             "'items':{'type':'object'}}}}",
+             ""),
+         NULL, AT ".properties[a].items.x-kubernetes-map-type", "Invalid value: null: must be"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'null'}}}", ""), NULL,
+         AT ".properties[a].type", "Unsupported value: \"null\""},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'s':{'type':'string'}}}",
+             ",'selectableFields':[{'jsonPath':'.t'}]"),
+         NULL, "spec.selectableFields[0].jsonPath", "Invalid value: \".t\": is an invalid path"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','x-kubernetes-validations':[{'rule':'true','fieldPath':'.no'}]}",
+             ""),
+         NULL, AT ".x-kubernetes-validations[0].fieldPath", "Invalid value: \".no\": must be a"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++)
         check(&cases[i]);

@@ -70,6 +70,8 @@ TEST(doubles_have_the_fewest_digits_and_integers_no_exponent)
     check_double(0.1, "0.1");
     check_double(1.0 / 3, "0.3333333333333333");
     check_double(0.1 + 0.2, "0.30000000000000004");
+    check_double(5e-324, "5e-324");
+    check_double(-1.5e-310, "-1.5e-310");
     check_double(1e15, "1000000000000000");
     check_double(-9007199254740992.0, "-9007199254740992");
     check_double(1e16, "10000000000000000");

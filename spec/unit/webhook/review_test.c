@@ -56,8 +56,25 @@ TEST(a_review_is_taken_apart_into_what_scripts_see)
                "{'uid':'u-1','operation':'UPDATE','kind':'example.com/v1/Website',"
                "'resource':'websites','namespace':'default','name':'blog','user':{'username':'jo',"
                "'uid':'7','groups':['a','b'],'extra':{'k':['v']}},'dry_run':true,"
-               "'options':{'kind':'UpdateOptions'}}");
+               "'options':{'kind':'UpdateOptions'},'audit_annotations':{}}");
     pl_review_deinit(&review);
+}
+
+TEST(what_the_handler_has_no_parameter_for_is_not_made)
+{
+    static const char text[] =
+        "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview','request':{'uid':'u',"
+        "'kind':{'version':'v1','kind':'Pod'},'operation':'UPDATE','object':{'a':1},"
+        "'oldObject':{'a':2}}}";
+    for (int count = 0; count <= PL_HOOK_PARAMETERS; count++) {
+        struct pl_review review = must_read(PL_HOOK_VALIDATE, text);
+        review.call->parameters = count;
+        pl_hook_call_open(review.call);
+        CHECK_JSON(pl_doc_root(review.call->object), "{'a':1}");
+        CHECK((review.call->old != NULL) == (count >= 2));
+        CHECK((review.call->request != NULL) == (count >= 3));
+        pl_review_deinit(&review);
+    }
 }
 
 TEST(what_is_no_review_is_refused_by_name)
@@ -103,6 +120,7 @@ TEST(answers_to_admission)
     struct pl_review review =
         must_read(PL_HOOK_MUTATE,
                   "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview'," REQUEST "}");
+    review.call->parameters = 1; /* the details of a denial do not need the others */
     pl_hook_call_open(review.call);
     review.call->answer.said = json("{'allowed':true,'warnings':['w'],'audit':{'k':'v'}}");
     review.call->answer.patch = json("[]");

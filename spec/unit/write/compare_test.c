@@ -84,11 +84,31 @@ TEST(times_that_are_nearly_the_same_are_no_difference)
         pl_doc_unref(a.sent);
         pl_doc_unref(b.sent);
     }
-    struct pl_effect a = {.verb = "update", .sent = bed_doc("\"2026-01-02T03:04:05Z\"")};
-    struct pl_effect b = {.verb = "update", .sent = bed_doc("\"2026-01-02T03:06:05Z\"")};
-    CHECK(!pl_effect_eq(&a, &b));
-    pl_doc_unref(a.sent);
-    pl_doc_unref(b.sent);
+}
+
+TEST(two_times_mean_now_when_they_are_at_most_a_minute_apart)
+{
+    static const struct {
+        const char *one, *other;
+        bool same;
+    } times[] = {
+        {"2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z", true},
+        {"2026-01-02T03:04:05Z", "2026-01-02T03:05:06Z", false},
+        {"2026-01-02T03:04:05.5Z", "2026-01-02T03:05:05.6Z", false},
+        {"2026-01-02T03:04:05Z", "2026-01-02T04:04:06+01:00", true},
+        {"0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z", false},
+        {"2026-01-02T03:04:05Z", "now", false},
+    };
+    for (size_t i = 0; i < 2 * PL_ARRAY_LEN(times); i++) {
+        char one[64], other[64];
+        snprintf(one, sizeof one, "\"%s\"", times[i / 2].one);
+        snprintf(other, sizeof other, "\"%s\"", times[i / 2].other);
+        struct pl_effect a = {.verb = "update", .sent = bed_doc(i % 2 ? one : other)};
+        struct pl_effect b = {.verb = "update", .sent = bed_doc(i % 2 ? other : one)};
+        CHECK_INT(pl_effect_eq(&a, &b), times[i / 2].same);
+        pl_doc_unref(a.sent);
+        pl_doc_unref(b.sent);
+    }
 }
 
 TEST(what_was_created_and_written_again_may_hold_the_servers_defaults)
@@ -148,6 +168,36 @@ TEST(what_both_do_is_told_by_what_each_makes)
         "{\"what\":\"v1/Pod d/q\",\"candidate\":\"patch\",\"running\":\"update\",\"changes\":[]}\n"
         "{\"what\":\"event Normal R\",\"candidate\":\"event\",\"running\":\"event\",\"changes\":"
         "[{\"path\":\"\",\"old\":\"\\\"one\\\"\",\"new\":\"\\\"two\\\"\"}]}\n");
+    pl_capture_unref(a);
+    pl_capture_unref(b);
+}
+
+TEST(arrays_are_told_as_a_whole_and_of_many_fields_the_first)
+{
+    struct pl_capture *a = pl_capture_create(), *b = pl_capture_create();
+    struct pl_buf before = PL_BUF_INIT, after = PL_BUF_INIT, text = PL_BUF_INIT;
+    write_to(a, "v1/Pod d/p", "patch", NULL, NULL, "[1]");
+    write_to(b, "v1/Pod d/p", "patch", NULL, NULL, "{\"n\":1}");
+    check(a, b,
+          "{\"what\":\"v1/Pod d/p\",\"candidate\":\"patch\",\"running\":\"patch\",\"changes\":"
+          "[{\"path\":\"\",\"old\":\"[1]\",\"new\":\"{\\\"n\\\":1}\"}]}\n");
+    pl_capture_unref(a);
+    pl_capture_unref(b);
+    a = pl_capture_create();
+    b = pl_capture_create();
+    for (int i = 0; i < 40; i++) {
+        pl_buf_add_f(&before, "%s\"f%d\":1", i == 0 ? "{" : ",", i);
+        pl_buf_add_f(&after, "%s\"f%d\":2", i == 0 ? "{" : ",", i);
+    }
+    pl_buf_add_char(&before, '}');
+    pl_buf_add_char(&after, '}');
+    write_to(a, "v1/Pod d/p", "update", NULL, pl_buf_z(&before), pl_buf_z(&before));
+    write_to(b, "v1/Pod d/p", "update", NULL, pl_buf_z(&after), pl_buf_z(&after));
+    pl_compare(a, b, differs, agrees, &text);
+    CHECK(strstr(pl_buf_z(&text), ",\"more\":true}\n") != NULL);
+    pl_buf_deinit(&before);
+    pl_buf_deinit(&after);
+    pl_buf_deinit(&text);
     pl_capture_unref(a);
     pl_capture_unref(b);
 }

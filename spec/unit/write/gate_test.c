@@ -1,5 +1,6 @@
 #include "unit/control/bed_controller.h"
 
+#include "kube/status.h"
 #include "value/write.h"
 
 /* A controller "maps" for ConfigMaps that owns Pods, synced: d/a is a ConfigMap at version 5, d/p
@@ -401,6 +402,51 @@ TEST(what_an_apply_with_an_owner_takes_over_is_asked_where_no_cache_knows_it)
     CHECK_STR(fake_header(patch, "content-type"), "application/apply-patch+yaml");
     CHECK(strstr(patch->path, "fieldManager=maps") != NULL);
     bed_reply(&scene.stage.bed, patch, 500, BED_STATUS(500, "InternalError"));
+    finish(&scene);
+}
+
+/* d/p belongs to the ConfigMap d/a with the uid 1; the owner of the write has its name and another
+ * uid. */
+static void send_as_namesake(struct scene *scene, const char *base)
+{
+    struct pl_write write = write_of(scene, base ? PL_VERB_UPDATE : PL_VERB_PATCH, "v1/Pod", "p");
+    write.patch_type = PL_PATCH_APPLY;
+    send(scene, &write, base ? base : "{\"metadata\":{\"name\":\"p\"}}", base,
+         BED_MAP("a", "2", "9", ""));
+    CHECK_INT(scene->written, 0);
+}
+
+static void answer_for_owner(struct scene *scene, int status, const char *answer)
+{
+    struct fake_request *request =
+        bed_expect(&scene->stage.bed, "GET", "/api/v1/namespaces/d/configmaps/a");
+    bed_reply(&scene->stage.bed, request, status, answer);
+}
+
+TEST(the_reference_of_a_namesake_is_replaced_only_by_an_owner_that_exists) /* rule 143 */
+{
+    struct scene scene;
+    begin(&scene);
+    const char *const bases[] = {NULL, OWNED_POD("6", "")};
+    for (size_t i = 0; i < 2; i++) {
+        send_as_namesake(&scene, bases[i]);
+        answer_for_owner(&scene, 200, BED_MAP("a", "1", "5", ""));
+        CHECK_INT(scene.written, 1);
+        CHECK(pl_err_is_conflict(&scene.err));
+        CHECK(bed_is_quiet(&scene.stage.bed));
+        send_as_namesake(&scene, bases[i]);
+        answer_for_owner(&scene, 404, BED_STATUS(404, "NotFound"));
+        CHECK(pl_err_is_conflict(&scene.err));
+        send_as_namesake(&scene, bases[i]);
+        answer_for_owner(&scene, 500, BED_STATUS(500, "InternalError"));
+        CHECK_INT(scene.err.status, 500);
+        send_as_namesake(&scene, bases[i]);
+        answer_for_owner(&scene, 200, BED_MAP("a", "2", "9", ""));
+        check_skipped(&scene, false);
+        send_as_namesake(&scene, bases[i]);
+        answer_for_owner(&scene, 403, BED_STATUS(403, "Forbidden"));
+        check_skipped(&scene, false);
+    }
     finish(&scene);
 }
 

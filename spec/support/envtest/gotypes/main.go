@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/authorization"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -27,7 +29,9 @@ var shownTypes = [][2]any{
 	{core.PodSpec{}, corev1.PodSpec{}},
 	{core.PodTemplateSpec{}, corev1.PodTemplateSpec{}},
 	{core.PersistentVolumeClaim{}, corev1.PersistentVolumeClaim{}},
+	{core.EventSource{}, corev1.EventSource{}},
 	{core.PersistentVolumeSource{}, corev1.PersistentVolumeSource{}},
+	{apps.StatefulSetUpdateStrategy{}, appsv1.StatefulSetUpdateStrategy{}},
 	{batch.PodFailurePolicy{}, batchv1.PodFailurePolicy{}},
 	{batch.SuccessPolicy{}, batchv1.SuccessPolicy{}},
 	{policy.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetSpec{}},

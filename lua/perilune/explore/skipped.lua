@@ -1,0 +1,69 @@
+-- Whether a finding is only what remains when a step is skipped. Where a step comes before the controllers
+-- have seen the one before it, a counter is lower, a history is shorter and nothing was rotated: no
+-- controller can know better. So the steps are also executed at once, without any other disturbance: a
+-- field that has the same value there is no finding. Adds its method to a search's class.
+
+local states = require("perilune.explore.state")
+
+-- The steps of the user: step -> {verb, kind}.
+local function steps_of(reference)
+  local out = {}
+  for _, p in ipairs(reference.points) do
+    if p.what == "step" then
+      local text = p.text or ""
+      out[p.step] = { verb = text:match("^%S+"), kind = text:match("^%S+ %S-([^/%s]+) ") }
+    end
+  end
+  return out
+end
+
+-- Whether an object gets another spec in this step, after another change and no deletion in the step before.
+local function is_replaced(steps, step)
+  local before, now = steps[step - 1], steps[step]
+  return before and now and now.verb == "patch" and before.verb ~= "delete"
+end
+
+-- The parts of a plan by which a step is skipped, as disturbances of an execution that has no others; nil: none.
+local function skips_of(plan, steps)
+  local out = {}
+  for _, d in ipairs(plan) do
+    if d.what == "early" and is_replaced(steps, d.step) then
+      out[#out + 1] = { what = "early", step = d.step, n = 0 }
+    elseif d.what == "unobserved" and is_replaced(steps, d.step + 1) and steps[d.step + 1].kind == d.kind then
+      out[#out + 1] = d
+    end
+  end
+  return #out > 0 and out or nil
+end
+
+-- Whether the execution has the value of the finding at the same settled point.
+local function agrees(canon, f)
+  local item = canon.items[f.place]
+  if f.field == "" then
+    return f.is == (item and "there" or "gone")
+  end
+  return item ~= nil and states.show(item.values[f.field]) == f.is
+end
+
+return function(search)
+
+-- The findings without those that are so as well when the steps are executed at once.
+function search:unskipped(plan, findings)
+  local skips = skips_of(plan, steps_of(self.reference))
+  if not skips then
+    return findings
+  end
+  local execution = self.o.execute(skips, { seed = self.o.seed })
+  self.count = self.count + 1
+  local out = {}
+  for _, f in ipairs(findings) do
+    local settle = f.class == "state" and f.settle and execution.settles[f.settle]
+    local canon = settle and not settle.merged and states.canon(settle.state, self.taint, self.rules)
+    out[#out + 1] = not (canon and agrees(canon, f)) and f or nil
+  end
+  if #out == 0 and #findings > 0 then
+    self:leave_out("a controller cannot know of a step that was skipped")
+  end
+  return out
+end
+end

@@ -1,0 +1,7 @@
+-- What only memory knows. buggy.lua must fail; mended.lua must pass.
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").in_memory
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end

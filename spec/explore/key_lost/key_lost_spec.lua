@@ -1,0 +1,7 @@
+-- A rotation in two writes. buggy.lua must fail; mended.lua must pass.
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").key_lost
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end

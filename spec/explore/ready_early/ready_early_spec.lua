@@ -1,0 +1,8 @@
+-- A status that says ready before the children are there. buggy.lua must
+-- fail; mended.lua must pass.
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").ready_early
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end

@@ -1,0 +1,7 @@
+-- A condition that is never false again. buggy.lua must fail; mended.lua must pass.
+local test = require("perilune.test")
+local scenario = dofile("spec/explore/scenarios.lua").stays_degraded
+
+for _, variant in ipairs({ "buggy", "mended" }) do
+  test.explore(variant, { scripts = variant .. ".lua", manifests = "../manifests" }, scenario)
+end
