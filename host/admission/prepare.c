@@ -108,7 +108,7 @@ static int prepare_volume(struct pl_api_ctx *ctx, struct pl_tree *object, const 
 {
     PL_UNUSED(old);
     struct pl_tree *status = pl_tree_literal(&ctx->arena, "{\"phase\":\"Pending\"}");
-    pl_tree_setz(&ctx->arena, status, "lastPhaseTransitionTime", pl_api_now(ctx->api, &ctx->arena));
+    pl_tree_setz(&ctx->arena, status, "lastPhaseTransitionTime", pl_api_ctx_now(ctx));
     pl_tree_setz(&ctx->arena, object, "status", status);
     protect(ctx, object, "kubernetes.io/pv-protection");
     return 0;
@@ -170,7 +170,7 @@ static int prepare_taint(struct pl_api_ctx *ctx, struct pl_tree *object, const s
     const struct pl_tree *was = pl_tree_dig(old, "spec.taint");
     if (was != NULL && !pl_tree_equal(pl_tree_getz(taint, "effect"), pl_tree_getz(was, "effect")) &&
         pl_tree_equal(pl_tree_getz(taint, "timeAdded"), pl_tree_getz(was, "timeAdded")))
-        pl_tree_setz(&ctx->arena, taint, "timeAdded", pl_api_now(ctx->api, &ctx->arena));
+        pl_tree_setz(&ctx->arena, taint, "timeAdded", pl_api_ctx_now(ctx));
     return 0;
 }
 
@@ -219,7 +219,7 @@ static void wait_at_gates(struct pl_api_ctx *ctx, const struct pl_tree *pod, str
         arena, "{\"type\":\"PodScheduled\",\"status\":\"False\",\"lastProbeTime\":null,"
                "\"reason\":\"SchedulingGated\",\"message\":\"Scheduling is blocked due to "
                "non-empty scheduling gates\"}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
     pl_tree_push(arena, list, condition);
     pl_tree_setz(arena, status, "conditions", list);
 }
@@ -253,7 +253,7 @@ static int prepare_api_service(struct pl_api_ctx *ctx, struct pl_tree *object,
         arena, "{\"conditions\":[{\"type\":\"Available\",\"status\":\"True\",\"reason\":\"Local\","
                "\"message\":\"Local APIServices are always available\"}]}");
     struct pl_tree *first = pl_tree_at(pl_tree_getz(status, "conditions"), 0);
-    pl_tree_setz(arena, first, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, first, "lastTransitionTime", pl_api_ctx_now(ctx));
     pl_tree_setz(arena, object, "status", status);
     return 0;
 }
@@ -335,7 +335,7 @@ static int note_phase(struct pl_api_ctx *ctx, struct pl_tree *volume, const stru
     if (same && is_at == NULL && was_at != NULL)
         pl_tree_setz(&ctx->arena, status, time, pl_tree_copy(&ctx->arena, was_at));
     else if (!same && (is_at == NULL || pl_tree_equal(is_at, was_at)))
-        pl_tree_setz(&ctx->arena, status, time, pl_api_now(ctx->api, &ctx->arena));
+        pl_tree_setz(&ctx->arena, status, time, pl_api_ctx_now(ctx));
     return 0;
 }
 
@@ -343,7 +343,7 @@ static int note_phase(struct pl_api_ctx *ctx, struct pl_tree *volume, const stru
 static void stamp_conditions(struct pl_api_ctx *ctx, const struct pl_tree *object,
                              const struct pl_tree *old)
 {
-    struct pl_tree *now = pl_api_now(ctx->api, &ctx->arena);
+    struct pl_tree *now = pl_api_ctx_now(ctx);
     PL_TREE_FOR(item, pl_tree_dig(object, "status.conditions"))
     {
         struct pl_tree *since = now;

@@ -2,8 +2,8 @@
  *
  * failurePolicy decides about failures as in kube-apiserver: failed calls and malformed answers may
  * be ignored, a patch that does not apply may not. It must never change the caller's object before
- * the whole answer was checked. The key of a question leaves out values that the server generates
- * in each run of a request (uid, times, generated names): see ask.h. */
+ * the whole answer was checked. What the server generates (uid, times, names) is the same in each
+ * run of a request, so the objects tell questions apart: see ask.h. */
 #include "apicall/admit_call.h"
 
 #include "apicall/ask.h"
@@ -33,34 +33,17 @@ static int hook_failed(struct pl_api_hook *hook, const char *why)
                        PL_FMT(hook->name), why);
 }
 
-/* The part of the object that is the same each time that the request runs. */
-static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *object, bool is_new)
-{
-    struct pl_tree *copy = pl_tree_copy(arena, object);
-    struct pl_tree *meta = pl_tree_getz(copy, "metadata");
-    pl_tree_removez(meta, "managedFields");
-    if (!is_new)
-        return copy;
-    pl_tree_removez(meta, "uid");
-    pl_tree_removez(meta, "creationTimestamp");
-    if (pl_tree_text_at(meta, "generateName").len > 0)
-        pl_tree_removez(meta, "name");
-    return copy;
-}
-
 static uint64_t admit_call_key_of(const struct pl_api_hook *hook,
                                   const struct pl_api_admission *admission)
 {
-    struct pl_arena *arena = &hook->ctx->arena;
     struct pl_buf text = PL_BUF_INIT;
-    bool is_new = strcmp(admission->operation, "CREATE") == 0;
     pl_buf_add_f(&text, "%s %.*s %d %d ", hook->config, PL_FMT(hook->name), hook->round,
                  hook->mutates);
     if (admission->object != NULL)
-        pl_tree_write(&text, steady(arena, admission->object, is_new));
+        pl_tree_write(&text, admission->object);
     pl_buf_add_char(&text, ' ');
     if (admission->old != NULL)
-        pl_tree_write(&text, steady(arena, admission->old, false));
+        pl_tree_write(&text, admission->old);
     uint64_t key = pl_hash(text.ptr, text.len, 7);
     pl_buf_deinit(&text);
     return key;
@@ -273,17 +256,6 @@ static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *a
     return 0;
 }
 
-/* A hash of the parts of an object that a webhook can change. */
-static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
-{
-    struct pl_buf text = PL_BUF_INIT;
-    if (object != NULL)
-        pl_tree_write(&text, steady(&ctx->arena, object, true));
-    uint64_t hash = pl_hash(text.ptr, text.len, 3);
-    pl_buf_deinit(&text);
-    return hash;
-}
-
 /* 0: the webhook allows the request and may have changed the object. -1 with the status, or while
  * it waits. */
 int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission)
@@ -316,7 +288,7 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
         return -1;
     if (changed == NULL)
         return 0;
-    hook->changed = hash_of(ctx, changed) != hash_of(ctx, admission->object);
+    hook->changed = !pl_tree_equal(changed, admission->object);
     admission->object = changed;
     return 0;
 }

@@ -237,11 +237,21 @@ struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl
     return pl_arena_f(arena, "%.*s/%.*s", PL_FMT(ns), PL_FMT(name));
 }
 
-struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena)
+static struct pl_tree *time_of(struct pl_arena *arena, int64_t wall_ns)
 {
     char text[40];
-    pl_time_text(pl_clock_wall(api->timers->clock), 0, text);
+    pl_time_text(wall_ns, 0, text);
     return pl_tree_strz(arena, text);
+}
+
+struct pl_tree *pl_api_ctx_now(struct pl_api_ctx *ctx)
+{
+    return time_of(&ctx->arena, ctx->now_ns);
+}
+
+struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena)
+{
+    return time_of(arena, pl_clock_wall(api->timers->clock));
 }
 
 int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)

@@ -24,6 +24,7 @@ struct pl_api_job {
     size_t count, open; /* replies; those that have not arrived */
     int runs;
     uint64_t seed;
+    int64_t now_ns;
     bool orphan;               /* pl_api_job_drop */
     void (*resume)(void *arg); /* NULL: the request is run again */
     void *resume_arg;
@@ -70,6 +71,7 @@ static struct pl_api_job *job_of(struct pl_api_ctx *ctx)
     job->api = ctx->api;
     job->responder = ctx->outside;
     job->seed = ctx->seed;
+    job->now_ns = ctx->now_ns;
     job->running = true;
     pl_list_init(&job->replies);
     copy_call(job, &ctx->request.call);
@@ -233,6 +235,7 @@ void pl_api_job_wait(struct pl_api_ctx *ctx)
 
 void pl_api_job_seed(const struct pl_api_job *job, struct pl_api_ctx *ctx)
 {
+    ctx->now_ns = job->now_ns;
     ctx->seed = job->seed;
     pl_rand_seed(&ctx->rand, ctx->seed);
 }

@@ -1,7 +1,8 @@
 /* Questions to webhooks in the middle of a request. A request never waits. It asks, ends without an
  * answer, and runs again from its beginning when all its questions have been answered. So its
  * questions must depend only on the request and the store, and it must store nothing before all of
- * them were answered. Other requests are served meanwhile. One thread. */
+ * them were answered. Times, uids, names, addresses and ports that the server generates are the same
+ * in each run. Other requests are served meanwhile. One thread. */
 #pragma once
 
 #include "apicall/core.h"
@@ -44,7 +45,7 @@ bool pl_api_is_asked(const struct pl_api_ctx *ctx, uint64_t key);
 
 /* The request has run and waits; it runs again later. The call's texts were copied. */
 void pl_api_job_wait(struct pl_api_ctx *ctx);
-/* The seed of generated values: the same in each run of the request. */
+/* The time and the seed of generated values: the same in each run of the request. */
 void pl_api_job_seed(const struct pl_api_job *job, struct pl_api_ctx *ctx);
 /* Calls `again` when everything was answered, instead of running the request again. For watches.
  */

@@ -64,7 +64,7 @@ struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *do
 static void time_taint(struct pl_api_ctx *ctx, struct pl_tree *taint)
 {
     if (pl_tree_is(taint, PL_OBJECT) && pl_tree_text_at(taint, "timeAdded").len == 0)
-        pl_tree_setz(&ctx->arena, taint, "timeAdded", pl_api_now(ctx->api, &ctx->arena));
+        pl_tree_setz(&ctx->arena, taint, "timeAdded", pl_api_ctx_now(ctx));
 }
 
 /* The taints of devices have the time of the request. */

@@ -84,6 +84,7 @@ struct pl_api_ctx {
     struct pl_api_job *job; /* its questions to webhooks (ask.h); NULL: none */
     bool is_waiting;        /* -1 means: run it again after they have answered */
     uint64_t seed;          /* seed of generated values: the same in each run */
+    int64_t now_ns;         /* the request's time, on the wall clock: the same in each run */
     struct pl_rand rand;
     struct pl_doc **held; /* owned array of references that live as long as the context */
     size_t held_count;
@@ -125,7 +126,9 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
 
 /* "ns/name" in the arena. */
 struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name);
-/* The current time in the format of objects. In the arena. */
+/* The request's time in the format of objects: the same in each run. In the request's arena. */
+struct pl_tree *pl_api_ctx_now(struct pl_api_ctx *ctx);
+/* The current time in the format of objects, where there is no request. In the arena. */
 struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
 /* A version that does not exist yet: 504. */
 int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);

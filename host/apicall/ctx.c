@@ -7,6 +7,7 @@ void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_t
 {
     *ctx = (struct pl_api_ctx){.api = api, .type = type};
     ctx->status.arena = &ctx->arena;
+    ctx->now_ns = pl_clock_wall(api->timers->clock);
     ctx->seed = pl_rand_u64(&api->rand);
     pl_rand_seed(&ctx->rand, ctx->seed);
     if (type != NULL)

@@ -223,7 +223,7 @@ static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_ent
     pl_tree_setz(arena, meta, "name", pl_tree_str(arena, ctx->request.name));
     pl_tree_setz(arena, meta, "namespace", pl_tree_str(arena, ctx->request.ns));
     pl_tree_set_strz(arena, meta, "uid", account->uid);
-    pl_tree_setz(arena, meta, "creationTimestamp", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, meta, "creationTimestamp", pl_api_ctx_now(ctx));
     struct pl_tree *spec = pl_tree_child(arena, root, "spec");
     pl_tree_setz(arena, spec, "audiences", pl_tree_copy(arena, audiences));
     pl_tree_setz(arena, spec, "expirationSeconds", pl_tree_int(arena, seconds));

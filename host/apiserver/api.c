@@ -448,12 +448,15 @@ static bool run_call(struct pl_api *api, const struct pl_api_call *call,
     ctx.job = job;
     if (job != NULL)
         pl_api_job_seed(job, &ctx);
+    unsigned next_ip = api->next_ip, next_port = api->next_port;
     bool failed = pl_api_request_parse(&ctx.request, call, &ctx.status) != 0 || dispatch(&ctx) != 0;
     bool waits = failed && ctx.is_waiting;
-    if (waits)
+    if (waits) {
         pl_api_job_wait(&ctx);
-    else if (failed)
+        api->next_ip = next_ip, api->next_port = next_port; /* webhooks see the same ones again */
+    } else if (failed) {
         pl_api_answer_failure(&ctx);
+    }
     if (!waits && job == NULL)
         pl_api_job_end(ctx.job);
     pl_api_ctx_deinit(&ctx);

@@ -216,7 +216,7 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
         set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(policy, "Orphan"));
     }
     if (pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
-        pl_api_crd_mark(arena, object, pl_api_now(ctx->api, arena));
+        pl_api_crd_mark(arena, object, pl_api_ctx_now(ctx));
     bool changed = deleting && shorten(ctx, object, options);
     if (!deleting)
         mark(ctx, object, grace_of(ctx, object, options));

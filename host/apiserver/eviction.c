@@ -62,7 +62,7 @@ static void spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     struct pl_tree *status = pl_tree_child(arena, budget, "status");
     pl_tree_setz(arena, status, "disruptionsAllowed", pl_tree_int(arena, left));
     pl_tree_set(arena, pl_tree_child(arena, status, "disruptedPods"), ctx->request.name,
-                pl_api_now(ctx->api, arena));
+                pl_api_ctx_now(ctx));
     if (!ctx->request.dry_run)
         pl_api_store_raw(ctx->api, arena, entry, budget);
 }
@@ -122,7 +122,7 @@ static struct pl_api_entry *note_eviction(struct pl_api_ctx *ctx, struct pl_api_
         arena, "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastProbeTime\":null,"
                "\"reason\":\"EvictionByEvictionAPI\","
                "\"message\":\"Eviction API: evicting\"}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
     PL_TREE_FOR(item, list)
     if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionTarget"))
         pl_tree_unlink(list, item);

@@ -131,7 +131,7 @@ static void assign(struct pl_api_ctx *ctx, struct pl_tree *pod, const struct pl_
     struct pl_tree *conditions = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
     struct pl_tree *condition = pl_tree_literal(
         arena, "{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastProbeTime\":null}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
     PL_TREE_FOR(item, conditions)
     if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "PodScheduled"))
         pl_tree_unlink(conditions, item);

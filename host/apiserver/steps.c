@@ -195,7 +195,7 @@ struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)
         .api_version =
             pl_arena_copy(&ctx->arena, pl_api_version_text(pl_api_ctx_version(ctx), text)),
         .subresource = sub,
-        .now = pl_api_now(ctx->api, &ctx->arena),
+        .now = pl_api_ctx_now(ctx),
         .schema = pl_api_type_lists(ctx->type, ctx->version),
         .status_has_meta = pl_api_type_status_has_meta(ctx->type),
         .makes_status = pl_api_type_is_builtin(ctx->type, "Node"),

@@ -99,7 +99,7 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
     generate_name(ctx, meta);
     pl_rand_uuid(&ctx->rand, uid);
     pl_tree_set_strz(arena, meta, "uid", uid);
-    pl_tree_setz(arena, meta, "creationTimestamp", pl_api_now(ctx->api, arena));
+    pl_tree_setz(arena, meta, "creationTimestamp", pl_api_ctx_now(ctx));
     if (ctx->type->flags & PL_API_GENERATION)
         pl_tree_setz(arena, meta, "generation", pl_tree_int(arena, 1));
     if (ctx->type->flags & PL_API_NAMESPACED)

@@ -155,6 +155,45 @@ end)
     assert.is_nil(world:get(CONFIG, "default/dry"))
   end)
 
+  it("are asked once about a Service, which keeps the address and port that they saw", function()
+    local world = test.world{ scripts = script([[
+local asked = 0
+perilune.webhook.mutate("v1/Service", function(object)
+  asked = asked + 1
+  object.metadata.annotations = { asked = tostring(asked) }
+end, { operations = { "CREATE" } })
+perilune.webhook.validate("v1/Service", function(object)
+  return nil, { object.spec.clusterIP .. " " .. object.spec.ports[1].nodePort }
+end, { operations = { "CREATE" } })
+]]) }
+    local function service(name)
+      world:create{ apiVersion = "v1", kind = "Service",
+        metadata = { name = name, namespace = "default" },
+        spec = { type = "NodePort", selector = { app = name }, ports = { { port = 80 } } } }
+      return world:get("v1/Service", "default/" .. name)
+    end
+    local one, two = service("one"), service("two")
+    assert.equal("1", one.metadata.annotations.asked)
+    assert.equal("2", two.metadata.annotations.asked)
+    assert.not_equal(one.spec.clusterIP, two.spec.clusterIP)
+    assert.not_equal(one.spec.ports[1].nodePort, two.spec.ports[1].nodePort)
+  end)
+
+  it("are asked once about an object with times of its own, however long they take", function()
+    local world = test.world{ scripts = script([[
+local asked = 0
+perilune.webhook.mutate("v1/Pod", function(object)
+  asked = asked + 1
+  perilune.sleep(3)
+  object.metadata.labels = { asked = tostring(asked) }
+end, { operations = { "CREATE" } })
+]]) }
+    world:create{ apiVersion = "v1", kind = "Pod", metadata = { name = "one", namespace = "default" },
+      spec = { schedulingGates = { { name = "example.com/wait" } },
+        containers = { { name = "main", image = "main" } } } }
+    assert.equal("1", world:get("v1/Pod", "default/one").metadata.labels.asked)
+  end)
+
   it("convert between versions", function()
     local world = test.world{ manifests = CRD, scripts = script(CONVERT) }
     assert.equal("Webhook", world:get(CRDS, "widgets.example.com").spec.conversion.strategy)
