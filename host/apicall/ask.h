@@ -1,8 +1,8 @@
 /* Questions to webhooks in the middle of a request. A request never waits. It asks, ends without an
  * answer, and runs again from its beginning when all its questions have been answered. So its
  * questions must depend only on the request and the store, and it must store nothing before all of
- * them were answered. Times, uids, names, addresses and ports that the server generates are the same
- * in each run. Other requests are served meanwhile. One thread. */
+ * them were answered. Times, uids, names, addresses and ports that the server generates are the
+ * same in each run. Other requests are served meanwhile. One thread. */
 #pragma once
 
 #include "apicall/core.h"

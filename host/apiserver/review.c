@@ -269,8 +269,7 @@ static void review_describe(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
     if (strcmp(ctx->type->kind, "SelfSubjectReview") == 0)
-        pl_tree_setz(arena, pl_api_meta_of(ctx, object), "creationTimestamp",
-                     pl_api_ctx_now(ctx));
+        pl_tree_setz(arena, pl_api_meta_of(ctx, object), "creationTimestamp", pl_api_ctx_now(ctx));
     if (strcmp(ctx->type->kind, "SelfSubjectRulesReview") == 0) {
         pl_tree_setz(arena, object, "spec", pl_tree_object(arena)); /* as in kube-apiserver */
         return;
