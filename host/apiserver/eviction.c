@@ -1,9 +1,10 @@
-/* Evictions. An eviction checks the disruption budgets of the Pod, is counted in the budget's
- * status, and then deletes the Pod. A test must play the budget's controller and write what the
- * budget allows; without such a status it allows nothing.
+/* Evictions. An eviction checks the disruption budget of the Pod, deletes the Pod, and is then
+ * counted in the budget's status. With --simulate the server counts what a budget allows
+ * (budgets.c). Otherwise a test must write that status; without it a budget allows nothing.
  *
- * The budget is charged after the deletion has succeeded, since the request may wait for a webhook
- * and run again from its beginning. */
+ * Webhooks are asked about the Eviction before anything is stored, because a request that waits
+ * runs again from its beginning. The budget is charged last, so that a deletion which fails costs
+ * nothing. */
 #include "apiserver/eviction.h"
 
 #include "apicall/body.h"
@@ -169,7 +170,7 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
     if (!options.dry_run && has_uid(pod, options.uid))
         entry = note_eviction(ctx, entry);
     if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
-        return -1; /* or the request waits for a webhook and runs again from the beginning */
+        return -1;
     pl_doc_unref(left);
     if (spent != NULL)
         spend(ctx, spent);
