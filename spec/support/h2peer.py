@@ -156,7 +156,7 @@ class Connection:
         self.raw((head + payload) * times)
 
     def patiently(self, act):
-        """Calls act, and again each time that TLS wants to read or write first."""
+        """Calls act, and repeats it while TLS must read or write first."""
         while True:
             if not self.open:
                 raise ConnectionError("closed")
@@ -301,7 +301,7 @@ class Connection:
             self.streams.pop(number_, None)
 
     def disturb(self, mode, number_):
-        """Before the server is asked; True: it is not."""
+        """Called before the server is asked. True: the server is not asked."""
         if mode == "silent":
             return True
         if mode == "rst":

@@ -46,7 +46,7 @@ class Server:
 
 
 class Writer(threading.Thread):
-    """Owns its own names, so that what it knows of them is all there is to know."""
+    """Only this writer uses its names, so it knows their whole history."""
 
     def __init__(self, server, names, states, seed):
         super().__init__()
@@ -96,7 +96,7 @@ def check_objects(server, states):
 
 
 def watch(server, version, until):
-    """The events after a version: until one is at the version wanted, else for some seconds."""
+    """The events after a version, up to the wanted version; waits for some seconds at most."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.request("GET", f"{PATH}?watch=true&resourceVersion={version}&timeoutSeconds=5")
     answer = connection.getresponse()

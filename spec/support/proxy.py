@@ -110,7 +110,7 @@ class Rule:
 
 
 class Ended(Exception):
-    """Why an answer is not complete."""
+    """Says why an answer is not complete."""
 
 
 async def read_head(reader):
@@ -216,7 +216,7 @@ class Editor:
 
 
 class Sender:
-    """Writes an answer, chunked, as far as its rule lets it."""
+    """Writes a chunked answer, as far as its rule allows."""
 
     def __init__(self, writer, rule, entry):
         self.writer = writer
@@ -242,7 +242,7 @@ class Sender:
         self.entry["bytes"] += len(data)
 
     async def part(self, data):
-        """As much of data as may go; Ended when that is not all."""
+        """Writes as much of data as the rule allows; raises Ended if that is not all."""
         limit, why = None, None
         for at, name in ((self.cut, "cut"), (self.stall, "stalled")):
             if at is not None and (limit is None or at < limit):
@@ -294,12 +294,12 @@ class Connection:
                 return
 
     async def wait_for_client(self):
-        """Returns when the client has left."""
+        """Returns when the client has disconnected."""
         while not self.reader.at_eof() and not self.writer.transport.is_closing():
             await asyncio.sleep(0.05)
 
     async def answer(self, method, target, headers, body):
-        """True when the connection can be used again."""
+        """Returns True if the connection can be used again."""
         path, _, query = target.partition("?")
         query = urllib.parse.unquote(query)
         facts = {
@@ -416,7 +416,7 @@ class Connection:
             await sender.send(part)
 
     async def next_piece(self, pieces, ends):
-        """None at the end of the body; Ended when the client leaves meanwhile."""
+        """Returns None at the end of the body; raises Ended if the client disconnects meanwhile."""
         task = asyncio.ensure_future(pieces.__anext__())
         try:
             while True:
