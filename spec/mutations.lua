@@ -1,7 +1,8 @@
--- luacheck: no max line length Ways to break the product that tests must notice (scripts/mutate).
--- The text `from`, which occurs once in `file`, is replaced by `to`. Then the unit test `unit` or
--- the end-to-end spec `e2e` (on the embedded server) must fail, and in it each test named in `red`.
--- `faults` are the faults of spec/README.md that these tests cover.
+-- luacheck: no max line length
+-- Ways to break the product that tests must notice (scripts/mutate). The text `from`, which occurs
+-- once in `file`, is replaced by `to`. Then the unit test `unit` or the end-to-end spec `e2e` (on
+-- the embedded server) must fail, and in it each test named in `red`. `faults` are the faults of
+-- spec/README.md that these tests cover.
 
 local list = "host/sync/reflector_list.c"
 local watch = "host/sync/reflector_watch.c"
