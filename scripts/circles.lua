@@ -1,12 +1,12 @@
--- Finds circles among the built objects: files that need each other. A circle that is one object in
--- several files, with one private header, is listed here with that header. Any other circle is a
--- fault, and so is a line here that does not describe a circle any more.
+-- Finds dependency cycles among the built object files. A cycle is allowed if its files implement
+-- one struct with one private header; it is listed here with that header. Any other cycle is a
+-- fault, and so is a line here that describes no cycle any more.
 --
 --   luajit scripts/circles.lua BUILD-FOLDER
 
 local build = arg[1]
 
--- {the private header, the files}. The files that lie in the header's folder.
+-- {the private header, the files}. All files are in the header's folder.
 local known = {
   { "cel/value.h", "budget compare value" },
   { "apicall/user.h", "token user" },
@@ -43,7 +43,7 @@ local function lines_of(command)
   return text:gmatch("[^\n]+")
 end
 
--- Who defines what, and who needs what.
+-- Which file defines each symbol, and which files need it.
 local defined, needed = {}, {}
 
 local function read_symbols()
@@ -126,7 +126,7 @@ local function complain(...)
   io.stderr:write("  ", string.format(...), "\n")
 end
 
--- Does the file include the header, itself or by another header?
+-- Whether the file includes the header, directly or through another header.
 local function includes(file, header, seen)
   local handle = not seen[file] and io.open("host/" .. file)
   seen[file] = true
@@ -143,11 +143,11 @@ local function includes(file, header, seen)
   return false
 end
 
--- One object in several files: each of them includes the header that says what the object is.
+-- Each file of a listed cycle must include the private header.
 local function check_header(header, folder, names)
   for name in names:gmatch("%S+") do
     if not includes(folder .. "/" .. name .. ".c", header, {}) then
-      complain("%s/%s is of that circle and does not include %s", folder, name, header)
+      complain("%s/%s is in the cycle of %s but does not include it", folder, name, header)
     end
   end
 end
@@ -159,11 +159,11 @@ for _, circle in ipairs(known) do
 end
 for _, members in ipairs(circles(edges())) do
   if not left[members] then
-    complain("a circle that is no one object: %s", members)
+    complain("a dependency cycle that is not listed: %s", members)
   end
   left[members] = nil
 end
 for members, header in pairs(left) do
-  complain("no circle any more, or another one (%s): %s", header, members)
+  complain("listed, but no longer a cycle of exactly these files (%s): %s", header, members)
 end
 os.exit(broken and 1 or 0)

@@ -1,6 +1,6 @@
--- Checks names of static functions: a name that three files use tells nothing in a backtrace. So
--- each of them begins with a word of its file (history_find), or they are equal and become one
--- function.
+-- Checks names of static functions: a name that three files use does not identify a function in a
+-- backtrace. So each name begins with a word of its file (history_find), or the functions are equal
+-- and become one.
 --
 --   luajit scripts/names.lua < list-of-files
 --
@@ -9,7 +9,7 @@
 
 local MOST = 2 -- files that may share a name
 
--- A definition begins at the line's begin, and a line "{" follows its parameters.
+-- A definition begins in the first column, and its parameters are followed by a line "{".
 local function each_static(text, visit)
   local at = 1
   while true do

@@ -69,7 +69,7 @@ local function folder_of(file)
   return file:match("^(.*)/[^/]+$") or ""
 end
 
--- Some key of `names` fits "gate_*.c".
+-- Whether some key of `names` matches a pattern such as "gate_*.c".
 local function fits(names, stars)
   local pattern = "^" .. stars:gsub("[%-%.%+]", "%%%0"):gsub("%*", "[^/]*")
   for name in pairs(names) do
@@ -91,7 +91,7 @@ local function is_there(path)
     or files[path .. ".lua"]
 end
 
--- Where a comment's path may begin.
+-- The folders in which a path of a comment may begin.
 local STARTS = { "", "host/", "spec/", "spec/unit/", "lua/", "lua/perilune/", "scripts/" }
 
 local function resolves(path, from)
@@ -112,8 +112,9 @@ local function spaces(text)
   return (text:gsub("[^\n]", " "))
 end
 
--- The text with everything but its comments blanked. opens: patterns that begin something, tried at
--- each place, and what each is: { pattern, function(text, from, to) -> end, is a comment }.
+-- The text with everything except its comments replaced by spaces. opens: patterns that begin an
+-- item, tried at each position, and what the item is: { pattern, function(text, from, to) -> end,
+-- is a comment }.
 local function comments_of(text, opens, first)
   local out, at = {}, 1
   while at <= #text do
@@ -318,7 +319,7 @@ local function each_citation(text, see)
   end
 end
 
--- A number alone, in brackets or as the whole comment, used to mean a rule.
+-- A number alone, in brackets or as the whole comment, was once the way to cite a rule.
 local function check_bare(file, line, text)
   for list in text:gmatch("%f[%w%(]%((%d[%d, %-]*)%)") do
     if rules[tonumber(list:match("^%d+"))] then
@@ -336,7 +337,7 @@ for ending in ("c h lua md py sh txt json cmake svg yaml"):gmatch("%w+") do
   ENDINGS[ending] = true
 end
 
--- Headers that are not ours, and files that are made or given.
+-- Headers of others, and files that are generated or given by users.
 local FOREIGN = {}
 for name in ("lua.h uv.h curl.h main.lua"):gmatch("%S+") do
   FOREIGN[name] = true
@@ -439,7 +440,7 @@ local function check_page(file, text)
   end)
 end
 
--- The text has the name, or a pattern such as `gate_*` that fits it.
+-- Whether the text has the name, or a pattern such as `gate_*` that matches it.
 local function names(text, name)
   for stars in text:gmatch("`([%w_]*%*[%w_]*)") do
     if #stars > 1 and fits({ [name] = true }, stars) then

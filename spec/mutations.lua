@@ -1,8 +1,8 @@
 -- luacheck: no max line length
--- Ways to break the product that tests must notice (scripts/mutate): in `file`, the one place that
--- reads `from` becomes `to`; then the unit test `unit` or the end-to-end spec `e2e` (on the
--- embedded server) must fail, and each test named in `red` with it. `faults` are those of
--- spec/README.md that the failing tests stand for.
+-- Ways to break the product that tests must notice (scripts/mutate). The text `from`, which occurs
+-- once in `file`, is replaced by `to`. Then the unit test `unit` or the end-to-end spec `e2e` (on
+-- the embedded server) must fail, and in it each test named in `red`. `faults` are the faults of
+-- spec/README.md that these tests cover.
 
 local list = "host/sync/reflector_list.c"
 local watch = "host/sync/reflector_watch.c"

@@ -1,7 +1,7 @@
--- A rollout of a stateful program that asks before each step. A StatefulSet with `updateStrategy:
--- OnDelete` and the label `example.com/rollout: careful` is brought to its new revision one pod at
--- a time, from the highest number down, and only while every pod of it is ready. A pod whose
--- annotation `example.com/hold` is set stops it there.
+-- A rollout of a stateful program that checks before each step. A StatefulSet with `updateStrategy:
+-- OnDelete` and the label `example.com/rollout: careful` gets its new revision one pod at a time,
+-- from the highest number down, and only while all its pods are ready. The rollout stops before a
+-- pod with the annotation `example.com/hold`.
 local perilune = require("perilune")
 local client = perilune.client
 
@@ -30,7 +30,7 @@ local function pods_of(set)
   return pods
 end
 
--- What the next step is: a pod to delete, or nil and what is waited for.
+-- The next step: a pod to delete, or nil and the reason to wait.
 local function next_step(set, pods)
   local wanted = perilune.dig(set, "status", "updateRevision")
   local old

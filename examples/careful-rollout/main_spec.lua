@@ -1,5 +1,5 @@
--- Run by `perilune test examples/careful-rollout`. The specification plays the StatefulSet's own
--- controller: it makes pods, and says which revision is wanted.
+-- Run by `perilune test examples/careful-rollout`. The specification does the work of the
+-- StatefulSet controller: it creates pods and sets the revision of the StatefulSet.
 local test = require("perilune.test")
 
 local SET, POD = "apps/v1/StatefulSet", "v1/Pod"

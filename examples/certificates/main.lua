@@ -1,7 +1,7 @@
--- Certificates that renew themselves. A Secret with the annotation `example.com/certificate-for:
--- web.default.svc,web` gets a certificate for those names, signed by the authority in the Secret
--- `authority` of its namespace, which is made when there is none. A certificate is renewed when two
--- thirds of its life are over, or when its names or its authority have changed.
+-- Issues and renews certificates. A Secret with the annotation `example.com/certificate-for:
+-- web.default.svc,web` gets a certificate for those names. The CA in the Secret `authority` of the
+-- namespace signs it; if there is none, it is created. A certificate is renewed when two thirds of
+-- its life are over, or when its names or its CA have changed.
 local perilune = require("perilune")
 local client, x509 = perilune.client, perilune.x509
 
@@ -21,7 +21,7 @@ local function names_of(secret)
   return names
 end
 
--- The namespace's authority, made if need be.
+-- The CA of the namespace: certificate and key. Creates it if there is none.
 local function authority(namespace)
   local ref = { namespace = namespace, name = "authority" }
   local secret = client:get("v1/Secret", ref)
@@ -41,7 +41,7 @@ local function authority(namespace)
   return decoded(secret, "tls.crt"), decoded(secret, "tls.key")
 end
 
--- Why the Secret needs another certificate, or nil and the seconds until it will.
+-- Why the Secret needs a new certificate; or nil and the seconds until it needs one.
 local function renewal(secret, names, ca)
   local certificate, key = decoded(secret, "tls.crt"), decoded(secret, "tls.key")
   local parsed = certificate and x509.parse(certificate)
@@ -64,7 +64,7 @@ perilune.controller("certificates")
   :For("v1/Secret", { predicates = { function(event)
     return #names_of(event.object) > 0
   end } })
-  -- Another authority, or none, is the business of all whose certificates it has signed.
+  -- When the CA changes, every Secret with a certificate is checked.
   :Watches("v1/Secret", function(object)
     local issued = {}
     for _, secret in ipairs(client:list("v1/Secret", { namespace = object.metadata.namespace })) do

@@ -1,5 +1,5 @@
--- Run by `perilune test examples/certificates`, and explored with --explore. Keys are random, by
--- the world's seed; what is compared is whether a Secret has changed.
+-- Run by `perilune test examples/certificates`, and explored with --explore. Keys are random (from
+-- the world's seed), so only a change of a Secret is compared.
 local test = require("perilune.test")
 
 local SECRET = "v1/Secret"

@@ -1,4 +1,4 @@
--- Restarts Deployments when the ConfigMaps they name change:
+-- Restarts Deployments when a ConfigMap that they name changes:
 --
 --   metadata.annotations["example.com/restart-on"]: "settings,feature-flags"
 local perilune = require("perilune")

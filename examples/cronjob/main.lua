@@ -1,9 +1,10 @@
--- Runs CronJobs (batch/v1): makes their Jobs at the times of `spec.schedule` in `spec.timeZone`,
+-- Runs CronJobs (batch/v1): creates their Jobs at the times of `spec.schedule` in `spec.timeZone`,
 -- with the three concurrency policies, the starting deadline and the history limits. Daylight
--- saving is in the system's database: a time that an hour's change leaves out runs at the change.
+-- saving time comes from the system's time zone database. A time that is skipped when clocks go
+-- forward runs at that moment.
 --
--- Of several times that were missed the last one is run, as Kubernetes does. A Job's name holds its
--- time, so no time is run twice, whoever else lists or crashes in between.
+-- Of several missed times only the last one runs, as in Kubernetes. The name of a Job contains its
+-- time, so no time runs twice, even after a crash or with a stale cache.
 local perilune = require("perilune")
 local client = perilune.client
 
@@ -45,7 +46,8 @@ end
 
 -- ---- times ----
 
--- The schedule, or nil and what is wrong with it: users write it, and may mend it.
+-- The schedule, or nil and a message: users write schedules, so a mistake is no error of the
+-- script.
 local function schedule_of(spec)
   local ok, schedule = pcall(perilune.schedule, spec.schedule, spec.timeZone)
   if ok then
@@ -54,7 +56,8 @@ local function schedule_of(spec)
   return nil, tostring(schedule)
 end
 
--- The last time that has come since the CronJob last ran, or nil.
+-- The latest past time of the schedule after the last run; nil if there is none. If the starting
+-- deadline has passed: nil and that time.
 local function due(cron, schedule, now)
   local since = perilune.time.parse(cron.status and cron.status.lastScheduleTime
     or cron.metadata.creationTimestamp)
@@ -85,7 +88,7 @@ local function trim(jobs, limit)
   end
 end
 
--- False: the policy forbids it now.
+-- Returns false if the policy forbids a new Job now.
 local function make_room(policy, active)
   if #active == 0 or policy == "Allow" then
     return true

@@ -79,7 +79,7 @@ describe("cronjob", function()
   end)
 end)
 
--- Once a year, so that its end is the end of all that happens.
+-- Once a year, so that nothing happens after the end of the scenario.
 test.explore("cronjob survives", options, function(world)
   world:simulate("jobs", { delay = "1m" })
   world:create(cronjob({ schedule = "0 20 28 3 *" }))

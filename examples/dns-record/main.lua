@@ -1,6 +1,6 @@
--- Records of a DNS service that has an API of its own. A DnsRecord is created, changed and, thanks
--- to a finalizer, deleted there. What somebody changes there is found every ten minutes, and put
--- back.
+-- Keeps the records of a DNS service with its own API equal to DnsRecord objects: creates, updates
+-- and, through a finalizer, deletes them. A change by others at the service is found within ten
+-- minutes and undone.
 --
 --     perilune run examples/dns-record --config config.yaml      # api: https://dns.example.com/v1
 local perilune = require("perilune")
@@ -9,7 +9,7 @@ local client = perilune.client
 local FINALIZER = "example.com/dns-record"
 local API = perilune.config.api or "http://127.0.0.1:8053"
 
--- One request; an answer that is no success is an error, and so tried again later.
+-- Sends one request. An answer other than success raises an error, so the key is retried.
 local function ask(method, name, body)
   local answer = perilune.http.request({ method = method, timeout = "10s", json = body,
     url = API .. "/records/" .. perilune.url.escape(name) })
@@ -29,7 +29,7 @@ local function bring_about(record, context)
     context.log:info("record written", { host = record.spec.host, address = wanted.address })
   end
   record.status = record.status or {}
-  -- The name that has to be deleted there when the spec names another one.
+  -- The spec names another host: the record of the old one is deleted.
   if record.status.host and record.status.host ~= record.spec.host then
     ask("DELETE", record.status.host)
   end
@@ -50,7 +50,7 @@ perilune.controller("dns-record", { max_concurrent_reconciles = 8 })
       end,
       cleanup = function(object)
         local old = perilune.dig(object, "status", "host")
-        if old and old ~= object.spec.host then -- it was to be renamed
+        if old and old ~= object.spec.host then -- the record has not been renamed yet
           ask("DELETE", old)
         end
         ask("DELETE", object.spec.host)

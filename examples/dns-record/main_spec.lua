@@ -1,10 +1,11 @@
--- Run by `perilune test examples/dns-record`. The DNS service is a table that outlives the host.
+-- Run by `perilune test examples/dns-record`. The DNS service is a table that survives crashes of
+-- the host.
 local test = require("perilune.test")
 
 local RECORD = "example.com/v1/DnsRecord"
 local options = { scripts = ".", manifests = "manifests", config = { api = "http://dns.test" } }
 
--- Answers as the service would, from the table.
+-- Answers like the service, from the table.
 local function serve(world)
   local zone = world:external("zone")
   world:http("http://dns.test/records/*", function(request)

@@ -1,7 +1,7 @@
--- Deletes objects when their time has come. The annotation `example.com/ttl: 24h` counts from the
--- object's creation, `example.com/expires: 2026-12-31T00:00:00Z` names the time. Both are read on
--- objects of every namespaced kind that can be listed and deleted, also of kinds that came today,
--- and on namespaces. The clean-up runs once a minute, or as often as --config says:
+-- Deletes objects when they expire. The annotation `example.com/ttl: 24h` counts from the object's
+-- creation, `example.com/expires: 2026-12-31T00:00:00Z` names the time. Both apply to namespaces
+-- and to objects of every namespaced kind that can be listed and deleted, also of kinds that are
+-- installed later. The clean-up runs once a minute, or as often as --config says:
 --
 --     {"every": "10m", "skip": ["v1/Event", "v1/Secret"], "dry_run": true}
 local perilune = require("perilune")
@@ -22,7 +22,7 @@ local mistakes = metrics.gauge("janitor_mistakes", "Objects whose annotations ma
 
 -- ---- when? ----
 
--- "90m", "36h", "7d" or "2w" in seconds; nil when it is none of them.
+-- "90m", "36h", "7d" or "2w" in seconds; nil for any other text.
 local function seconds_of(text)
   local count, unit = text:match("^(%d+)([dw])$")
   if count then
@@ -37,7 +37,8 @@ local function time_of(text)
   return ok and seconds or nil
 end
 
--- When the object's time ends and why; nil when it has none, or a mistake.
+-- When the object expires, and why. Without such an annotation nil; for an invalid one nil and a
+-- message.
 local function ending(object)
   local annotations = object.metadata.annotations
   if not annotations then
@@ -57,7 +58,7 @@ end
 
 -- ---- who? ----
 
--- "v1/ConfigMap", ...: what holds objects of people, and can be cleaned.
+-- "v1/ConfigMap", ...: the kinds whose objects users create and the janitor can delete.
 local function kinds_to_clean(log)
   local kinds, missing = perilune.kinds{ verb = { "list", "delete" } }
   for _, group in ipairs(missing) do
@@ -85,7 +86,7 @@ function Round:delete(kind, object, why)
     return
   end
   perilune.event(object, "Normal", "TimeIsUp", "The janitor deletes it: " .. why)
-  -- The uid goes along: another object of that name, made meanwhile, stays.
+  -- The uid is a precondition: a new object with the same name is not deleted.
   local gone, e = perilune.try(client.delete, client, kind, key,
     { uid = object.metadata.uid, propagation = "Background" })
   if gone then
@@ -106,7 +107,7 @@ function Round:look_at(kind, object)
   end
 end
 
--- Names and annotations are all that is asked for: a page of 500 at a time.
+-- Requests only metadata, in pages of 500.
 function Round:clean(kind)
   for object in live:each(kind, { metadata_only = true }) do
     self:look_at(kind, object)
@@ -122,7 +123,7 @@ perilune.every(perilune.config.every or "1m", {
     mistakes = 0 }, Round)
   for _, kind in ipairs(kinds_to_clean(context.log)) do
     local _, e = perilune.try(round.clean, round, kind)
-    if e and not perilune.errors.is_not_found(e) then -- 404: its CRD went meanwhile
+    if e and not perilune.errors.is_not_found(e) then -- 404: the CRD was deleted meanwhile
       context.log:warn("it could not be looked at", { kind = kind, error = tostring(e) })
     end
   end

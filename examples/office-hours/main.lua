@@ -1,7 +1,7 @@
--- Deployments that sleep at night. The annotations `example.com/sleep` ("0 20 * * *") and
--- `example.com/wake` ("0 7 * * 1-5") are cron expressions, in the time zone `example.com/zone` (UTC
--- without). Whichever came last decides: asleep, a Deployment has no replicas, and an annotation
--- remembers how many it had.
+-- Scales Deployments to zero at night. The annotations `example.com/sleep` ("0 20 * * *") and
+-- `example.com/wake` ("0 7 * * 1-5") are cron expressions, in the time zone `example.com/zone`
+-- (default UTC). The later of their last times decides: a Deployment that sleeps has no replicas,
+-- and an annotation has its former number.
 local perilune = require("perilune")
 local client = perilune.client
 
@@ -12,8 +12,8 @@ local function annotations_of(deployment)
   return perilune.dig(deployment, "metadata", "annotations") or {}
 end
 
--- The patch carries the version that it was computed from: how many replicas there were is not to
--- be remembered from a cache that lags behind. It then ends in a conflict, and the key runs again.
+-- The patch contains the resourceVersion that was read, so that a stale cache cannot give a wrong
+-- number of replicas. The patch is then a conflict, and the key runs again.
 local function scale(deployment, replicas, remembered)
   client:patch(deployment, {
     metadata = {
@@ -24,7 +24,7 @@ local function scale(deployment, replicas, remembered)
   })
 end
 
--- A schedule, or nil and why it is none.
+-- The schedule in an annotation; nil and a message for an invalid one.
 local function schedule(annotations, name)
   local ok, made = pcall(perilune.schedule, annotations[name], annotations[ZONE])
   if ok then
@@ -52,7 +52,7 @@ perilune.controller("office-hours")
       return nil, perilune.terminal(why_sleep or why_wake)
     end
     local now = math.floor(perilune.time.now())
-    -- What comes in this very second has come: previous is the last time before the one given.
+    -- `previous` gives a time before its argument, so + 1 includes the current second.
     local asleep = sleep:previous(now + 1) > wake:previous(now + 1)
     local replicas = deployment.spec.replicas
     if asleep and replicas > 0 then

@@ -3,16 +3,18 @@
 --
 --     replicate.example.com/to: "team-[a-z]+, prod"
 --
--- Each must match the whole name. A copy follows its source: it changes when that changes, comes
--- when a namespace does, and goes when the namespace is not meant any more, or the source is gone.
--- What has the name of a copy and is none is left alone, and said.
+-- An expression must match the whole name. A copy follows its source: it is created for each
+-- namespace that matches, updated with the source, and deleted when the namespace does not match
+-- any more or the source is deleted. An object that has the name of a copy but is none is not
+-- changed; an Event reports it.
 local perilune = require("perilune")
 local client = perilune.client
 
 local TO, FROM = "replicate.example.com/to", "replicate.example.com/from"
 local FINALIZER, COPY = "replicate.example.com/copies", "replicate.example.com/copy"
 
--- The namespaces that are meant: a function, or nil and a mistake. Without a text it is none.
+-- A function that says whether a namespace matches; nil and a message for an invalid text. Without
+-- a text no namespace matches.
 local function matcher(text)
   local expressions = {}
   for part in (text or ""):gmatch("[^,]+") do
@@ -47,12 +49,12 @@ local function is_terminating(object)
   return object.metadata.deletionTimestamp ~= nil
 end
 
--- The key of the source that a copy names; nil for what is no copy.
+-- The key of the source that a copy names; nil if the object is no copy.
 local function source_of(object)
   return perilune.dig(object, "metadata", "labels", COPY) and annotation(object, FROM) or nil
 end
 
--- For each kind a controller of its own: their keys may be the same.
+-- Each kind has its own controller, because keys of two kinds may be the same.
 local function replicate(name, kind)
   local api_version, kind_name = kind:match("^(.*)/([^/]+)$")
   perilune.index(kind, "source", source_of)
@@ -61,7 +63,8 @@ local function replicate(name, kind)
     return client:list(kind, { index = { name = "source", value = key } })
   end
 
-  -- Of a source that goes nobody looks after what is overlooked now, and the cache may lag.
+  -- Reads the server when the source is being deleted: the cache may lag, and nobody deletes a copy
+  -- that is missed now.
   local function all_copies_of(key)
     local copies = {}
     for _, object in ipairs(perilune.live:list(kind, { labels = COPY .. "=true" })) do
@@ -97,7 +100,8 @@ local function replicate(name, kind)
     end
   end
 
-  -- A host with an old cache may have made copies of a source that was gone: their events tell.
+  -- A host with a stale cache may create copies after the source was deleted. Their events lead to
+  -- this function.
   local function drop_orphans(request)
     local copies = copies_of(request.key)
     if #copies > 0 and not perilune.live:get(kind, request) then
@@ -115,14 +119,14 @@ local function replicate(name, kind)
       return sources
     end, { metadata_only = true, predicates = { perilune.predicate.funcs{
       update = function() return false end } } })
-    -- A copy that somebody changed or deleted is its source's business.
+    -- When a copy changes or is deleted, its source is reconciled.
     :Watches(kind, function(object) return source_of(object) end)
     :Reconcile(function(request, context)
       local source = client:get(kind, request)
       if not source then
         return drop_orphans(request)
       elseif source_of(source) then
-        return -- a copy is copied no further
+        return -- copies are not copied
       end
       if not wants_copies(source) and not perilune.finalizer.has(source, FINALIZER) then return end
       local is_meant, mistake = matcher(annotation(source, TO))

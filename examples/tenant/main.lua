@@ -1,6 +1,6 @@
--- Namespaces for teams. A Tenant becomes a namespace with a quota, a network policy that keeps
--- others out, and the right for its members to work in it. Everything is owned by the Tenant: it
--- goes with it.
+-- Namespaces for teams. A Tenant becomes a namespace with a quota, a network policy that isolates
+-- it, and rights for its members. The Tenant owns all of these objects, so they are deleted with
+-- it.
 local perilune = require("perilune")
 local client = perilune.client
 
@@ -24,8 +24,8 @@ perilune.controller("tenant")
   :Owns("networking.k8s.io/v1/NetworkPolicy")
   :Owns("rbac.authorization.k8s.io/v1/RoleBinding")
   :Reconcile(function(request)
-    -- From the server: what belongs to a Tenant of this name that is gone would be deleted, and the
-    -- cache may know that one for a while after a restart.
+    -- Read from the server: after a restart, the cache may still contain a deleted Tenant of this
+    -- name. Objects with that owner would be deleted again.
     local tenant = perilune.live:get("example.com/v1/Tenant", request)
     if not tenant or tenant.metadata.deletionTimestamp then
       return

@@ -12,13 +12,14 @@ local function replicas_of(object)
   return object.spec.replicas
 end
 
--- What the ConfigMap "plans" of the namespace allows: {small = "2", large = "10"}.
+-- How many replicas the plan allows. The ConfigMap "plans" of the namespace has data such as {small
+-- = "2", large = "10"}.
 local function most(namespace, plan)
   local plans = client:get("v1/ConfigMap", { namespace = namespace, name = "plans" })
   return tonumber(perilune.dig(plans, "data", plan))
 end
 
--- The API server sends objects in the version that is named here, whichever was asked for.
+-- The API server sends objects in the version that is named here, whatever version the client used.
 perilune.webhook.mutate(V1, function(object)
   object.spec.plan = object.spec.plan or "small"
   object.spec.replicas = object.spec.replicas or 1

@@ -16,7 +16,7 @@ describe("webhook", function()
     world:apply("sample.yaml")
   end)
 
-  -- What a call is refused with.
+  -- The error of a call that is refused.
   local function refusal(f, ...)
     local ok, err = pcall(f, world, ...)
     assert.is_false(ok)

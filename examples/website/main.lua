@@ -1,12 +1,12 @@
--- A Website becomes a ConfigMap with its page, a Deployment that serves it and a Service. Its host
--- is entered in the namespace's directory, which only a finalizer can clean up.
+-- A Website becomes a ConfigMap with its page, a Deployment that serves the page, and a Service.
+-- Its host is added to the ConfigMap `website-directory`; a finalizer removes it there.
 local perilune = require("perilune")
 local client = perilune.client
 
 local DIRECTORY = "website-directory"
 local FINALIZER = "example.com/website-directory"
 
--- Enters the site's host in the directory, or takes it out with host = nil.
+-- Adds the site's host to the directory; host = nil removes it.
 local function set_directory_entry(site, host)
   local directory = {
     apiVersion = "v1",
@@ -25,7 +25,7 @@ local function apply_children(site)
     namespace = site.metadata.namespace,
     replicas = site.spec.replicas or 1,
     page = site.spec.page,
-    -- A new page changes the pod template, and so rolls the Deployment.
+    -- A new page changes the pod template, which starts a rollout.
     page_hash = perilune.hash(site.spec.page),
   }
   local deployment
@@ -59,8 +59,8 @@ perilune.controller("website", { max_concurrent_reconciles = 4 })
   :Owns("v1/ConfigMap")
   :Writes("v1/ConfigMap", { "create", "update" })
   :Reconcile(function(request, context)
-    -- From the server: nobody would take out of the directory what a cache that lags behind, as it
-    -- may after a restart, puts into it for a site that is gone.
+    -- Read from the server: after a restart, the cache may still contain a deleted site. Nobody
+    -- would remove the entry that is added for it.
     local website = perilune.live:get("example.com/v1/Website", request)
     return perilune.finalizer.handle(website, FINALIZER, {
       apply = function(site)

@@ -1,5 +1,6 @@
-/* The admin socket: `perilune status`, `why`, `queue`, `pause`, `resume`, `reload` and `repl` use
- * it. A Unix socket of mode 0600; a request is one line of JSON, an answer is one or more lines:
+/* The admin socket, over which commands such as `perilune status`, `why` and `reload` talk to a
+ * running host. It is a Unix socket of mode 0600. A request is one line of JSON; an answer is one
+ * or more lines:
  *
  *   {"v":1,"command":"why","kind":"v1/ConfigMap","key":"default/a"}
  *   {"v":1,"ok":true,"result":{...}}              or {"v":1,"ok":false,"error":"..."}

@@ -148,7 +148,8 @@ static int mirror_sources(struct pl_api_ctx *ctx, struct pl_tree *object, const 
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *spec = pl_tree_getz(object, "spec");
     struct pl_tree *source = pl_tree_getz(spec, "dataSource");
-    if (pl_tree_text_at(spec, "dataSourceRef.namespace").len > 0) /* that is for a feature */
+    if (pl_tree_text_at(spec, "dataSourceRef.namespace").len >
+        0) /* belongs to a feature that is off */
         pl_tree_removez(spec, "dataSourceRef");
     struct pl_tree *ref = pl_tree_getz(spec, "dataSourceRef");
     if (source != NULL && ref == NULL && pl_tree_dig(old, "spec.dataSource") == NULL &&

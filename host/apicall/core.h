@@ -46,8 +46,8 @@ struct pl_api {
     struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
-    uint8_t token_key[32];             /* signs the tokens of service accounts */
-    char *host;                        /* owned; NULL: requests for any host are answered */
+    uint8_t token_key[32]; /* signs the tokens of service accounts; kept in the data folder */
+    char *host;            /* owned; NULL: requests for any host are answered */
     /* Called for each object that was stored. -1 with the status filled in fails the request. */
     int (*stored)(struct pl_api_ctx *ctx, struct pl_doc *doc);
     /* Runs a request; called again for a request whose answers have arrived. */

@@ -1,10 +1,10 @@
 /* TokenRequest, and the check of such tokens.
  *
  * A token is a JSON Web Token (header.claims.signature, base64url) that is signed with HMAC-SHA-256
- * and a key that lives as long as the server. The signature is compared first, in constant time;
- * before that, nothing in a token is trusted. A token ends at its expiry and with its account,
- * whose uid it contains. Only this server reads its tokens, so the algorithm is fixed and never
- * read from the header. */
+ * and the server's own key. A server with a data folder keeps the key there, so its tokens survive
+ * a restart. The signature is compared first, in constant time; before that, nothing in a token is
+ * trusted. A token ends at its expiry and with its account, whose uid it contains. Only this server
+ * reads its tokens, so the algorithm is fixed and never read from the header. */
 #include "apicall/token.h"
 
 #include "apicall/body.h"

@@ -13,7 +13,7 @@ void pl_api_discovery_forget(struct pl_api *api);
 
 /* ---- for the files of discovery; trees lie in the request's arena ---- */
 
-/* The groups but the core group, each with its versions, as APIGroupList has them. */
+/* All groups except the core group, each with its versions, in the form of APIGroupList. */
 struct pl_tree *pl_discovery_groups(struct pl_api_ctx *ctx);
 /* The resources of a version with their subresources, as APIResourceList has them. */
 struct pl_tree *pl_discovery_resources(struct pl_api_ctx *ctx, struct pl_slice group,

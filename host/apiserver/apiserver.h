@@ -1,17 +1,16 @@
-/* The embedded API server: enough of Kubernetes' API, in memory, to develop and test controllers.
- * It runs on a loop and belongs to the loop's thread; `perilune dev` gives it its own thread. It
- * knows nothing of control or lane.
+/* The embedded API server: enough of Kubernetes' API to develop and test controllers. Its objects
+ * lie in memory and, if data_dir is set, in a folder. It runs on a loop and belongs to the loop's
+ * thread; `perilune dev` gives it its own thread. It knows nothing of control or lane.
  *
  * For tests, besides the API:
- *   POST /debug/compact   forgets the history: watches and exact lists from an older
- *                         version get 410. Answers {"resourceVersion":"N"}.
- *   GET  /debug/requests  counts since start: {"list pods":3,"patch pods/status":1,...};
- *                         verbs are get list watch create update patch delete
- *                         deletecollection.
+ *   POST /debug/compact   forgets the history: watches and exact lists from an older version get
+ *                         410. Answers {"resourceVersion":"N"}.
+ *   GET  /debug/requests  counts since start: {"list pods":3,"patch pods/status":1,...}; verbs are
+ *                         get list watch create update patch delete deletecollection.
  *   GET  /debug/audit     the last 10,000 writes, oldest first:
  *                         [{"method","path","userAgent","fieldManager","code"},...]
- *   GET  /debug/lists     the same of the last 1,000 lists, and watches that begin with one;
- *                         their path has the query; code 0: it waited for a webhook. */
+ *   GET  /debug/lists     the last 1,000 lists, and watches that begin with one, in the same form;
+ *                         `path` includes the query; code 0: the request waited for a webhook. */
 #pragma once
 
 #include "apiserver/api.h"

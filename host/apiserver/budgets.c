@@ -27,14 +27,18 @@ struct tally {
 
 /* ---- Pods ---- */
 
-static bool is_healthy(struct pl_node pod)
+bool pl_api_pod_is_ready(struct pl_node pod)
 {
     struct pl_iter it = pl_iter(pl_node_dig(pod, "status", "conditions"));
     while (pl_iter_next(&it))
         if (pl_node_str_eq(pl_node_getz(it.value, "type"), pl_slice_z("Ready")))
-            return pl_node_str_eq(pl_node_getz(it.value, "status"), pl_slice_z("True")) &&
-                   !pl_meta_is_deleting(pod);
+            return pl_node_str_eq(pl_node_getz(it.value, "status"), pl_slice_z("True"));
     return false;
+}
+
+static bool is_healthy(struct pl_node pod)
+{
+    return pl_api_pod_is_ready(pod) && !pl_meta_is_deleting(pod);
 }
 
 /* The number of Pods that the controller of this one wants; -1: it is unknown. */
@@ -119,18 +123,30 @@ static int64_t desired_of(const struct pl_tree *budget, struct tally *tally)
     return amount_of(least, tally->expected);
 }
 
-static void set_condition(struct pl_api *api, struct pl_arena *arena, struct pl_tree *status,
-                          int64_t allowed)
+void pl_api_budget_set_condition(struct pl_arena *arena, struct pl_tree *budget,
+                                 struct pl_tree *now)
 {
-    struct pl_tree *list = pl_tree_array(arena), *condition = pl_tree_object(arena);
-    pl_tree_set_strz(arena, condition, "type", "DisruptionAllowed");
-    pl_tree_set_strz(arena, condition, "status", allowed > 0 ? "True" : "False");
+    struct pl_tree *status = pl_tree_child(arena, budget, "status"), *condition = NULL;
+    struct pl_tree *list = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
+    int64_t allowed = 0, generation = 0;
+    pl_tree_integer(pl_tree_getz(status, "disruptionsAllowed"), &allowed);
+    pl_tree_integer(pl_tree_getz(status, "observedGeneration"), &generation);
+    PL_TREE_FOR(item, list)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionAllowed"))
+        condition = item->value;
+    if (condition == NULL) {
+        condition = pl_tree_object(arena);
+        pl_tree_set_strz(arena, condition, "type", "DisruptionAllowed");
+        pl_tree_push(arena, list, condition);
+    }
+    const char *state = allowed > 0 ? "True" : "False";
+    if (!pl_slice_eqz(pl_tree_text_at(condition, "status"), state))
+        pl_tree_setz(arena, condition, "lastTransitionTime", now);
+    pl_tree_set_strz(arena, condition, "status", state);
     pl_tree_set_strz(arena, condition, "reason",
                      allowed > 0 ? "SufficientPods" : "InsufficientPods");
     pl_tree_set_strz(arena, condition, "message", "");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_now(api, arena));
-    pl_tree_push(arena, list, condition);
-    pl_tree_setz(arena, status, "conditions", list);
+    pl_tree_setz(arena, condition, "observedGeneration", pl_tree_int(arena, generation));
 }
 
 /* Sets a number; true if it was another one. */
@@ -160,7 +176,7 @@ static void count_budget(struct pl_api *api, struct pl_slice ns, struct pl_api_e
     changed |= set_number(&arena, status, "desiredHealthy", desired);
     changed |= set_number(&arena, status, "expectedPods", tally.expected);
     if (changed) {
-        set_condition(api, &arena, status, allowed);
+        pl_api_budget_set_condition(&arena, budget, pl_api_now(api, &arena));
         pl_api_store_raw(api, &arena, entry, budget);
     }
     pl_arena_deinit(&arena);

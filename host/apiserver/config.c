@@ -34,7 +34,8 @@ static const char *config_fault_in(struct pl_api_ctx *ctx, const struct pl_tree 
                               : pl_api_config_fault(&ctx->arena, copy, schema);
 }
 
-/* The index of the version that an entry was written in; version_count: the type has it no more. */
+/* The index of the version that an entry was written in; version_count: the type no longer has that
+ * version. */
 static size_t version_of_entry(const struct pl_api_type *type, const struct pl_tree *entry)
 {
     struct pl_slice version = pl_tree_text_at(entry, "apiVersion");

@@ -1,12 +1,14 @@
-/* Evictions. An eviction checks the disruption budgets of the Pod, is counted in the budget's
- * status, and then deletes the Pod. A test must play the budget's controller and write what the
- * budget allows; without such a status it allows nothing.
+/* Evictions. An eviction checks the disruption budget of the Pod, deletes the Pod, and is then
+ * counted in the budget's status. With --simulate the server counts what a budget allows
+ * (budgets.c). Otherwise a test must write that status; without it a budget allows nothing.
  *
- * The budget is charged after the deletion has succeeded, since the request may wait for a webhook
- * and run again from its beginning. */
+ * Webhooks are asked about the Eviction before anything is stored, because a request that waits
+ * runs again from its beginning. The budget is charged last, so that a deletion which fails costs
+ * nothing. */
 #include "apiserver/eviction.h"
 
 #include "apicall/body.h"
+#include "apiserver/budgets.h"
 #include "apiserver/pods.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
@@ -63,8 +65,20 @@ static void spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     pl_tree_setz(arena, status, "disruptionsAllowed", pl_tree_int(arena, left));
     pl_tree_set(arena, pl_tree_child(arena, status, "disruptedPods"), ctx->request.name,
                 pl_api_ctx_now(ctx));
-    if (!ctx->request.dry_run)
-        pl_api_store_raw(ctx->api, arena, entry, budget);
+    if (left == 0)
+        pl_api_budget_set_condition(arena, budget, pl_api_ctx_now(ctx));
+    pl_api_store_raw(ctx->api, arena, entry, budget);
+}
+
+/* A Pod that is not ready does not count as healthy, so its end costs the budget nothing. */
+static bool is_free(const struct pl_tree *budget, struct pl_node pod)
+{
+    int64_t desired = integer_at(budget, "status.desiredHealthy");
+    struct pl_slice policy = pl_tree_text_at(budget, "spec.unhealthyPodEvictionPolicy");
+    if (pl_api_pod_is_ready(pod))
+        return false;
+    return pl_slice_eqz(policy, "AlwaysAllow") ||
+           (desired > 0 && integer_at(budget, "status.currentHealthy") >= desired);
 }
 
 /* -1 if the pod's budget allows nothing. Else *spent is set if a disruption must be counted. */
@@ -81,6 +95,8 @@ static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_
         return 0;
     struct pl_tree *budget = pl_tree_from_node(arena, pl_doc_root(entry->doc));
     struct pl_slice name = pl_tree_text_at(budget, "metadata.name");
+    if (is_free(budget, pod))
+        return 0;
     if (integer_at(budget, "status.observedGeneration") < integer_at(budget, "metadata.generation"))
         return fail_busy(ctx,
                          pl_arena_f(arena,
@@ -130,11 +146,17 @@ static struct pl_api_entry *note_eviction(struct pl_api_ctx *ctx, struct pl_api_
     return pl_api_storage_put(ctx->api->storage, arena, ctx->type, pl_slice_z(entry->key), pod);
 }
 
-/* The precondition of an eviction, which is checked with the deletion, too. */
-static bool has_uid(struct pl_node pod, struct pl_slice wanted)
+static struct pl_slice version_of(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
 {
-    struct pl_scratch scratch;
-    return wanted.len == 0 || pl_slice_eq(pl_meta_uid(pod, &scratch), wanted);
+    return pl_arena_f(&ctx->arena, "%" PRIu64, entry->rv);
+}
+
+/* The preconditions of an eviction. The deletion checks them, too, and reports them. */
+static bool are_met(struct pl_api_ctx *ctx, const struct pl_api_entry *entry,
+                    const struct pl_api_delete_options *options)
+{
+    return (options->uid.len == 0 || pl_slice_eqz(options->uid, entry->uid)) &&
+           (options->rv.len == 0 || pl_slice_eq(options->rv, version_of(ctx, entry)));
 }
 
 int pl_api_pod_evict(struct pl_api_ctx *ctx)
@@ -166,12 +188,15 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
     struct pl_api_entry *spent = NULL;
     if (needs_budget(pod) && ask_budget(ctx, pod, &spent) != 0)
         return -1;
-    if (!options.dry_run && has_uid(pod, options.uid))
+    if (!options.dry_run && are_met(ctx, entry, &options)) {
         entry = note_eviction(ctx, entry);
+        if (options.rv.len > 0)
+            options.rv = version_of(ctx, entry); /* the note has made a new version */
+    }
     if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
-        return -1; /* or the request waits for a webhook and runs again from the beginning */
+        return -1;
     pl_doc_unref(left);
-    if (spent != NULL)
+    if (spent != NULL && !options.dry_run)
         spend(ctx, spent);
     return pl_api_pods_answer_success(ctx);
 }

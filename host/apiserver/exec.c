@@ -91,7 +91,7 @@ static void tell_status(struct session *session)
     pl_buf_deinit(&text);
 }
 
-/* The output that `commands` gives. Where it fails, the command does. */
+/* The output that `commands` gives. If `commands` fails, the command fails. */
 static void ask_commands(struct session *session)
 {
     const struct pl_api_command command = {pl_slice_z(session->ns), pl_slice_z(session->pod),

@@ -7,7 +7,8 @@
 /* The caller owns the result. */
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api);
 void pl_api_gc_destroy(struct pl_api_gc *gc);
-/* Held: it notes changes, and looks at what they affect once it is not held any more. */
+/* While it is held it only notes changes. When it is released it processes the objects that they
+ * affect. */
 void pl_api_gc_hold(struct pl_api_gc *gc, bool held);
 /* Called for every event. Writes nothing itself. */
 void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event);

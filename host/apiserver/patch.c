@@ -258,7 +258,8 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 
 /* ---- server-side apply ---- */
 
-/* A body that begins like JSON is read later there than YAML. */
+/* kube-apiserver reads a body that begins like JSON in a later step than other bodies, so the
+ * message is another one. */
 static bool is_like_json(struct pl_slice body)
 {
     size_t at = 0;

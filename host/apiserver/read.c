@@ -57,7 +57,7 @@ static bool parse_rv(struct pl_slice text, uint64_t *rv)
 
 /* ---- get ---- */
 
-/* Metadata of one object are not those of a list, nor the other way round. */
+/* Refuses PartialObjectMetadata of a list, and PartialObjectMetadataList of a single object. */
 static int check_partial(struct pl_api_ctx *ctx, bool list)
 {
     const struct pl_api_request *request = &ctx->request;

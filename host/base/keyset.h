@@ -39,7 +39,7 @@ void pl_keyset_init(struct pl_keyset *table, size_t key_offset);
 /* The caller frees the nodes first (pl_keyset_next). */
 void pl_keyset_deinit(struct pl_keyset *table);
 
-/* The same for all tables. */
+/* The hash of a key, in every table. */
 uint32_t pl_keyset_hash(struct pl_slice key);
 /* NULL when absent. hash: pl_keyset_hash(key). The node belongs to the caller; the table only links
  * it. */

@@ -1,4 +1,5 @@
-/* Structured log lines on stderr, text or JSON. Each line is one write.
+/* Structured log lines on stderr, text or JSON. Each line is written whole, by one call where
+ * possible.
  *
  *     pl_log(PL_LOG_INFO, "watch ended", pl_str("kind", kind), pl_int("events", n));
  *

@@ -1,5 +1,5 @@
-/* The inside of a registry of metrics, shared by metrics.c and metrics_declare.c, and by nobody
- * else. The functions but pl_metric_label_text are called under the registry's lock. */
+/* The internals of a registry of metrics, only for metrics.c and metrics_declare.c. All functions
+ * except pl_metric_label_text are called under the registry's lock. */
 #pragma once
 
 #include "base/list.h"

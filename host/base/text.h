@@ -1,4 +1,4 @@
-/* Small questions about texts, copies of them, and lists that end with NULL. Any thread. */
+/* Tests and copies of texts, and NULL-terminated lists of texts. Any thread. */
 #pragma once
 
 #include "base/slice.h"

@@ -21,8 +21,9 @@ struct pl_timers {
     struct pl_heap heap;
     const struct pl_clock *clock; /* borrowed for life */
     uint64_t next_order;
-    /* Dies on another thread than that of the timers. Asked whenever a timer is started or stopped,
-     * so that it watches every object with timers. NULL: not checked. */
+    /* Ends the process when it is called on a thread other than that of the timers. It is called
+     * whenever a timer is started or stopped, so it guards every object that has timers. NULL: no
+     * check. */
     void (*require)(const struct pl_timers *timers);
 };
 

@@ -35,7 +35,8 @@ void pl_waits_deinit(struct pl_waits *waits);
 /* Starts a wait of at most timeout_ns from now. A wait that had begun starts anew. */
 void pl_wait_begin(struct pl_waits *waits, struct pl_wait *wait, const char *name,
                    const char *owner, int64_t timeout_ns);
-/* The same without a deadline, with the reason: "a watch ends when its server says so". */
+/* The same without a deadline. no_deadline is the reason, such as "a watch ends when its server
+ * says so". */
 void pl_wait_begin_open(struct pl_waits *waits, struct pl_wait *wait, const char *name,
                         const char *owner, const char *no_deadline);
 /* Moves the deadline to timeout_ns from now; the start stays. Does nothing if it does not wait. */

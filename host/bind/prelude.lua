@@ -14,10 +14,10 @@ end
 
 -- ---- what a reconcile is called with ----
 
--- A table that is made with room for its fields takes a third of one that grows with each. The room
--- is that of the constants: the build's bytecode forgets fields that have none. controller.lua puts
--- the log in its place. The metatable makes causes and reconcile_id of the unread text when
--- somebody asks for one of them.
+-- The tables are constructed with all their fields, because a table that grows field by field needs
+-- three times the memory. The fields are constants there: the bytecode of the build reserves no
+-- room for other values. controller.lua sets `log`. The metatable makes causes and reconcile_id
+-- from the unread text when a script reads one of them.
 local setmetatable, unread_meta = setmetatable, c.unread_meta
 function c.new_arguments(namespace, name, key, attempt, unread, dropped, deadline)
   local request = { namespace = 0, name = 0, key = 0 }
@@ -30,10 +30,10 @@ end
 
 -- ---- waiting ----
 
--- Functions of the core that may wait return "failed?" and their results, or yield the mark
--- WAIT and get the same when the host resumes them.
--- The host resumes with errors that know no line: a text gets the script's in front, and an error
--- object in `at`, which tells it where the object is logged later.
+-- Functions of the core that may wait return "failed?" and their results, or yield the mark WAIT
+-- and get the same when the host resumes them. The host resumes with errors that have no line. The
+-- script's line is put in front of a text, and into `at` of an error object, so that the log can
+-- show it later.
 local sub = string.sub
 local function raise(e)
   local file, line = host.where()
@@ -55,7 +55,7 @@ local function settle(failed, ...)
   return ...
 end
 
--- What a task has raised is its own.
+-- An error that a task has raised is not changed.
 local function settle_task(failed, ...)
   if failed then
     error((...), 0)
@@ -71,7 +71,7 @@ for name, host_call in next, c.waits do
   end
 end
 
--- Reads say WAIT when they must be called again: the cache has synced meanwhile.
+-- A read that had to wait until the cache had synced returns WAIT and is called again.
 local WAIT = c.wait
 local pair = { list = true, batch = true }
 for name, host_call in next, c.reads do
@@ -112,8 +112,8 @@ end
 
 -- ---- coroutines of scripts ----
 
--- A wait inside a script's own coroutine must reach the host, not the script: whoever resumes
--- a coroutine passes the mark on and hands down what comes back.
+-- A wait inside a script's own coroutine must reach the host, not the script. So resume yields the
+-- mark further and passes the host's answer down.
 local why_not, note = c.why_not, c.note
 local resume, yield = coroutine.resume, coroutine.yield
 local create, status = coroutine.create, coroutine.status
@@ -130,7 +130,7 @@ local function forward(co, ok, mark, ...)
   return ok, mark, ...
 end
 
--- Without results there is no mark to return either.
+-- No results: there is no mark among them.
 local function first(co, ok, ...)
   if select("#", ...) == 0 then
     return ok
@@ -138,9 +138,9 @@ local function first(co, ok, ...)
   return forward(co, ok, ...)
 end
 
--- Not the coroutine of a run, which coroutine.running() shows: the host alone knows what it waits
--- for, and it is another run's once this one has ended. Not one that was in the middle of something
--- when a limit ended it, either.
+-- A script cannot resume the coroutine of a run, which coroutine.running() returns: only the host
+-- knows what it waits for, and another run uses it when this one has ended. Nor can it resume a
+-- coroutine that a limit has ended.
 local ENDED = "a coroutine that a limit has ended can't be resumed"
 
 function coroutine.resume(co, ...)
@@ -217,12 +217,12 @@ end
 
 local memory_limit = c.memory_limit
 
--- lua-cjson writes into memory of its own, which no limit counts, and in one call, which no limit
--- ends. So what it would need is added up before: it reserves 6 bytes for each byte of a text, and
--- writes a null for each hole of an array. fill_deep has looked for cycles and depth.
+-- lua-cjson writes into its own memory, which no limit counts, and in one call, which no limit can
+-- end. So the memory that it needs is computed first: it reserves 6 bytes for each byte of a text,
+-- and writes a null for each hole of an array. fill_deep has checked cycles and depth.
 local next, floor, fill_deep = next, math.floor, c.fill_deep
 
--- What is left of the room, which is negative when the text could need more.
+-- What is left of the room after the value; negative if the text could need more.
 local function room_after(value, room)
   local kind = type(value)
   if kind == "string" then
@@ -256,8 +256,8 @@ local function limit_cjson(json)
     return encode(value)
   end
 
-  -- In one call it makes tables of up to 20 times the text: not past the limit on memory, where a
-  -- state can't be saved.
+  -- One call makes tables of up to 20 times the size of the text. It is refused where that could
+  -- exceed the memory limit, since the state could not continue then.
   function json.decode(text)
     if type(text) == "string" and #text > memory_limit / 8 then
       fail("cjson.decode: the text is larger than an eighth of the script memory limit")
@@ -278,8 +278,8 @@ limit_cjson(cjson)
 if not c.unsafe then
   local load, loadstring, concat, pcall = load, loadstring, table.concat, pcall
 
-  -- LuaJIT's own call of a reader leaves hooks off when one raised inside: a limit could not end
-  -- what follows. So the pieces are collected here.
+  -- The pieces are collected here, because LuaJIT leaves hooks off when a reader function raises an
+  -- error: no limit could end the code after that.
   local function read_all(reader)
     local pieces = {}
     for piece in reader do
@@ -293,15 +293,16 @@ if not c.unsafe then
     return concat(pieces)
   end
 
-  -- The parser makes up to 30 times the text in one call: not past the limit on memory, where a
-  -- state can't be saved.
+  -- The parser allocates up to 30 times the size of the text in one call. It is refused where that
+  -- could exceed the memory limit, since the state could not continue then.
   local function check_text(text, name)
     if type(text) == "string" and #text > memory_limit / 16 then
       fail(name .. ": the text is larger than a sixteenth of the script memory limit")
     end
   end
 
-  -- Errors hide the frames of Perilune's own chunks, which are known by their names.
+  -- Errors hide the frames of Perilune's own chunks, which they know by this beginning of their
+  -- names. So no chunk of a script may have it.
   local sub = string.sub
   local function check_name(name)
     if type(name) == "string" and sub(name, 1, 10) == "=perilune:" then
@@ -356,7 +357,7 @@ function string.format(...)
   return format(...)
 end
 
--- One call of a pattern function can't be interrupted: bound what it works on.
+-- One call of a pattern function can't be interrupted, so its input is limited.
 local PATTERN_LIMIT = c.trusted and math.huge or 1048576
 local find, match, gmatch, gsub = string.find, string.match, string.gmatch, string.gsub
 local rep = string.rep

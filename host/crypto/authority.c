@@ -1,6 +1,6 @@
-/* Making a host's own authorities and the certificates that they sign, and reading certificates. A
- * part of an authority's name is random: two authorities that overlap are told apart by name. An
- * encrypted key is none: nobody could type its passphrase. */
+/* Makes a host's own authorities and the certificates that they sign, and reads certificates. A
+ * part of an authority's name is random, so that clients can tell two authorities of the same time
+ * apart. An encrypted key counts as unreadable: nobody could type its passphrase. */
 #include "crypto/authority.h"
 
 #include "base/alloc.h"

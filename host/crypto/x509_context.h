@@ -3,5 +3,6 @@
 
 #include <openssl/types.h>
 
-/* The library context for what is made on this thread: NULL, OpenSSL's own, without a seed. */
+/* The library context for keys and certificates that this thread makes. Without a seed it is NULL,
+ * which means OpenSSL's default context. */
 OSSL_LIB_CTX *pl_x509_context(void);

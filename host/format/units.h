@@ -9,8 +9,8 @@
 
 /* "1h30m", "250ms", "1.5s", "-2s", "0"; units ns us ms s m h. Nanoseconds. */
 bool pl_duration_parse(struct pl_slice text, int64_t *ns);
-/* The same, also with days of 24 hours and weeks: "1w2d12h". 0, PL_EINVAL for what is no duration,
- * PL_ELIMIT for one of more than 292 years, which int64 cannot hold. */
+/* The same, also with days of 24 hours and weeks: "1w2d12h". Returns 0; PL_EINVAL for a text that
+ * is not a duration; PL_ELIMIT for a duration of more than 292 years, which int64 cannot hold. */
 PL_MUST_USE int pl_duration_parse_long(struct pl_slice text, int64_t *ns);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */
 bool pl_quantity_parse(struct pl_slice text, double *value);

@@ -18,7 +18,8 @@ struct pl_url {
     struct pl_slice query, fragment; /* without "?" and "#"; ptr NULL: there is none */
 };
 
-/* 0, or PL_EINVAL and where a "%" has no two hexadecimal digits behind it. Of any length. */
+/* Returns 0, or PL_EINVAL with the place of a "%" that is not followed by two hexadecimal digits.
+ * The text may have any length. */
 PL_MUST_USE int pl_url_check_escapes(struct pl_slice text, struct pl_err *err);
 /* 0, or PL_EINVAL with the reason. A scheme is required. */
 PL_MUST_USE int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err);

@@ -214,7 +214,8 @@ static int64_t bad_base64(struct pl_slice text)
             return (int64_t)i;
         wants--;
     }
-    if (wants > 0 && digits == text.len) /* nothing pads the last digits: it is their place */
+    if (wants > 0 &&
+        digits == text.len) /* the padding is missing: Go reports the place of the last digits */
         return (int64_t)(text.len - digits % 4);
     return wants > 0 ? (int64_t)text.len : -1;
 }

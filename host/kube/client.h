@@ -1,9 +1,10 @@
 /* The verbs of the API server, as asynchronous operations on the loop's thread.
  *
  * An operation completes exactly once, also when cancelled, and never inside the call that started
- * it. Answers 429 and 503 with Retry-After are retried (at most 10 times, within the deadline), as
- * is 401 once with fresh credentials. GETs are also retried after a lost connection, on a fresh
- * connection. */
+ * it. Answers 429 and 5xx with Retry-After are retried (at most 10 times, within the deadline; not
+ * when the server has not reached the requested version, rule 57). A 401 is retried once if there
+ * are fresh credentials. Reads are also retried after a lost connection, on a fresh connection, and
+ * so is every request that the server has not processed. */
 #pragma once
 
 #include "base/metrics.h"

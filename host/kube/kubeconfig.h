@@ -41,8 +41,8 @@ struct pl_kubeconfig_options {
     const char *files;          /* --kubeconfig; NULL: $KUBECONFIG, in-cluster, ~/.kube/config */
     const char *context;        /* --context; NULL: current-context */
     const char *server;         /* --server; NULL: the cluster's */
-    const char *const *environ; /* prefix of /var/run/secrets/...; NULL: "" (tests) */
-    const char *root;           /* put in front of /var/run/secrets/...; NULL: "" (tests) */
+    const char *const *environ; /* "NAME=value", NULL-terminated */
+    const char *root;           /* tests: put in front of /var/run/secrets/...; NULL: "" */
 };
 
 /* 0, or an error that names the file, the context and the remedy. The caller deinits. */

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 #define OPEN_GRACE                                                                                 \
-    (30 * PL_SECOND) /* added to timeoutSeconds: after that the server has forgotten the watch */
+    (30 * PL_SECOND) /* added to timeoutSeconds: a server that has not ended the watch by then has \
+                        forgotten it */
 #define QUOTED 80    /* bytes of a stream's beginning that errors quote */
 
 struct pl_watch {

@@ -24,9 +24,8 @@ struct pl_candidate {
     int64_t duration_s;           /* of our records */
 
     bool has_seen;
-    struct pl_lease_record seen; /* boot: when the record was seen to change; for our own writes,
-                                    when they were sent */
-    /* boot: when it was seen to become what it is; for our own writes when they were sent */
+    struct pl_lease_record seen;
+    /* boot: when `seen` was seen to change; for our own writes, when they were sent */
     int64_t seen_ns;
     bool is_told; /* it came from a watch: an update may replace a different object */
     char reported[PL_LEASE_HOLDER]; /* the last holder that pl_candidate_news returned */

@@ -260,7 +260,8 @@ void pl_http_upgrade_send(struct pl_http_upgrade *upgrade, struct pl_slice bytes
 
 /* ---- the request ---- */
 
-/* curl's list has "name: value", "name;" for an empty one, and "name:" for none. */
+/* curl's list has "name: value" for a header, "name;" for one with an empty value, and "name:" for
+ * a header to leave out. */
 static void add_head(struct pl_buf *out, struct pl_http_upgrade *upgrade)
 {
     struct pl_http_call *call = upgrade->call;

@@ -30,9 +30,9 @@
 #define WORK_MS        100  /* time for work on other threads to end */
 #define PIPES_AT_START 5    /* a loop needs three */
 
-/* A turn of libuv is: callbacks of the poll, then our check handle, which fires timers, runs
- * deferred tasks and calls the hooks. The uv timer only ends the poll in time; the injected clock
- * decides which timers are due. */
+/* A turn of libuv is: callbacks of the poll, then our check handle, which delivers mail, runs
+ * deferred tasks, fires timers and calls the hooks. The uv timer only ends the poll in time; the
+ * injected clock decides which timers are due. */
 
 struct pl_loop {
     bool stepped; /* it uses no libuv */

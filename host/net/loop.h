@@ -11,8 +11,8 @@
 struct pl_loop;
 struct uv_loop_s; /* for files of net alone */
 
-/* Ends the process when the system has no file descriptors for it. The caller owns the loop and
- * destroys it last of all its objects. The clock is borrowed for life. */
+/* Ends the process when the system has no file descriptors left for the loop. The caller owns the
+ * loop and destroys it last of all its objects. The clock is borrowed for life. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
 /* A loop without connection to the system: its caller drives it with pl_loop_step, and its
  * behaviour depends only on the clock and on messages. Files of net that need libuv (connections,
@@ -39,9 +39,9 @@ struct pl_timers *pl_loop_timers(struct pl_loop *loop);
 const struct pl_clock *pl_loop_clock(struct pl_loop *loop);
 int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
 
-/* Dies unless called on the loop's thread: the thread that created the loop, until another one runs
- * it. For functions whose header says "I/O thread" and that have the loop at hand. Those that defer
- * work, or start or stop a timer of the loop, are checked by that. */
+/* Ends the process unless it is called on the loop's thread: the thread that created the loop,
+ * until another one runs it. For functions whose header says "I/O thread" and that have the loop at
+ * hand. Those that defer work, or start or stop a timer of the loop, are checked by that. */
 void pl_loop_require(const struct pl_loop *loop);
 bool pl_loop_is_current(const struct pl_loop *loop);
 

@@ -3,7 +3,8 @@
 
 #include "object/tree.h"
 
-/* Texts come without quotes, members in the tree's order: Go's is that of their names. */
+/* Writes texts without quotes, and members in the tree's order. Go orders members by name, so the
+ * caller sorts the tree first. */
 void pl_go_map_write(struct pl_buf *out, const struct pl_tree *value);
-/* A node, in Go's order. */
+/* The same for a node, with its members sorted. */
 void pl_go_map_node(struct pl_buf *out, struct pl_node node);

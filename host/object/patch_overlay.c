@@ -1,5 +1,5 @@
-/* Nothing is freed before the whole overlay, which lies in one arena. The limits count what was
- * ever touched, also what is no longer part of the document. */
+/* The overlay lies in one arena, and no part of it is freed before the whole. The limits count
+ * everything that was ever touched, also values that are no longer part of the document. */
 #include "object/patch_overlay.h"
 
 #include "value/build.h"

@@ -22,7 +22,7 @@ struct pl_smp_list {
 /* Refuses the patch in the API server's words. Its answer to PL_ESYNTAX is 400, to PL_EINVAL 500.
  */
 int pl_smp_refuse(struct pl_smp *s, int code, const char *fmt, ...) PL_PRINTF(3, 4);
-/* The same for an object whose directive there is not, and for an element without its merge key. */
+/* The same for an object with an unknown directive, and for an element without its merge key. */
 int pl_smp_refuse_directive(struct pl_smp *s, struct pl_node patch);
 int pl_smp_refuse_element(struct pl_smp *s, struct pl_node element, const char *merge_key);
 /* The directive of an object: "$patch"; PL_MISSING when there is none. */

@@ -121,7 +121,7 @@ struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list)
     return array;
 }
 
-/* Most literals are a short text, a number or nothing, which need no parser. NULL: another one. */
+/* Most literals are a short text, a number or empty, and need no parser. NULL: this one does. */
 static struct pl_tree *tree_scalar(struct pl_arena *arena, const char *json)
 {
     size_t len = strlen(json);

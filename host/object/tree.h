@@ -99,5 +99,6 @@ void pl_tree_sort_members(struct pl_tree *object);
 /* An independent document if pool is NULL. The caller owns a reference. */
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);
 void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree);
-/* A limit of what pl_tree_write writes, which is found much faster. */
+/* An upper bound for the number of bytes that pl_tree_write appends. Computing it is much faster
+ * than writing. */
 size_t pl_tree_bytes_at_most(const struct pl_tree *tree);

@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 
-/* An apply that releases a conversion leaves an empty one, which counts as absent. */
+/* Removes an empty spec.conversion, which an apply leaves behind when it releases the
+ * conversion. */
 void pl_api_crd_drop_released(struct pl_tree *crd);
 void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd);
-/* The storage version stays in an emptied list of stored versions. */
+/* Puts the storage version into an empty list of stored versions. */
 void pl_api_crd_keep_version(struct pl_arena *arena, struct pl_tree *crd);
 /* Sets the status of a CRD whose names are not accepted yet, and its stored versions. */
 void pl_api_crd_begin(struct pl_arena *arena, struct pl_tree *crd);

@@ -94,8 +94,8 @@ void pl_membership_end(struct pl_membership *m, bool release, void (*on_left)(vo
 
 /* ---- reports about the server ---- */
 
-/* A Lease from a list or a watch. Older states than the known one are ignored. Our own tells that
- * all that was written before it is known. */
+/* A Lease from a list or a watch. States older than the known one are ignored. When our own Lease
+ * arrives, everything that was written before it is known. */
 void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* The Lease of this kind and index or id does not exist. */
 void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *lease);

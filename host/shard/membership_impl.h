@@ -71,9 +71,10 @@ struct pl_membership {
     struct pl_hand hands[PL_SHARDS_MAX];
     struct pl_main_lease main_lease;
     bool synced;
-    bool echoed; /* its own Lease came by the watch, and so whatever was written before: until then
-                    it takes nothing, since another with another number of shards may be there */
-    unsigned *held;           /* of those that count, by id; room for all */
+    bool echoed;    /* its own Lease has come by the watch, and with it everything that was written
+                       before. Until then it takes nothing, since a member with another number of
+                       shards may exist */
+    unsigned *held; /* of those that count, by id; room for all */
     struct pl_member **those; /* the same ones */
     size_t those_count;
 

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
-enum { REPLACEMENT = 0xfffd }; /* the character in place of what is none */
+enum { REPLACEMENT = 0xfffd }; /* stands for half a surrogate pair */
 
 static int hex4(const uint8_t *p)
 {

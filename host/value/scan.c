@@ -485,7 +485,8 @@ struct pl_doc *pl_scan_text(struct pl_slice text, const struct pl_scan_options *
     struct pl_doc *doc = NULL;
     struct pl_scan_sink sink = {.on_doc = keep_doc, .arg = &doc};
     struct pl_scan *scan = scan_create(FORM_TEXT, options != NULL ? options : &defaults, &sink);
-    /* Rarely more: growing a buffer several times took a tenth of the time of a short text. */
+    /* The values rarely need more room than the text. Growing the buffer several times took a tenth
+     * of the time of a short text. */
     pl_buf_reserve(&scan->doc.values, text.len < MOST_ROOM ? text.len : MOST_ROOM);
     pl_buf_reserve(&scan->doc.keys, text.len < MOST_ROOM / 8 ? text.len : MOST_ROOM / 8);
     int code = pl_scan_feed(scan, text, err);

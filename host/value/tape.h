@@ -57,7 +57,7 @@ enum {
     TAG_HEX,
     TAG_IPV4,
     TAG_DECIMAL,
-    TAG_PACKED_END,    /* one behind the last packed string */
+    TAG_PACKED_END,    /* one past the last packed string */
     TAG_ARRAY = 0x14,  /* + 0, 1, 2 for a width of 1, 2, 4 */
     TAG_OBJECT = 0x18, /* the same, shape pooled */
     TAG_OWN = 0x1c,    /* the same, shape of its own */

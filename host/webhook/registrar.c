@@ -1,6 +1,6 @@
 /* Each maintained object is an item: its desired state, its last seen state, and whether our part
  * has changed since it was written (dirty). Every action follows from a look at the object
- * (on_seen), so a lost answer, a restart and a foreign change are the same case.
+ * (on_registrar_seen), so a lost answer, a restart and a foreign change are the same case.
  *
  * Plurals come from discovery, one kind after the other. Kinds that are not served are asked for
  * again, and left out meanwhile. */

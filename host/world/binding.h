@@ -4,11 +4,13 @@
  *   open(wall, seed, choose | nil, lines, version | nil) -> world    choose: world/choose.h
  *   close(world)
  *   start(world, options) -> true      not synced; {name=, paths=, config=, namespaces=,
- * cpu_limit=, skew=}, of which skew is seconds of its wall clock sync(world, name), stop(world,
- * name), crash(world, name) -> true reload(world, name, paths as JSON array) -> true
+ *                                      cpu_limit=, skew=}, where skew is the seconds of its wall
+ *                                      clock against the world's
+ *   sync(world, name), stop(world, name), crash(world, name) -> true
+ *   reload(world, name, paths as JSON array) -> true
  *   runs_host(world, name) -> bool
  *   request(world, method, target, content_type | nil, body | nil) -> status, body
- *   step(world) -> bool
+ *   step(world [, end]) -> bool        end: seconds since 1970; the clock is not moved beyond it
  *   settle(world, limit), advance(world, duration) -> true
  *   settled(world) -> true | false, why
  *   now(world) -> seconds since 1970
@@ -18,6 +20,7 @@
  *                  to reads are not kept
  *   runs(world) -> the same of runs: {host=, controller=, key=, outcome=, message=, after=, at=}
  *   metrics(world, host) -> what /metrics would show
+ *   lines(world) -> path -> the numbers of the lines that ran, of a world opened with `lines`
  *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
  *   alarm(world, delay, f)             f() is called once, then; settling waits for it
  *
@@ -37,8 +40,8 @@
  *                                      is no key of `known`, without managedFields. No request is
  *                                      made. Nothing, if it is stored in another version
  *
- * One function each, or nil, that a world asks, on its thread; what it raises ends the call that
- * the world is at, with that message:
+ * Callbacks: a function, or nil for none. The world calls it on its own thread. An error that it
+ * raises ends the current call of the world with that message:
  *   on_http(world, f)      f{method=, url=, headers=, body=} -> {status=, headers=, body=} |
  *                          {message=}
  *   on_exec(world, f)      f{namespace=, pod=, query=, stdin=} -> the answer as JSON

@@ -73,7 +73,7 @@ void pl_recorder_own_event(struct pl_recorder *recorder, bool warning, const cha
 void pl_recorder_lost(struct pl_recorder *recorder, uint64_t count);
 
 /* The host is stopping: pending Events are sent at once, and failures are not retried. Events are
- * still accepted. The cluster is held until the last one is sent. Idempotent. */
+ * still accepted. The site is held until the last one is sent. Idempotent. */
 void pl_recorder_drain(struct pl_recorder *recorder);
 
 struct pl_recorder_stats {

@@ -14,7 +14,8 @@
 #define APPLY   "application/apply-patch+yaml"
 
 static const size_t sizes[] = {1000, 3000, 10000, 30000, 60000};
-static const int64_t too_long = 20 * PL_SECOND; /* then larger sizes are left out */
+static const int64_t too_long =
+    20 * PL_SECOND; /* if a step takes longer, larger sizes are skipped */
 
 static const char crd[] =
     "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
@@ -30,9 +31,9 @@ static const char crd[] =
 
 enum shape { KEYS, MAP, SET, UNKNOWN, CONTAINERS, OPERATIONS };
 
-#define MOST_OPERATIONS 10000 /* of a JSON patch, as kube-apiserver has it */
+#define MOST_OPERATIONS 10000 /* of a JSON patch, like kube-apiserver's limit */
 
-/* What an object of that shape is made of. */
+/* The parts of an object of each shape. */
 static const struct {
     const char *api_version, *kind, *begin, *before, *between, *after, *end;
 } shapes[] = {
@@ -46,7 +47,7 @@ static const struct {
                     "]"},
 };
 
-/* Short names, so that many fit into an object. */
+/* Short names, so that an object has room for many. */
 static void add_name(struct pl_buf *out, size_t i)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -28,7 +28,7 @@ struct receiver {
     int fd;
     SSL *ssl; /* owned; NULL: plain */
     char bytes[RECEIVE];
-    size_t at, len; /* what of it is not used yet */
+    size_t at, len; /* the rest that is not used yet */
     uint64_t total;
     uint32_t objects; /* to come; 0: until the end */
     struct pl_pool *pool;

@@ -33,7 +33,7 @@ struct bench {
     int64_t floor_ns, ns, base_rss;
 };
 
-/* Time on a processor: what else runs on the machine does not count. */
+/* CPU time: other programs on the machine do not count. */
 static int64_t now_ns(void)
 {
     struct timespec t;
@@ -141,7 +141,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What disturbs a few pages, on a machine that does other things too, is not in the median. */
+/* The median is not affected by other programs that disturb a few pages. */
 static double median_page(struct bench *b)
 {
     size_t count = b->pages.len / sizeof(double);

@@ -14,24 +14,24 @@ struct load_emitter;
 struct load {
     struct pl_loop *loop; /* borrowed */
     struct load_kind kinds[LOAD_KINDS];
-    struct pl_list watches[LOAD_KINDS]; /* struct load_stream that have had their beginning */
+    struct pl_list watches[LOAD_KINDS]; /* struct load_stream whose initial events are sent */
     uint64_t rv;                        /* the newest of all kinds */
     struct load_record record;
     struct load_emitter *emitter; /* owned */
     /* How it behaves; /settings of the control port. */
     bool echo;          /* a write comes back as a watch event, as from a real server */
-    bool whole_at_zero; /* a limit is not heeded at resourceVersion=0, as with a watch cache */
-    bool watch_list;    /* sendInitialEvents is understood */
+    bool whole_at_zero; /* a limit is ignored at resourceVersion=0, as with a watch cache */
+    bool watch_list;    /* sendInitialEvents is supported */
 };
 
-/* ---- load_api.c: what clients see ---- */
+/* ---- load_api.c: the API for clients ---- */
 extern const struct pl_server_ops load_api_ops; /* arg: struct load */
 
-/* ---- load_control.c: what the benchmark sees ---- */
+/* ---- load_control.c: the control port ---- */
 extern const struct pl_server_ops load_control_ops; /* arg: struct load */
 
 /* ---- load_discovery.c ---- */
-/* True when the path was one of discovery and has been answered. */
+/* Returns true if the path is one of discovery; it is answered then. */
 bool load_discovery(struct load *load, struct pl_exchange *exchange, size_t request);
 
 /* ---- load_stream.c: lists and watches ---- */
@@ -41,17 +41,18 @@ void load_list(struct load *load, enum load_kind_id id, struct pl_exchange *exch
                size_t request, enum load_form form);
 void load_watch(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
                 size_t request, enum load_form form);
-/* Appends the event to what every watcher of the kind is about to get. */
+/* Appends the event to the buffer of every watcher of the kind. */
 void load_watch_add(struct load *load, enum load_kind_id id, const char *type,
                     const struct load_object *object);
-/* Sends it. */
+/* Sends these buffers. */
 void load_watch_flush(struct load *load, enum load_kind_id id);
-/* What the slowest watcher has not taken yet, in bytes; -1 when nobody watches. */
+/* The unread bytes of the slowest watcher; -1 without a watcher. */
 int64_t load_watch_unread(const struct load *load, enum load_kind_id id);
-/* Calls `then` once, later, when a watcher who is behind has taken everything. False: none is. */
+/* Calls `then` once, later, when a watcher that is behind has read everything. Returns false if
+ * none is behind. */
 bool load_watch_on_drained(struct load *load, enum load_kind_id id, void (*then)(struct load *));
 
-/* Gives the object another version, and the kind. */
+/* Gives the object and its kind a new version. */
 void load_touch(struct load *load, enum load_kind_id id, struct load_object *object);
 
 /* ---- load_emit.c: updates and deletions by the server itself ---- */
@@ -59,13 +60,13 @@ struct load_emission {
     enum load_kind_id kind;
     bool deletes;
     uint32_t count;
-    uint32_t rate;        /* a second; 0: as fast as the watchers take it */
+    uint32_t rate;        /* a second; 0: as fast as the watchers read */
     bool sentinel;        /* the last update has LOAD_SENTINEL for its revision */
-    uint32_t most_unread; /* bytes that stop the stream for a while; 0: never (with a rate) */
+    uint32_t most_unread; /* unread bytes that pause the stream; 0: never (with a rate) */
 };
 struct load_emitter *load_emitter_create(struct load *load);
 void load_emitter_destroy(struct load_emitter *emitter);
-/* False when one is under way or nobody watches. */
+/* Returns false if an emission is under way or nobody watches. */
 bool load_emitter_start(struct load_emitter *emitter, const struct load_emission *emission);
 void load_emitter_stop(struct load_emitter *emitter);
 /* A client wrote `seen` to an object of the kind at `now_ns`. */

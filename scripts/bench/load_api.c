@@ -84,7 +84,7 @@ static bool find(struct call *call)
     return false;
 }
 
-/* Protobuf where it is the first that is asked for and there is some. */
+/* Protobuf if the client prefers it and it is available. */
 static bool choose_form(const struct call *call, enum load_form *form)
 {
     static const char protobuf[] = LOAD_PROTOBUF_TYPE;
@@ -150,7 +150,7 @@ static void remove_object(struct call *call)
     load_watch_flush(load, call->id);
 }
 
-/* What is posted is not kept: it comes back with what a server would have added. */
+/* A posted object is not stored: it is returned with the fields that a server would add. */
 static void create(struct call *call)
 {
     static const char mark[] = "\"metadata\":{";

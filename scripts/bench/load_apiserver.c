@@ -46,7 +46,7 @@ static _Noreturn void die(const char *what, const char *answer)
 
 /* ---- one connection ---- */
 
-/* NULL: nobody accepts. */
+/* NULL: the server does not accept. */
 static SSL *open_connection(void)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -190,7 +190,7 @@ struct watcher {
     int seen; /* events so far */
 };
 
-/* Events that can be read now. */
+/* The number of events that can be read now. */
 static int read_events(SSL *ssl)
 {
     char text[16384];
@@ -205,7 +205,7 @@ static int read_events(SSL *ssl)
     return count;
 }
 
-/* Until every watcher has seen so many events. */
+/* Waits until every watcher has seen that many events. */
 static void await(struct watcher *all, struct pollfd *fds, int count, int events)
 {
     int64_t end = now_ns() + PATIENCE_S * 1000000000LL;

@@ -52,7 +52,7 @@ static void emit(struct load *load, struct pl_exchange *exchange)
         reply(exchange, 200, "{}");
 }
 
-/* Everything is there again, and nothing was ever asked; versions go on. Settings stay. */
+/* Restores all objects and forgets all requests. Versions continue, settings stay. */
 static void reset(struct load *load, struct pl_exchange *exchange)
 {
     load_emitter_stop(load->emitter);
@@ -62,7 +62,7 @@ static void reset(struct load *load, struct pl_exchange *exchange)
         for (uint32_t i = 0; i < of->count; i++) {
             struct load_object *object = &of->objects[i];
             object->deleted = false;
-            /* A program that starts has nothing to do. */
+            /* A program that starts has no object to change. */
             load_put(of, object, object->seen, LOAD_FIRST_NUMBER);
             load_put(of, object, object->revision, LOAD_FIRST_NUMBER);
         }

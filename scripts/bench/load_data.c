@@ -70,7 +70,7 @@ static void widen_version(struct pl_buf *text)
     *text = out;
 }
 
-/* By its label, a tenth of all pods can be asked for. */
+/* Its label selects a tenth of all pods. */
 static void pod(struct pl_buf *text, uint32_t i)
 {
     char tenth[32];

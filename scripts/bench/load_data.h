@@ -11,7 +11,8 @@
 enum {
     LOAD_DIGITS = 10,               /* of every number that changes */
     LOAD_FIRST_NUMBER = 1000000000, /* resourceVersions and revisions count from here */
-    LOAD_SENTINEL = 1999999999, /* the revision that a script answers even when it only counts */
+    LOAD_SENTINEL =
+        1999999999, /* a revision that scripts always answer, even if they otherwise only count */
 };
 
 struct load_message;

@@ -50,7 +50,7 @@ static const struct answer {
      "\"groupVersion\":\"example.com/v1\",\"version\":\"v1\"}],\"preferredVersion\":{"
      "\"groupVersion\":\"example.com/v1\",\"version\":\"v1\"}}",
      NULL},
-    /* kopf does not begin before it has seen that there are namespaces; nobody reads any. */
+    /* kopf does not start before it has found the kind Namespace; nobody reads namespaces. */
     {"/api/v1",
      "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[{\"name\":"
      "\"namespaces\",\"singularName\":\"namespace\",\"namespaced\":false,\"kind\":"

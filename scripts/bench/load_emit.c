@@ -20,7 +20,7 @@ struct load_emitter {
     struct load_emission now;
     bool running, waiting;
     uint32_t emitted, answered, writes;
-    uint32_t from;   /* the object to begin at; goes on where the last emission ended */
+    uint32_t from;   /* the object to begin with; continues where the last emission ended */
     uint32_t stride; /* how the next object is chosen: neighbours in time are not in the list */
     uint64_t first;  /* revision of the first event */
     uint64_t revision;
@@ -78,7 +78,7 @@ static bool emit(struct load_emitter *e)
     return true;
 }
 
-/* ---- as fast as they take it ---- */
+/* ---- as fast as watchers read ---- */
 
 static void burst(struct load *load)
 {
@@ -167,7 +167,7 @@ static void join_alarm(struct load_emitter *e)
     e->alarm_started = false;
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 struct load_emitter *load_emitter_create(struct load *load)
 {

@@ -50,7 +50,7 @@ static void put_text(struct pl_buf *out, unsigned field, struct pl_slice text)
     pl_buf_add_slice(out, text);
 }
 
-/* What is put until `end` is the field's message; its length is put before it then. */
+/* Begins a field's message, which goes up to `end`; `end` inserts its length before it. */
 static size_t begin(struct pl_buf *out, unsigned field)
 {
     put_varint(out, field << 3 | WIRE_BYTES);
@@ -200,7 +200,7 @@ static void put_fields(struct pl_buf *out, const struct load_field *fields, stru
 
 /* ---- the objects ---- */
 
-/* Where the digits are that come behind `mark` and their own length. */
+/* The position of the digits after `mark` and their length. */
 static uint32_t place(struct pl_slice message, const char *mark, struct pl_slice digits)
 {
     struct pl_buf wanted = PL_BUF_INIT;
@@ -255,7 +255,7 @@ void load_protobuf_deinit(struct load_kind *kind)
     pl_buf_deinit(&kind->message_bytes);
 }
 
-/* The object as it is now: its message with the digits of its text. */
+/* The current object: its message with the digits of its text. */
 static void put_object(struct pl_buf *out, unsigned field, const struct load_kind *kind,
                        const struct load_object *object)
 {
@@ -267,7 +267,7 @@ static void put_object(struct pl_buf *out, unsigned field, const struct load_kin
     memcpy(bytes + message->seen, digits_at(kind, object, object->seen).ptr, LOAD_DIGITS);
 }
 
-/* ---- what is sent ---- */
+/* ---- answers ---- */
 
 /* The envelope of every object: the magic, and runtime.Unknown up to its bytes, whose field number
  * is `UNKNOWN_RAW`. */
@@ -313,9 +313,8 @@ void load_protobuf_end_list(struct pl_buf *out, size_t at)
     end(out, at);
 }
 
-/* Where the parts of an event begin that is being put: its frame, which is four bytes of length,
- * most significant first, and a WatchEvent; in that the object's RawExtension; in that its bytes.
- */
+/* The beginnings of the parts of an event: its frame (four bytes of length, most significant first,
+ * and a WatchEvent), in it the object's RawExtension, in that its bytes. */
 struct event {
     size_t frame, extension, raw;
 };

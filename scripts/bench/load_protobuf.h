@@ -6,8 +6,8 @@
 
 #define LOAD_PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 
-/* Makes the messages of all objects (pods), once; until then the kind has JSON alone. Ends the
- * process at a member of an object that it has no field for. */
+/* Makes the messages of all objects (pods), once; before, the kind has only JSON. Ends the process
+ * at a member of an object that it has no field for. */
 void load_protobuf_prepare(struct load_kind *kind);
 static inline bool load_protobuf_is_ready(const struct load_kind *kind)
 {

@@ -28,7 +28,7 @@ enum { LOAD_RECORD_MAX = 1 << 20 };
 void load_record_clear(struct load_record *record);
 size_t load_record_begin(struct load_record *record, const struct pl_exchange *exchange,
                          int64_t now_ns);
-/* An answer's bytes so far; for one that is still being sent. */
+/* Sets the number of bytes sent so far, for an answer that is still being sent. */
 void load_record_sent(struct load_record *record, size_t request, uint64_t bytes);
 void load_record_end(struct load_record *record, size_t request, int status, int64_t now_ns);
 /* A JSON object; with every request in `requests` if wanted. */

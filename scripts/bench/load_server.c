@@ -75,7 +75,7 @@ static struct pl_server *listen_on(struct load *load, const struct pl_server_ops
         .host = "127.0.0.1",
         .cert_pem = cert,
         .key_pem = key,
-        .idle_ms = 3600 * 1000, /* who is slow is measured, not cut */
+        .idle_ms = 3600 * 1000, /* slow clients are measured, not disconnected */
         .max_unread = (size_t)4 << 30,
     };
     struct pl_server *server = pl_server_create(load->loop, &options, ops, load, &err);

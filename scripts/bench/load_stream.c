@@ -12,7 +12,7 @@
 enum { PIECE = 128 << 10, BOOKMARK_S = 60 };
 
 struct load_stream {
-    struct pl_link link; /* in load->watches once the beginning is sent; else in none */
+    struct pl_link link; /* in load->watches when the initial events are sent; else in no list */
     struct load *load;
     struct load_kind *kind;
     enum load_kind_id id;
@@ -23,7 +23,7 @@ struct load_stream {
     bool wants_bookmark; /* at the end of the initial events */
     bool bookmarks;      /* once a minute */
     bool first;          /* no item was sent yet */
-    uint64_t since;      /* only what is newer; 0: all that is there */
+    uint64_t since;      /* only newer objects; 0: all */
     uint64_t version;    /* of the list; the initial events end with it */
     uint32_t next;       /* object to look at next */
     uint32_t room;       /* objects that still fit in the page */
@@ -34,7 +34,7 @@ struct load_stream {
 
 static void pump(void *arg);
 
-/* ---- what an object looks like ---- */
+/* ---- the form of an object ---- */
 
 static void add_object(struct load_stream *s, struct pl_buf *out, const struct load_object *object)
 {
@@ -139,7 +139,7 @@ static void on_bookmark_due(struct pl_timer *timer)
     pl_timer_start(pl_loop_timers(s->load->loop), timer, BOOKMARK_S * PL_SECOND, on_bookmark_due);
 }
 
-/* What it begins with has been sent: from here events come as they happen. */
+/* The initial events have been sent: from here on events are sent as they happen. */
 static void go_live(struct load_stream *s)
 {
     if (s->wants_bookmark) {
@@ -154,7 +154,7 @@ static void go_live(struct load_stream *s)
                        on_bookmark_due);
 }
 
-/* Appends objects until the piece is full; false when none is left. */
+/* Appends objects until the piece is full; returns false if none is left. */
 static bool fill(struct load_stream *s)
 {
     struct load_kind *kind = s->kind;
@@ -214,7 +214,7 @@ static bool query_is(struct pl_exchange *exchange, const char *name, const char 
     return is;
 }
 
-/* The head of a list names the page behind it, so where it ends is found out first. */
+/* The head of a list names the next page, so the end of the page is computed first. */
 static uint32_t page_end(const struct load_stream *s, uint64_t limit)
 {
     uint32_t i = s->next;
@@ -237,7 +237,7 @@ static void begin_list(struct load_stream *s, const char *continues)
     pl_buf_add_z(&s->out, "},\"items\":[");
 }
 
-/* In one piece: its length stands before the items. */
+/* In one piece, because the length comes before the items. */
 static void send_protobuf_list(struct load_stream *s, const char *continues)
 {
     size_t at = load_protobuf_begin_list(&s->out, s->kind, s->version, continues);

@@ -28,7 +28,7 @@ struct job {
     int port;
     char *request;
     size_t len;
-    int64_t from_ns, until_ns; /* what is answered between counts */
+    int64_t from_ns, until_ns; /* answers in this interval count */
 };
 
 struct worker {
@@ -73,7 +73,8 @@ static void close_connection(SSL *ssl)
     close(fd);
 }
 
-/* Whole, by its Content-Length or as one last chunk; < 0: the connection is lost. */
+/* Reads the whole answer, by its Content-Length or up to the last chunk; < 0: the connection is
+ * lost. */
 static int read_answer(SSL *ssl, char *text)
 {
     int len = 0;

@@ -8,7 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
-# The program is the same whatever folder it is built in.
+# The program does not depend on the folder in which it is built.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 add_library(pl_flags INTERFACE)
@@ -24,8 +24,8 @@ endif()
 if(PL_ASAN AND PL_TSAN)
   message(FATAL_ERROR "PL_ASAN and PL_TSAN exclude each other")
 endif()
-# With -Og tests take a third less time than without, and the build none more. Warnings that depend on
-# what the optimizer knows are those of the plain build. A report needs no more than line tables (-g1).
+# With -Og, tests take a third less time, and the build takes no longer. Warnings that depend on the
+# optimizer come from the plain build. Line tables (-g1) are enough for reports.
 if(PL_ASAN OR PL_TSAN)
   target_compile_options(pl_flags INTERFACE
     $<$<CONFIG:Debug>:-Og;-g1;-Wno-format-truncation;-Wno-maybe-uninitialized>)
@@ -62,11 +62,11 @@ function(pl_layer name)
   target_link_libraries(pl_${name} PUBLIC pl_flags ${arg_LAYERS} PRIVATE ${arg_LIBS})
 endfunction()
 
-# pl_unit_test(LAYER NAME [THREADS] [IN LAYER] [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c, linked
-# with its layer and those below, so that an upward call does not link. IN: the test drives its object
-# inside of a whole cluster, and is linked with that higher layer instead. THREADS: it starts some, and
-# so is a test that TSan has something to say about: with PL_TSAN the others are not built.
-# support/one_thread.c fails those that start one without.
+# pl_unit_test(LAYER NAME [THREADS] [IN LAYER] [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c,
+# linked with its layer and those below, so that an upward call does not link. IN: the test uses its
+# object inside a whole cluster, and is linked with that higher layer instead. THREADS: the test
+# starts threads. With PL_TSAN only these tests are built; support/one_thread.c fails a test without
+# THREADS that starts one.
 function(pl_unit_test layer name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "THREADS" "IN" "")
   if(NOT arg_IN)

@@ -1,5 +1,5 @@
--- The benchmark works: with tiny numbers, Perilune and the floor alone, each case gives every
--- figure. The figures themselves are not checked, because a test's machine is never quiet.
+-- Runs the benchmark with tiny numbers, for Perilune and the floor only: each case must give every
+-- figure. The figures themselves are not checked, because a machine that runs tests is never idle.
 
 local json = require("cjson")
 
@@ -24,7 +24,7 @@ local function read(path)
   return text
 end
 
--- Runs it and gives bench.json back, decoded, and the folder of all results.
+-- Runs the benchmark. Returns the decoded bench.json and the folder of all results.
 local function run(arguments)
   local folder = os.tmpname()
   os.remove(folder)
@@ -85,7 +85,7 @@ local function fields(message)
   return found
 end
 
--- What the envelope of an object says that it is, and its message.
+-- The type in the envelope of an object, and its message.
 local function unwrapped(bytes)
   assert.equal("k8s\0", bytes:sub(1, 4))
   local envelope = fields(bytes:sub(5))
@@ -100,7 +100,7 @@ local function output_of(command)
   return text
 end
 
--- Starts a load server and gives its ports.
+-- Starts a load server and returns its ports.
 local function load_server(options)
   local pipe = io.popen(("%s/scripts/bench/bench-load-server %s & echo $!"):format(build, options))
   local pid, ports = pipe:read("*l"), pipe:read("*l")
@@ -173,7 +173,7 @@ describe("scripts/bench/run", function()
     for _, case in ipairs({ "sync", "churn", "latency", "memory", "reconcile" }) do
       check_complete(result, case)
     end
-    -- Every event that was sent alone is answered.
+    -- Each event that was sent alone must be answered.
     local alone = result.cases.latency["200 websites, 1 worker"].perilune
     assert.is_true(alone["100_a_second_writes_an_event"].median > 0.5)
     assert.is_truthy(result.cases.sync["websites TLS LIST"]["floor:discard"].synced_s)

@@ -60,8 +60,8 @@ describe("the admin socket", function()
     end
   end
 
-  -- A host that runs. It meets what other specifications have left, keys that sleep for a minute among
-  -- it, and stops in spite of them.
+  -- A running host. It finds objects that other specifications have left, some of whose keys sleep
+  -- for a minute, and must stop all the same.
   local function start(admin_socket, ...)
     local one = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),
       { "--admin-socket", admin_socket, "--graceful-shutdown-timeout", "5s", ... })
@@ -235,7 +235,7 @@ describe("the admin socket", function()
     local child = decoded("why", "Secret", namespace .. "/told")
     assert.equal(namespace .. "/told", child.keys[1].key)
     assert.equal("owns", child.keys[1].through)
-    -- The change is told before the run that it causes has ended.
+    -- `why` shows the change before the run that it causes has ended.
     e2e.eventually("the key is at rest", function()
       local _, text = ask("why", "configmap", namespace .. "/told")
       return text:find("idle: it waits", 1, true)
@@ -252,7 +252,7 @@ describe("the admin socket", function()
     local status = decoded("status")
     assert.equal(1, status.controllers[1].failing)
     assert(status.controllers[1].last_error.message:find("it must not be so", 1, true))
-    -- A key that is just being tried again is in no queue.
+    -- A key that is being retried at this moment is in no queue.
     e2e.eventually("it is listed", function()
       local code, out = ask("queue", "list", "copies")
       assert.equal(0, code)
@@ -468,7 +468,7 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
     for i = 1, 4 do
       local fifo, out = e2e.folder() .. "/idle-in-" .. i, e2e.folder() .. "/idle-out-" .. i
       assert(os.execute("mkfifo " .. fifo) == 0)
-      inputs[i] = assert(io.open(fifo, "r+")) -- stays open: the client has more to read for ever
+      inputs[i] = assert(io.open(fifo, "r+")) -- stays open: the answer never ends
       clients[i] = e2e.process.start({ "sh", "-c", ("exec %s repl --admin-socket %s < %s")
         :format(e2e.binary, other_socket, fifo) }, { stdout = out })
       inputs[i]:write("x = 1\nx + 1\n")
@@ -545,7 +545,7 @@ perilune.controller("leaks")
     server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = "leaks", labels = { leak = "yes" } } })
     local out
-    -- The call is told before the run that it fails has ended, and it is the end that quotes.
+    -- The call is shown before the failed run has ended, and the end has its message.
     e2e.eventually("a run that the server refused has ended", function()
       out = select(2, e2e.run("why", "v1/ConfigMap", key, "--admin-socket", other_socket))
       return out:find("ended     error: ", 1, true)

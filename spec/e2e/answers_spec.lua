@@ -135,7 +135,7 @@ describe("an answer", function()
       assert(line.error:find("not found (404 NotFound)", 1, true), line.error)
     end
     assert.equal(0, host:count_logged("^reconcile failed"))
-    -- What was never read, and what the kind does not have, are mistakes.
+    -- Objects that were never read, and members that the kind does not have, are mistakes.
     for _, name in ipairs({ "never", "status" }) do
       give(name)
       local line = host:logged(function(line)

@@ -12,7 +12,7 @@ describe("a wall clock that jumps", function()
   local server, namespace, clock
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- certificates are of their time, which is another matter
+    server = e2e.server({ "--insecure" }) -- without TLS, since certificates depend on the wall clock
   end)
   before_each(function()
     namespace = server:new_namespace()
@@ -64,7 +64,7 @@ describe("a wall clock that jumps", function()
       server:bulk(mirror.writes(namespace, 100 * turn, 100 * turn + 9, "turn " .. turn))
       mirrors:agree({ namespace })
       assert.equal(200, (mirrors.host:ask("health", "/readyz")))
-      -- It does tell the time that it is told.
+      -- The clock of the host really jumps.
       assert.equal(os.date("!%Y-%m-%dT", os.time() + seconds), told:sub(1, 11))
     end
     assert.equal(before.holderIdentity, lease().holderIdentity)
@@ -105,7 +105,7 @@ perilune.every("300ms", {}, function() print("every") end)
         end, e2e.patience)
       end
     end
-    -- Nor do they all come at once.
+    -- And they do not all run at the same moment.
     assert.is_true(host:count_logged("^every$") < (e2e.now() - began) / 0.3 + 5)
     host:stop()
   end)
@@ -125,6 +125,6 @@ end)
     host:logged("^stuck$")
     jump(HOURS)
     host.child:signal("TERM")
-    assert.is_not_nil((host.child:wait(e2e.patience))) -- a code, of whatever end
+    assert.is_not_nil((host.child:wait(e2e.patience))) -- any exit code is right
   end)
 end)

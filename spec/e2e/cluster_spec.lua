@@ -46,7 +46,7 @@ describe("another cluster", function()
 
   local copier = [[
 local edge = perilune.cluster("edge", %s)
--- What is at the edge comes home; what is written at home is seen by the other controller.
+-- Objects at the edge are copied home, and the other controller sees the writes at home.
 perilune.controller("copier")
   :For("v1/ConfigMap", { cluster = "edge", labels = "copied=yes", namespaces = { "%s" } })
   :Writes("v1/ConfigMap", { "create", "update" })
@@ -129,7 +129,7 @@ perilune.controller("home")
     host:stop()
   end)
 
-  -- The kubeconfig as a Secret may hold it.
+  -- A kubeconfig as a Secret may contain it.
   local function kubeconfig(extra)
     local text = e2e.read_file(edge.kubeconfig)
     local pipe = io.popen("base64 -w0 " .. text:match('certificate%-authority: "([^"]+)"'))
@@ -178,14 +178,14 @@ end)
 ]]):format(edge.kubeconfig, namespace, namespace), { "--dry-run" })
     host:logged("saw a")
     host:logged("^created$")
-    assert.is_nil(edge:get(maps("made"))) -- a dry run is one everywhere
+    assert.is_nil(edge:get(maps("made"))) -- a dry run is a dry run in every cluster
     host:stop()
   end)
 
   it("is waited for by requests before it is known", function()
     edge:create(maps(), map("a", { x = "1" }))
     local pipe = e2e.folder() .. "/" .. e2e.unique("late") .. ".kubeconfig"
-    assert(os.execute("mkfifo " .. pipe) == 0) -- who reads it waits until something is written
+    assert(os.execute("mkfifo " .. pipe) == 0) -- a FIFO: readers wait until something is written
     start(([[
 local edge = perilune.cluster("edge", { kubeconfig = "%s" })
 perilune.run("early", { leader_election = false }, function(context)

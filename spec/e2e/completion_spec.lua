@@ -3,7 +3,7 @@
 
 local e2e = require("spec.support.e2e")
 
--- What bash offers after these words, the last being typed; sorted.
+-- The completions of bash for the last of these words, sorted.
 local function complete(words, env)
   local script = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("complete"), ([[
 source <("%s" completion bash)
@@ -87,9 +87,9 @@ require("perilune").controller("my-maps"):For("v1/ConfigMap"):Reconcile(function
     assert(has(complete('perilune queue requeue ""', env), "my-maps"))
     assert(has(complete('perilune queue requeue my-maps ""', env), namespace .. "/blog"))
     local code, out = e2e.run("why", "my-maps", namespace .. "/blog", "--admin-socket", socket)
-    assert.equal(0, code) -- what is offered is taken
+    assert.equal(0, code) -- the completion is inserted
     assert(out:find("controller my-maps, key " .. namespace .. "/blog", 1, true), out)
-    host.child:signal("STOP") -- a host that does not answer is given up
+    host.child:signal("STOP") -- a host that does not answer delays it only briefly
     assert.equal("\n", complete('perilune why ""', env))
     host.child:signal("CONT")
     host:stop()
@@ -114,7 +114,7 @@ require("perilune").controller("my-maps"):For("v1/ConfigMap"):Reconcile(function
         words = words and words:gsub("%s+$", "")
         assert(not words or plain:find(words, 1, true), name .. ": " .. tostring(words))
       end
-      -- No line is taken for a request that is none.
+      -- Only valid lines are requests.
       for line in page:gmatch("[^\n]+") do
         assert(not line:find("^'") and (not line:find("^%.") or line:find("^%.%u")), line)
       end

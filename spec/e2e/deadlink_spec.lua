@@ -28,7 +28,7 @@ describe("a dead connection", function()
   local server, namespace, relay
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- over TLS the relay could not tell what is asked
+    server = e2e.server({ "--insecure" }) -- over TLS the relay could not read the requests
   end)
   before_each(function()
     namespace = server:new_namespace()
@@ -58,7 +58,7 @@ describe("a dead connection", function()
     server:patch(path(name), { data = { v = value } })
   end
 
-  -- What the relay said so far: how often `word` began a line that matches `pattern`.
+  -- How many lines of the relay so far begin with `word` and match `pattern`.
   local function told(word, pattern)
     local count = 0
     for line in e2e.read_file(relay.out):gmatch("[^\n]+") do
@@ -83,20 +83,20 @@ describe("a dead connection", function()
     return host:logged(function(line) return line.msg == word and line.v == value end, seconds)
   end
 
-  -- Kills what is there, and returns when it has happened.
+  -- Lets all connections die, and returns when that has happened.
   local function cut(signal)
     local before = told("dead")
     relay.child:signal(signal)
     e2e.eventually("the connections are dead", function() return told("dead") > before end)
   end
 
-  -- Whole lists of the kind, as the server was asked for them; one with a limit of 1 asks for its
-  -- version alone. Over TLS nobody in between can tell.
+  -- The lists of the kind that the server was asked for, without those with a limit of 1, which
+  -- only read the version. Over TLS the relay cannot count them.
   local function lists()
     return told("ask", "GET [^?]+/configmaps%?.*limit=500")
   end
 
-  -- F16. The guards have 45 s; how long it took is printed, not judged.
+  -- F16. The guards have 45 s; the actual time is printed, not checked.
   it("under a watch is replaced, and the watch resumed without a list", function()
     local host = start()
     create("one", "a")
@@ -116,8 +116,8 @@ describe("a dead connection", function()
     host:stop()
   end)
 
-  -- F17. The reads of a run meet the dead connection first: the first one waits for its time-out,
-  -- all others must go elsewhere, long before the watch is given up.
+  -- F17. The reads of a run use the dead connection first: the first one waits for its time-out.
+  -- All others must use another connection, long before the watch is given up.
   it("that a request waited for in vain is not used by the next", function()
     local host = start({ "--request-timeout", "3s" })
     create("poll", "a")

@@ -1,5 +1,5 @@
--- `perilune dev`: --simulate acts for the controllers of a cluster; --as-serviceaccount gives scripts the
--- rights of their declarations alone.
+-- `perilune dev`: --simulate acts for the controllers of a cluster; --as-serviceaccount gives
+-- scripts only the rights of their declarations.
 
 local e2e = require("spec.support.e2e")
 

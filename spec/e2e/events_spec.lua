@@ -1,4 +1,4 @@
--- Events that scripts create, as people find them on the server.
+-- Events that scripts create, as users see them on the server.
 
 local e2e = require("spec.support.e2e")
 

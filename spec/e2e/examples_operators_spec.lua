@@ -50,7 +50,7 @@ describe("the example", function()
     text = openssl("openssl x509 -in FILE -noout -ext subjectAltName", other, "tls.crt")
     assert.truthy(text:find("DNS:other.default.svc", 1, true), text)
     assert.equal(secret.data["ca.crt"], other.data["ca.crt"])
-    -- Another authority: everything it signs is issued anew.
+    -- Another CA: all its certificates are issued again.
     server:delete(path("v1", "secrets", "authority"))
     server:patch(path("v1", "secrets", "web-tls"), { metadata = { labels = { touched = "yes" } } })
     assert.are_not.equal(other.data["ca.crt"], issued(other.data["tls.crt"]).data["ca.crt"])
@@ -127,7 +127,7 @@ describe("the example", function()
       local one = holds("blog.example.com")
       return one and one.address == "192.0.2.7" and one.ttl == 300
     end)
-    -- What somebody changes there is put back.
+    -- A change by others at the service is undone.
     assert(os.execute(("curl -s -X PUT -d '{\"address\":\"192.0.2.9\",\"ttl\":5}' http://127.0.0.1:%s/records/%s")
       :format(port, "blog.example.com") .. " >/dev/null") == 0)
     e2e.eventually("it is as it was", function()
@@ -156,7 +156,7 @@ describe("the example", function()
     host = e2e.start_host(server, "examples/office-hours", { "--namespace", namespace })
     server:apply_yaml(e2e.read_file("examples/office-hours/manifests/sample.yaml"), namespace)
     local deployment = path("apps/v1", "deployments", "web")
-    -- Every minute came later than once a year, but in the first minute of a year.
+    -- Every minute is later than once a year, except in the first minute of a year.
     local function hours(sleep, wake)
       server:patch(deployment, { metadata = { annotations = { ["example.com/sleep"] = sleep,
         ["example.com/wake"] = wake } } })
@@ -178,7 +178,7 @@ describe("the example", function()
     host:stop()
   end)
 
-  if not e2e.is_kube then -- there the StatefulSet controller makes the pods, and none gets ready
+  if not e2e.is_kube then -- there the StatefulSet controller creates the pods, and none becomes ready
     it("careful-rollout deletes old pods one by one, and stops where one is held", function()
       host = e2e.start_host(server, "examples/careful-rollout", { "--namespace", namespace })
       server:apply_yaml(e2e.read_file("examples/careful-rollout/manifests/sample.yaml"), namespace)

@@ -96,8 +96,8 @@ describe("the example", function()
   end)
 
   it("configmap-restarter rolls the Deployments that name a ConfigMap", function()
-    -- Before the host starts: its two watches are not ordered, and a Deployment that is seen without its
-    -- ConfigMap has a hash of its own.
+    -- Created before the host starts: its two watches have no order, and a Deployment whose
+    -- ConfigMap is not seen yet gets another hash.
     server:apply_yaml(e2e.read_file("examples/configmap-restarter/manifests/sample.yaml"), namespace)
     host = e2e.start_host(server, "examples/configmap-restarter")
     local function hash()

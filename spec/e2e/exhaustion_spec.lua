@@ -64,7 +64,7 @@ describe("the host", function()
     end)
   end
 
-  -- The host with standard streams of its own; `shell` is what bash does to them.
+  -- Starts the host with special standard streams; `shell` is the redirection in bash.
   local function start_with(shell, options)
     local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("script") .. ".lua", script)
     log = e2e.folder() .. "/" .. e2e.unique("log")
@@ -163,7 +163,7 @@ describe("the host", function()
     assert.is_true(told > 0)
   end)
 
-  -- As in a container of which somebody left it out.
+  -- As in a container without it.
   it("needs no /dev, but for a standard stream that is closed", function()
     local script_file = e2e.write_file(e2e.folder() .. "/bare.lua", script)
     local function without_dev(command)
@@ -196,8 +196,7 @@ describe("the host", function()
     stop()
   end)
 
-  -- Being over four times the limit ends the process; a single block that would lead there is
-  -- refused before it is.
+  -- The process ends above four times the limit; a single block that would exceed this is refused.
   it("refuses a script a block of many times its memory, and goes on", function()
     local host = e2e.start_host(server, script,
       { "--namespace", namespace, "--lua-memory", "32MiB" })

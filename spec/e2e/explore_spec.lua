@@ -5,7 +5,7 @@
 local e2e = require("spec.support.e2e")
 local json = require("cjson")
 
--- folder -> what is found in buggy.lua: class, kind, key, field ("" is the object itself).
+-- folder -> the finding in buggy.lua: class, kind, key, field ("" is the object itself).
 local EXPECTED = {
   first_of_two = { "state", "v1/Secret", "default/a-ssl-internal", "" },
   by_status = { "state", "v1/Secret", "default/a-key", "" },
@@ -45,7 +45,7 @@ local EXPECTED = {
 }
 
 local EXECUTIONS = { takeover = "260", namesake = "180", decommission = "190",
-  finalizer_first = "140" } -- as there are more single disturbances; 130
+  finalizer_first = "140" } -- 130, since there are more single disturbances
 
 local function explore(path, ...)
   local code, out, err = e2e.run("test", path, "--explore", "-o", "json", ...)
@@ -115,7 +115,7 @@ describe("perilune test --explore", function()
     end)
   end
 
-  -- Keys at random, a time that is far away, copies that a lagging server hides.
+  -- Random keys, a time far away, copies that a lagging server hides.
   for _, name in ipairs({ "certificates", "cronjob", "office-hours", "replicator", "tenant" }) do
     it("finds nothing in examples/" .. name, function()
       local code, findings, _, text = explore("examples/" .. name, "--executions", "60")
@@ -283,7 +283,7 @@ end)
 ]])
   end
 
-  -- The number goes on from one execution to the next.
+  -- The number continues from one execution to the next.
   local OTHERWISE = [[
     local number = perilune.http.request{ url = "https://numbers.example.com/next" }
     client:apply{ apiVersion = "v1", kind = "ConfigMap", data = { x = number.body },

@@ -41,7 +41,7 @@ describe("kinds that are followed", function()
     return out
   end
 
-  -- A pattern that matches the text alone.
+  -- A pattern that matches exactly the text.
   local function plain(text)
     return (text:gsub("%p", "%%%0"))
   end
@@ -118,7 +118,7 @@ end, { group = "GROUP", every = "300ms", metadata_only = true })
     host:logged("first ran " .. plain(namespace .. "/old"))
     e2e.write_file(file, (script("second")))
     host:logged("reloaded")
-    host:logged("second ADDED Relic old") -- its code has changed: it sees all again
+    host:logged("second ADDED Relic old") -- its code has changed, so it gets all objects again
     make("relics", "Relic", "young")
     host:logged("second ADDED Relic young")
     assert.equal(1, host:count_logged("^a kind is followed$"))

@@ -103,7 +103,7 @@ describe("a kind", function()
     host:logged("gadget third reconciled")
     assert.equal(1, host:count_logged("^added first$"))
     assert.equal(1, host:count_logged("^deleted.* first$"))
-    -- One line each time it goes, and whatever the retries no more.
+    -- One line each time the kind disappears, and none for retries.
     local said = {}
     for _, line in ipairs(host:complaints()) do
       if tostring(line.source):find("Gadget", 1, true) then
@@ -125,7 +125,7 @@ describe("a kind", function()
       return line.level == "warn" and tostring(line.error):find(group, 1, true)
     end)
     create_map("one")
-    -- It is asked again and again, and told once.
+    -- It is asked again and again, and logged once.
     e2e.eventually("it was asked three times", function()
       return #proxy:requests("/apis/" .. group .. "/v1", mark) >= 3
     end)

@@ -5,7 +5,7 @@ local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")
 local proxies = require("spec.support.proxy")
 
--- Cuts at 1..600: an event has about 450 bytes. Sanitizers look for other things, and slowly.
+-- Cuts at 1..600: an event has about 450 bytes. Fewer with sanitizers, which are slow.
 local sanitized = os.getenv("PL_SANITIZED") ~= nil
 local WATCHES, ROUNDS = sanitized and 50 or 200, sanitized and 1 or 3
 
@@ -26,7 +26,7 @@ describe("many watches", function()
     assert.equal(WATCHES, server:bulk(requests)[201])
   end)
 
-  -- A host of its own for each, as pauses grow.
+  -- A new host for each test, because pauses grow.
   before_each(function()
     local mark = proxy:mark()
     host = mirror.start(server, proxy, namespaces)
@@ -35,7 +35,7 @@ describe("many watches", function()
   end)
 
   after_each(function()
-    proxy:clear("away") -- also where the test has failed: the next one needs the server
+    proxy:clear("away") -- even if the test has failed, because the next one needs the server
     e2e.clean_up()
   end)
 
@@ -122,7 +122,7 @@ describe("many watches", function()
       tries = verbs.watch + verbs.probe + verbs.list + verbs.stream
       return tries >= 12
     end)
-    -- A few at first, then at most three at a time, after pauses that are everybody's.
+    -- A few at first, then at most three at a time, after common pauses.
     assert.is_true(tries < 60, tries .. " tries")
     proxy:clear("away")
     local back = proxy:mark()
@@ -143,8 +143,8 @@ describe("many watches", function()
       end
       crowd = math.max(crowd, k - i)
     end
-    -- Two hundred take four seconds. Fifty take less than one, which a proxy that got no processor for
-    -- a while sees as a crowd; control/reconnect judges them on virtual time.
+    -- Two hundred take four seconds. Fifty take less than one second, and a proxy that got no CPU
+    -- time for a while would see them all at once; unit/sync/reconnect tests them on virtual time.
     assert.is_true(sanitized or crowd < WATCHES * 0.6, crowd .. " came within 100 ms")
     host:stop()
   end)
@@ -159,7 +159,7 @@ describe("many watches", function()
     host:agree(namespaces)
     local verbs = asked_since(mark)
     assert.equal(0, verbs.list + verbs.stream)
-    -- One line for each source and each kind of trouble, whatever the number of retries.
+    -- One line for each source and each kind of trouble, for any number of retries.
     for _, namespace in ipairs(namespaces) do
       local said = host:troubles(namespace)
       assert.is_true(#said <= 3, table.concat(said, "\n"))

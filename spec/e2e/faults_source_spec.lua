@@ -18,10 +18,10 @@ local too_large_cause = status(504, "Timeout", "Too large resource version: 9, c
 local too_large_text = status(504, "Timeout", "Too large resource version: 9, current: 8")
 local html = "<!doctype html><title>Sign in</title><p>Welcome to the gateway"
 
--- As a server without a watch cache and with other ideas of a page.
+-- Like a server without a watch cache and with pages of another size.
 local small_pages = { { "limit=500", "limit=3" }, { "resourceVersion=0", "resourceVersion=" } }
 
--- Rules of a namespace's own path.
+-- Rules for the path of a namespace.
 local function watch(rule)
   rule.query = rule.query or "watch="
   return rule
@@ -36,7 +36,7 @@ local function answer(code, body, headers)
   return { status = code, body = body, headers = headers }
 end
 
--- ---- what is asked next ----
+-- ---- the next request ----
 
 local function verbs(asked)
   local out = {}
@@ -56,7 +56,7 @@ local function of_verb(asked, verb)
   return out
 end
 
--- One list, not older than what was known, whole, and a watch from there (rules 50, 52, 65).
+-- One complete list, not older than the known version, and a watch from there (rules 50, 52, 65).
 local function relists_once_from_what_it_knew(asked)
   assert.matches("^watch list watch", verbs(asked))
   local lists = of_verb(asked, "list")
@@ -65,7 +65,8 @@ local function relists_once_from_what_it_knew(asked)
   assert.is_nil(lists[1].limit)
 end
 
--- The version is still good: it is watched on from it, and nothing is listed (rules 63, 67, F20).
+-- The version is still valid: the watch continues from it, and nothing is listed (rules 63, 67,
+-- F20).
 local function resumes(asked)
   assert.equal(0, #of_verb(asked, "list"), verbs(asked))
   assert.is_true(#of_verb(asked, "watch") >= 2, verbs(asked))
@@ -88,9 +89,9 @@ end
 
 -- ---- the faults ----
 
--- rules: from the moment the first watch is ended; first: from the start. says: how many lines
--- may be written about it (one at least, but where a watch that lived for a second may end as any
--- does), which one must match `line`.
+-- rules: in effect from the end of the first watch on; first: from the start. says: how many log
+-- lines are allowed (at least one, except where a watch that lived for a second may end normally);
+-- one must match `line`.
 local faults = {
   { f = "F9", name = "gone-status", it = "410 as the status of a watch leads to one list",
     rules = { watch(answer(410, expired)) }, says = 0, check = relists_once_from_what_it_knew },
@@ -194,7 +195,7 @@ local faults = {
   { f = "F3", name = "twice", it = "events that come twice are told once",
     rules = { watch({ twice = true }) }, says = 0, check = function(asked, _, told)
       assert.equal("watch", verbs(asked))
-      -- 9 came, one was changed, one went, and each was written to by us after the first two.
+      -- 9 were created, one changed, one deleted, and we wrote to each after the first two.
       assert.is_true(told.events <= 9 + 1 + 1 + 10, told.events .. " events")
     end },
 
@@ -330,7 +331,7 @@ describe("a source", function()
     return mirror.path(fault.namespace) .. (name and "/" .. name or "")
   end
 
-  -- All namespaces with their first objects.
+  -- Creates all namespaces with their first objects.
   local function prepare()
     local requests = {}
     for _, fault in ipairs(faults) do
@@ -367,7 +368,7 @@ describe("a source", function()
     return { "PATCH", config(fault, name), { data = { v = value } }, "application/merge-patch+json" }
   end
 
-  -- While the faults last: a new object, a change, an end.
+  -- While the faults last: a new object, a change, a deletion.
   local function change()
     local requests = {}
     for _, fault in ipairs(faults) do
@@ -386,7 +387,7 @@ describe("a source", function()
     for _, fault in ipairs(faults) do
       if fault.gap then
         server:create(config(fault), mirror.config("object-3", "new", { trace = "yes" }))
-        -- Terminating and gone within the gap: only its absence is seen (F6).
+        -- Terminating and deleted within the gap: only its absence is seen (F6).
         server:patch(config(fault, "object-5"), { metadata = { finalizers = { "spec/hold" } } })
         server:delete(config(fault, "object-5"))
         server:patch(config(fault, "object-5"), { metadata = { finalizers = e2e.null } })
@@ -394,8 +395,8 @@ describe("a source", function()
     end
   end
 
-  -- A watch that ends within its first second is told of (rule 68). The one that began at a version which
-  -- the server has forgotten is opened a pause later than the others.
+  -- A watch that ends within its first second is logged (rule 68). A watch from a version that the
+  -- server has forgotten is opened one pause later than the others.
   local function settle()
     local count, since
     e2e.eventually("every watch has been open for more than a second", function()
@@ -411,7 +412,7 @@ describe("a source", function()
     server = e2e.server()
     proxy = proxies.start(server)
     prepare()
-    -- As a server without streamed lists would say; those are told of elsewhere.
+    -- Like a server without streamed lists; another spec tests these.
     proxy:add({ { name = "no streams", times = 0, query = "sendInitialEvents=true", status = 422,
       body = status(422, "Invalid", "sendInitialEvents: Forbidden") } })
     for _, fault in ipairs(faults) do
@@ -455,7 +456,7 @@ describe("a source", function()
     local more = {}
     for _, fault in ipairs(faults) do
       if fault.again then
-        -- What the cache holds of it now is not what the server has, until it changes.
+        -- The cache differs from the server for this object until it changes.
         e2e.eventually("the edited watch is over", function()
           local asked = proxy:requests(mirror.path(fault.namespace), fault.mark)
           return #of_verb(asked, "watch") > 1
@@ -513,7 +514,7 @@ describe("a source", function()
     for _ in io.popen("ls /proc/" .. host.host.child.pid .. "/fd"):lines() do
       files = files + 1
     end
-    -- A watch and at most one more connection a namespace.
+    -- A watch and at most one more connection for each namespace.
     assert.is_true(files < 4 * #namespaces + 60, files .. " files are open")
     if not os.getenv("PL_SANITIZED") then
       assert.is_true(host.host.child:rss() < 160 * 1048576, host.host.child:rss() .. " bytes")

@@ -7,7 +7,7 @@ local proxies = require("spec.support.proxy")
 
 local status = proxies.status
 
--- rule: what happens to the streamed list of a namespace.
+-- rule: the fault of the streamed list of a namespace.
 local faults = {
   { f = "F21", name = "no-bookmark", it = "whose end never comes is given up for a list",
     rule = { drop = "initial-events-end", times = 0 },

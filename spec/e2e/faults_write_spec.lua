@@ -25,8 +25,8 @@ spec:
           x-kubernetes-preserve-unknown-fields: true
 ]]
 
--- "status" counts runs into its status whatever else is there; "child" makes one child when it
--- sees none; both run again and again.
+-- "status" counts its runs in the status and keeps its other fields; "child" creates one child when
+-- it sees none. Both run again and again.
 local script = [[
 local perilune = require("perilune")
 local client, kind = perilune.client, "faults.example.com/v1/Job"
@@ -81,7 +81,7 @@ describe("a write", function()
       metadata = { name = name, namespace = namespace }, spec = { v = "1" } })
   end
 
-  -- Holds such a request back until the spec has changed something, and lets it go.
+  -- Delays such a request until the spec has changed something.
   local function while_it_is_under_way(rule, change)
     rule.name, rule.delay = rule.name or "held", 1
     local mark = proxy:mark()
@@ -181,8 +181,8 @@ describe("a write", function()
     end
   end)
 
-  -- The watch of children brings nothing for longer than an answer is believed (10 s): a live
-  -- read decides, and nothing is made twice.
+  -- The watch of children delivers nothing for longer than an answer is trusted (10 s): a live read
+  -- decides, and nothing is created twice.
   it("is made once although the watch never tells of it (F50)", function()
     proxy:add({ { name = "mute", path = mirror.path(namespace) .. "$", query = "watch=true", times = 0,
       stall = 0 } })
@@ -209,7 +209,7 @@ describe("a write", function()
       child = name
       return count > 0
     end)
-    -- Runs before and after the question see it.
+    -- Runs before and after the live read see it.
     local function run_again(v)
       server:patch(path("mute"), { spec = { v = v } })
       local line = host:logged(function(line)
@@ -228,8 +228,8 @@ describe("a write", function()
   end)
 end)
 
--- Starts against a server whose view is older than what another one has: an object of the same
--- name is there, but not the one that is seen.
+-- Starts on a server whose view is older than that of another one: an object with the same name
+-- exists, but not the one that the host sees.
 local cleaner = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -262,7 +262,8 @@ describe("an older view", function()
       server:create(mirror.path(namespace), mirror.config(name, "1"))
     end
     local uid = server:get(mirror.path(namespace) .. "/deleted").metadata.uid
-    -- Only the version tells that "updated" is older, and the uid that "deleted" is another one.
+    -- Only the version shows that "updated" is older, and only the uid that "deleted" is another
+    -- object.
     local lag = { replace = { { '"name":"deleted"(.*?)"uid":"', '"name":"deleted"\\1"uid":"0' },
       { '"resourceVersion":"[0-9]+"', '"resourceVersion":"1"' } }, times = 0, name = "lag" }
     lag.path, lag.not_query = mirror.path(namespace) .. "$", "limit=" .. proxies.page

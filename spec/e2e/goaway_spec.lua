@@ -44,7 +44,7 @@ rules:
     e2e.finish()
   end)
 
-  -- The host's requests with that verb for config maps, as the server counted them.
+  -- The number of the host's requests with that verb for ConfigMaps, counted by the server.
   local function audited(verb)
     local count = 0
     for line in e2e.read_file(audit):gmatch("[^\n]+") do
@@ -85,8 +85,8 @@ rules:
     assert.equal(1, audited("list"))
     assert.equal(1, audited("watch"))
     assert.same({}, host:complaints())
-    -- A connection that was to go away does not stay behind when its last stream ended: at most
-    -- the watch's is left and those that four workers opened at the same moment.
+    -- A connection after GOAWAY is closed when its last stream has ended. At most the connection of
+    -- the watch is left, and those that four workers opened at the same moment.
     e2e.eventually("old connections are closed", function()
       return connections("accept") - connections("end") <= 1 + WORKERS, e2e.read_file(relay.out)
     end)

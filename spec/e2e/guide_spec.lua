@@ -19,7 +19,7 @@ describe("the guide", function()
         words[#words + 1] = word
       end
       local out = folder .. "/out"
-      if words[2] ~= "why" then -- asks a host that stays
+      if words[2] ~= "why" then -- needs a host that keeps running
         if words[2] == "uninstall" then
           words[#words + 1] = "--kubeconfig=" .. here .. "/" .. server.kubeconfig
           if server.kubeconfig:sub(1, 1) == "/" then

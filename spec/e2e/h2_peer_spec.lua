@@ -36,7 +36,7 @@ describe("an HTTP/2 server that misbehaves", function()
     return tonumber(e2e.read_file("/proc/" .. host.child.pid .. "/status"):match("VmRSS:%s*(%d+)")) * 1024
   end
 
-  -- Of sources and connections: what each key met is a line of its own.
+  -- Lines about sources and connections; errors of single keys have their own lines.
   local function complaints()
     local count = 0
     for _, line in ipairs(host:complaints()) do
@@ -45,7 +45,7 @@ describe("an HTTP/2 server that misbehaves", function()
     return count
   end
 
-  -- What is wanted while it lasts, and after it.
+  -- What must hold during the misbehaviour, and after it.
   local function survives(mode, seconds)
     local before, most = memory(), 0
     peer:do_wrong(mode)

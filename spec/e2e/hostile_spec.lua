@@ -13,7 +13,7 @@ local perilune = require("perilune")
 local client = perilune.client
 local function loop() while true do end end
 ]]
-local good = hostile.good:gsub("^.-\n.-\n", "") -- without its head
+local good = hostile.good:gsub("^.-\n.-\n", "") -- without the head of the line
 
 local sanitized = os.getenv("PL_SANITIZED")
 
@@ -45,7 +45,7 @@ describe("hostile scripts", function()
 
   local wanted = 0
 
-  -- Every key of the controller that means no harm is reconciled once more.
+  -- Every key of the harmless controller is reconciled once more.
   local function work_goes_on(what)
     assert(host, what)
     wanted = wanted + 1
@@ -78,8 +78,8 @@ describe("hostile scripts", function()
     end
   end
 
-  -- Each a script, a controller and a run of its own, all in one host. Sanitizers take a third of
-  -- what is much alike, and ThreadSanitizer nothing of what goes deep: it keeps a record of the stack.
+  -- Each case is a script with one controller, all in one host. Sanitizer builds run a third of
+  -- similar cases. ThreadSanitizer runs no deep recursion, because it records the stack.
   local function run_group(group, thinned, meanwhile)
     begin()
     local cases = hostile.cases(group)
@@ -103,7 +103,7 @@ describe("hostile scripts", function()
   for group, thinned in pairs({
     endless = true, memory = true, values = true, floods = true, odd = false, tampering = false, misuse = true,
   }) do
-    -- A flood of errors is more than ThreadSanitizer's record of the stack holds.
+    -- A flood of errors overflows ThreadSanitizer's record of the stack.
     local it_runs = group == "floods" and sanitized == "thread" and pending or it
     it_runs("are ended, whatever they are made of: " .. group, function()
       run_group(group, thinned, function()
@@ -121,7 +121,7 @@ describe("hostile scripts", function()
     host:stop()
   end)
 
-  -- Scripts on one lane share a state, so that they can break each other; fresh ones are not broken.
+  -- Scripts on one lane share a state, so they can break each other; a new state is intact.
   it("are healed by a reload, whatever they have broken", function()
     local cases = run_group("vandals", false, function() end)
     hostile.mend(host, cases)
@@ -130,7 +130,7 @@ describe("hostile scripts", function()
     host:stop()
   end)
 
-  -- What is not a reconcile: with a run of the others afterwards.
+  -- Hostile code outside of reconciles; afterwards the other controllers run once more.
   for what, case in pairs({
     ["a predicate"] = { [[
 perilune.controller("bad"):For("v1/ConfigMap", { labels = "is=bad", predicates = { function() loop() end } })
@@ -174,14 +174,15 @@ perilune.controller("bad"):For("v1/ConfigMap"):Reconcile(function() end)
     }) do
       start(head .. case[1] .. "\n")
       assert.equal(1, host.child:wait(e2e.patience), case[1])
-      -- A sanitizer's copies may take the 2 s before they take the memory.
+      -- With a sanitizer, the copies may need 2 s of time before they reach the memory limit.
       local is_ended = host:text():find(case[2], 1, true) or (sanitized
         and case[2]:find("memory limit", 1, true) and host:text():find("script CPU limit exceeded", 1, true))
       assert(is_ended, case[1] .. ": " .. host:text())
     end
   end)
 
-  -- LuaJIT's own loadstring, which only --unsafe-stdlib gives to scripts, makes too much in one call.
+  -- LuaJIT's own loadstring, which scripts have only with --unsafe-stdlib, allocates too much in
+  -- one call.
   it("end the process at four times the memory limit, and are named", function()
     start(head .. [[
 local text = ("function g()" .. ("f{1,1}"):rep(2000) .. " end "):rep(700)
@@ -239,8 +240,8 @@ perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
     assert.equal(5, line.stuck)
   end)
 
-  -- Nothing ends these: the lane is replaced, and a saved fix heals the host. The thread that was
-  -- given up goes on and is counted for ever; it says nothing about the scripts that run now.
+  -- Nothing can end these: the lane is replaced, and a saved fix repairs the host. The abandoned
+  -- thread goes on and stays counted; it does not concern the scripts that run now.
   for what, case in pairs({
     ["a pattern"] = { "return " .. hostile.pattern_bomb, {} },
     ["a compiled loop"] = { "local x = 0 while true do x = (x + 1) % 7 end", { "--jit" } },
@@ -265,7 +266,7 @@ perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
       assert.matches("could not be interrupted", failure_of("bad").error)
       assert.equal(500, (host:ask("health", "/healthz/lanes")))
       work_goes_on("on the lane that replaces it")
-      for i = 1, 6 do -- its events don't run it again: each would cost a lane
+      for i = 1, 6 do -- events do not run it again, because each run would cost a lane
         server:patch(path("bad"), { data = { turn = tostring(i) } })
         e2e.eventually("the key is refused", function()
           host:must_run()

@@ -26,7 +26,7 @@ local function read_cases(file)
   return out
 end
 
--- The line of the mistake and the words to find.
+-- The line of the mistake and the text to find.
 local function expected(script)
   local number = 0
   for line in script:gmatch("([^\n]*)\n") do

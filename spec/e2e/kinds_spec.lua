@@ -189,7 +189,7 @@ end)
       host:stop()
     end)
 
-    -- A node whose kubelet serves what the file holds as every container's log.
+    -- A node whose kubelet serves the content of the file as every container's log.
     local function add_node(name, log)
       local base = e2e.folder() .. "/" .. e2e.unique("kubelet")
       assert(os.execute(([[openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \

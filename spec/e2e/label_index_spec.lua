@@ -60,7 +60,7 @@ describe("lists by label", function()
     return found
   end
 
-  -- The cache follows the server by and by.
+  -- The cache follows the server step by step.
   local function comes_to(labels, names)
     e2e.eventually(labels .. " finds " .. names, function()
       local found = list(labels)

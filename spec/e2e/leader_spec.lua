@@ -10,11 +10,11 @@ local sanitized = os.getenv("PL_SANITIZED") ~= nil
 local freezes = tonumber(os.getenv("PL_FREEZES") or (sanitized and "2" or "10"))
 local computes = tonumber(os.getenv("PL_COMPUTES") or "10")
 local losses = sanitized and 10 or 50
--- Short, but not so short that a busy machine costs the Lease by itself.
+-- Short, but long enough that a busy machine alone does not lose the Lease.
 local slow = e2e.is_kube or sanitized
 local times = slow and { "6s", "4s", "500ms" } or { "3s", "2s", "400ms" }
 
--- Writes without end to each of its objects, now and then a lot. WHO and NS are put in.
+-- Writes to each of its objects without end, sometimes in bursts. WHO and NS are replaced.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -88,7 +88,7 @@ describe("leader election", function()
     return tonumber(made.metadata.resourceVersion)
   end
 
-  -- What happens to the objects that the script writes to, from now on, in a file.
+  -- Records, from now on, the events of the objects to which the script writes, in a file.
   local function record()
     local file = e2e.folder() .. "/" .. e2e.unique("record")
     local url = server.url .. path("configmaps") .. "?watch=true&labelSelector=beat%3Dyes"
@@ -122,7 +122,7 @@ describe("leader election", function()
       end
       return count
     end
-    -- Everything up to that version has been recorded.
+    -- Waits until all events up to that version are recorded.
     function history:reaches(rv)
       e2e.eventually("a write after version " .. rv, function()
         local writes = self:read()
@@ -177,7 +177,7 @@ describe("leader election", function()
     leads(two)
     say("handed over %.0f ms after SIGTERM", (e2e.now() - from) * 1000)
     history:reaches(mark())
-    -- In the server's order: all of one's writes, then all of two's (rule 125).
+    -- In the server's order: all writes of replica one, then all of replica two (rule 125).
     local seen_two = false
     for _, write in ipairs(history.writes) do
       seen_two = seen_two or write.who == "two"
@@ -306,15 +306,15 @@ describe("leader election", function()
       last, count = at, count + 1
     end
     say("%d renewals every %s, at most %.0f ms apart", count, times[3], longest * 1000)
-    assert.is_true(count >= computes) -- the gaps are those of the whole time
+    assert.is_true(count >= computes) -- the gaps of the whole test
     assert.equals(1, one:count_logged("^lease acquired"))
     assert.equals(0, one:count_logged("writes of the leader are stopped"))
     assert.equals(transitions, server:get(lease_path("perilune-beat")).spec.leaseTransitions)
     one:stop()
   end)
 
-  -- F45. Who was stopped and goes on later than its Lease lasted, writes nothing that had not left
-  -- it before: in the server's order, nothing of it comes after a mark that was made in between.
+  -- F45. A replica that is stopped and continues after its Lease has expired sends no further
+  -- write: in the server's order, none of its writes follows a mark that was made in between.
   it("accepts no write of a frozen leader, in " .. freezes .. " rounds", function()
     for i = 1, 4 do
       make_map("a" .. i, { beat = "yes" })
@@ -328,7 +328,7 @@ describe("leader election", function()
     while rounds < freezes do
       local old, new = hosts[leader], hosts[standby]
       local lost, acquired = old:count_logged("^lease lost"), new:count_logged("^lease acquired")
-      e2e.process.pause(math.random() * 0.05) -- stopped wherever it happens to be
+      e2e.process.pause(math.random() * 0.05) -- stopped at any point
       local from = e2e.now()
       old.child:signal("STOP")
       leads(new, acquired + 1)

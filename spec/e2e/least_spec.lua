@@ -13,7 +13,7 @@ rules:
   - level: Metadata
 ]]
 
--- The host has told what it did.
+-- The host has logged its actions.
 local function an_event(t)
   e2e.eventually("an Event", function()
     for _, event in ipairs(t.server:get("/apis/events.k8s.io/v1/namespaces/" .. t.namespace .. "/events").items) do
@@ -24,7 +24,7 @@ local function an_event(t)
   end)
 end
 
--- The API of examples/dns-record, for as long as the specification runs.
+-- The API of examples/dns-record, while the specification runs.
 local records
 local function records_port()
   local folder = e2e.folder() .. "/records"
@@ -41,7 +41,7 @@ end
 local EXAMPLES = {
   hello = {
     crd = false,
-    -- Makes it do all that it does; true once that has happened.
+    -- Makes the example do everything that it can do; true when that has happened.
     drive = function(t)
       t.server:apply_yaml(e2e.read_file("examples/hello/manifests/sample.yaml"), t.namespace)
       t.host:logged("hello, world!")
@@ -93,7 +93,8 @@ local EXAMPLES = {
   },
   tenant = {
     crd = true,
-    -- Who gives a role must have its rights, or this one: the README says so.
+    -- A user that gives a role must have its rights, or this right; the README of the example says
+    -- so.
     more = [[
   - apiGroups: ["rbac.authorization.k8s.io"]
     resources: ["clusterroles"]
@@ -178,8 +179,9 @@ local EXAMPLES = {
   },
 }
 
--- Not here: `janitor`, whose README says which rights its declaration does not name; `webhook`, which the API
--- server would have to reach; and `cronjob`, as kube-controller-manager runs CronJobs beside this server.
+-- Not tested here: `janitor`, which needs rights that its declaration does not name (see its
+-- README); `webhook`, which the API server would have to reach; and `cronjob`, because
+-- kube-controller-manager runs CronJobs on this server.
 
 describe("the least role of the example", function()
   local server, audit, host
@@ -200,7 +202,7 @@ describe("the least role of the example", function()
     e2e.finish()
   end)
 
-  -- What the user was refused, as "VERB group/resource/sub: why".
+  -- The refused requests of the user, as "VERB group/resource/sub: why".
   local function refused(user)
     local out = {}
     for line in io.lines(audit) do
@@ -236,8 +238,9 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %s}]
     return e2e.write_file(e2e.folder() .. "/" .. user .. ".kubeconfig", text)
   end
 
-  -- OwnerReferencesPermissionEnforcement learns of a new kind within 10 s, and refuses everybody until then
-  -- but those who may update the finalizers of all kinds: so nobody else may ask.
+  -- OwnerReferencesPermissionEnforcement knows a new kind only after up to 10 s. Until then it
+  -- refuses all users except those who may update the finalizers of all kinds, so only such a user
+  -- may try.
   local function await_owners_of(kind)
     apply([[
 apiVersion: rbac.authorization.k8s.io/v1
@@ -257,7 +260,7 @@ rules:
     end)
   end
 
-  -- Starts the example under these rules; its user.
+  -- Starts the example with these rules; returns its user.
   local function start(name, roles)
     local user, example = e2e.unique("user"), EXAMPLES[name]
     apply((roles:gsub("\n  name: [^\n]+", "\n  name: " .. user)) .. (example.more or ""))
@@ -290,7 +293,7 @@ rules:
         end)
         user = start(name, count > 1 and less or less:gsub("rules:.*", example.more and "rules:\n" or "rules: []\n"))
         local namespace = server:new_namespace()
-        -- It is refused, or waits for a source that it may not read.
+        -- The example is refused, or waits for a source that it may not read.
         local driven = pcall(function()
           local patience = e2e.patience
           e2e.patience = 4

@@ -22,7 +22,7 @@ describe("many watches", function()
   local server, relay
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- over TLS the relay could not tell what is asked
+    server = e2e.server({ "--insecure" }) -- over TLS the relay could not read the requests
   end)
   after_each(function()
     e2e.clean_up()
@@ -33,7 +33,7 @@ describe("many watches", function()
     e2e.finish()
   end)
 
-  -- Times at which the relay told of what matches, in order.
+  -- The times of the relay's lines that match, in order.
   local function told(pattern)
     local out = {}
     for line in e2e.read_file(relay.out):gmatch("[^\n]+") do
@@ -90,7 +90,7 @@ describe("many watches", function()
     all_seen("b")
     assert.is_true(watches() >= 2 * WATCHES)
     assert.equal(WATCHES, lists())
-    -- Within any tenth of a second no more than half of them come.
+    -- In no tenth of a second more than half of them reconnect.
     local times, crowd = told("^accept"), 0
     for i = before + 1, #times do
       local count = 0

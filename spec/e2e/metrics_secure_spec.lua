@@ -41,7 +41,8 @@ require("perilune").controller("c"):For("v1/ConfigMap"):Reconcile(function() end
       subjects = { { kind = "ServiceAccount", name = name, namespace = namespace } } })
   end
 
-  -- Status and body of /metrics with this token; ca: a file, else the certificate is not looked at.
+  -- Status and body of /metrics with this token; ca: a file; without it the certificate is not
+  -- checked.
   local function get(token, ca)
     local address = host:logged("^serving metrics$").address
     local command = "curl -sS --max-time 30 " .. (ca and "--cacert " .. ca or "-k")
@@ -63,17 +64,17 @@ require("perilune").controller("c"):For("v1/ConfigMap"):Reconcile(function() end
     assert.equal(401, (get("no-token-of-anybody")))
     assert.equal(403, (get(other)))
     local body
-    e2e.eventually("the role is known", function() -- an authorizer may lag behind, a refusal is kept
+    e2e.eventually("the role is known", function() -- an authorizer may lag, and a refusal is cached
       local status, text = get(token)
       body = text
       return status == 200
     end)
     assert.truthy(body:find("controller_runtime_max_concurrent_reconciles{", 1, true))
-    assert.equal(200, (get(token))) -- from memory
+    assert.equal(200, (get(token))) -- from the host's cache
     local address = host:logged("^serving metrics$").address
     local pipe = io.popen("curl -sS --max-time 10 -o /dev/null -w '%{http_code}' http://" .. address
       .. "/metrics 2>/dev/null")
-    assert.is_nil(pipe:read("*a"):find("200", 1, true)) -- plain HTTP is not spoken
+    assert.is_nil(pipe:read("*a"):find("200", 1, true)) -- plain HTTP is refused
     pipe:close()
     host:stop()
   end)

@@ -17,7 +17,7 @@ describe("a name that does not resolve", function()
   local server, proxy, namespace, trouble, host
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- a token would be warned of
+    server = e2e.server({ "--insecure" }) -- a token would cause a warning
     proxy = proxies.start(server)
   end)
   before_each(function()
@@ -47,7 +47,7 @@ describe("a name that does not resolve", function()
   local function start(flags)
     local text = e2e.read_file(proxy.kubeconfig):gsub("127%.0%.0%.1", NAME)
     local target = { kubeconfig = e2e.write_file(trouble .. ".kubeconfig", text) }
-    -- A sanitizer wants to be the first library, which it need not be.
+    -- A sanitizer requires to be the first library, which is not necessary here.
     local asan = os.getenv("ASAN_OPTIONS")
     local mirrors = mirror.start(server, target, { namespace }, flags, { env = {
       LD_PRELOAD = build .. "/spec/libspec_names.so", SPEC_NAME = NAME, SPEC_NAME_TROUBLE = trouble,
@@ -112,7 +112,7 @@ describe("a name that does not resolve", function()
     e2e.process.pause(SETTLED)
     local before, known = asked(), sources()
     fail()
-    -- A connection that stands needs no name, nor does one for which the address is remembered.
+    -- An open connection needs no name, nor does a new one while the address is cached.
     proxy:add({ { name = "lease", path = "/leases", times = 0, close = true } })
     proxy:cut()
     local lost_from = e2e.now()
@@ -122,13 +122,14 @@ describe("a name that does not resolve", function()
     write("two", "a")
     server:delete(mirror.path(namespace) .. "/one")
     e2e.process.pause(outage - (e2e.now() - lost_from))
-    assert.equal(mark, proxy:mark()) -- nothing has come through
+    assert.equal(mark, proxy:mark()) -- nothing was received
     assert.equal(1, said("^the API server does not answer"))
     assert.equal(0, said("^the API server answers again"))
     assert.equal(1, said("^lease lost"))
     assert.equal(200, probe("/healthz"))
-    assert.equal(200, probe("/readyz")) -- whoever has synced stays ready
-    -- The Lease is tried for each 500 to 1,100 ms, twice each time; sources at most 10 s apart.
+    assert.equal(200, probe("/readyz")) -- a controller that has synced stays ready
+    -- The replica tries to get the Lease each 500 to 1,100 ms, with two requests; sources try at
+    -- most 10 s apart.
     local tries = asked() - before
     assert.is_true(tries > outage / 10 and tries < 8 * outage, tries .. " look-ups")
     local lines = #host:complaints()
@@ -165,7 +166,7 @@ describe("a name that does not resolve", function()
         fail(3600)
         mirrors = start(grace)
       end
-      -- No request of the host's waits that long, and none holds up the others.
+      -- No request of the host waits that long, and none delays the others.
       host:logged("^the API server does not answer")
       for _ = 1, 10 do
         local from = e2e.now()

@@ -16,7 +16,7 @@ perilune.controller("copies", {max_retries = 2})
       function(secret) secret.stringData = {copy = map.data.text} end, {owner = map})
     return {requeue_after = "1h"}
   end)
--- Follows from what the other one writes.
+-- A controller that reacts to the writes of the other one.
 perilune.controller("marks")
   :For("v1/Secret")
   :Reconcile(function(request)

@@ -54,12 +54,12 @@ perilune.controller("counting", { max_concurrent_reconciles = 3 })
     client:patch("v1/ConfigMap", request, { data = { seen = "yes" } })
   end)
 ]], { "--lanes", "2" })
-    -- The eight fine ones are changed once, and seen again when they have been: 16 successes.
+    -- The eight good objects are changed once, which causes a second run each: 16 successes.
     local page = eventually_metrics(host, "everything is counted", function(page)
       return page:value(RECONCILED, { controller = "counting", result = "success" }) == 16
         and page:value("workqueue_depth", { name = "counting", controller = "counting" }) == 0
         and page:value("controller_runtime_active_workers", { controller = "counting" }) == 0
-        -- Our own writes wake the controller before the watch tells of them.
+        -- Our own writes queue keys before the watch delivers them.
         and page:value("perilune_informer_watch_events_total", { kind = "v1/ConfigMap", type = "MODIFIED" }) == 8
     end)
     local mine, queue = { controller = "counting" }, { name = "counting", controller = "counting" }
@@ -82,7 +82,7 @@ perilune.controller("counting", { max_concurrent_reconciles = 3 })
     assert.is_true(page:value("perilune_informer_bytes", kind) > 0)
     assert.equal(1, page:value("perilune_informer_lists_total", kind))
     assert.equal(8, page:sum("rest_client_requests_total", { code = "200", method = "PATCH" }))
-    -- Discovery, a list and a watch that has not ended at least.
+    -- At least discovery, a list, and a watch that has not ended.
     assert.is_true(page:sum("rest_client_requests_total", { code = "200", method = "GET" }) >= 3)
     for _, lane in ipairs({ "0", "1" }) do
       assert.is_true(page:value("perilune_lane_busy_seconds_total", { lane = lane }) > 0)
@@ -94,7 +94,7 @@ perilune.controller("counting", { max_concurrent_reconciles = 3 })
     assert.is_true(page:value("process_max_fds") >= page:value("process_open_fds"))
     assert.is_true(page:value("process_threads") >= 3)
     assert.is_true(math.abs(os.time() - page:value("process_start_time_seconds")) < 600)
-    -- The system counts in hundredths of a second, and all of this may take less.
+    -- The system counts in hundredths of a second, and the whole test may take less.
     eventually_metrics(host, "processor time is counted", function(later)
       return later:value("process_cpu_seconds_total") > 0
     end)
@@ -126,7 +126,7 @@ perilune.controller("slow"):For("v1/ConfigMap", { labels = "mine=yes" })
     assert.equal("slow", run.controller)
     assert.equal(namespace .. "/slow", run.key)
     assert.is_true(run.seconds > 0.2)
-    -- While it stops it is alive, and not ready.
+    -- While it stops, it is alive but not ready.
     host.child:signal("TERM")
     local status, body
     e2e.eventually("readiness ends", function()
@@ -194,7 +194,7 @@ perilune.controller("unknown"):For("operator.example.com/v1/Nothing"):Reconcile(
     assert.matches("^source operator%.example%.com/v1/Nothing: the server does not serve ", unknown)
     assert.matches("; [%a ]+ of operator%.example%.com/v1/Nothing: for [%d.]+ s, ", unknown)
     assert.matches("\nreadyz check failed\n$", body)
-    -- One check, what is left without two, and a name that is none.
+    -- One check, the rest without two, and an unknown name.
     assert.equal(200, (host:ask("health", "/readyz/controller/fine")))
     status, body = host:ask("health", "/readyz/controller/unknown")
     assert.equal(500, status)
@@ -208,7 +208,7 @@ perilune.controller("unknown"):For("operator.example.com/v1/Nothing"):Reconcile(
     status, body = host:ask("health", "/healthz?verbose")
     assert.equal(200, status)
     assert.matches("^%[%+%]ping ok\n%[%+%]lanes ok\n.*healthz check passed\n$", body)
-    -- The dump has them too, each on a line of its own.
+    -- The dump has them too, each on a separate line.
     host.child:signal("USR1")
     host:logged("^end of the state of the host$")
     local seen = {}
@@ -261,7 +261,7 @@ perilune.controller("metrics"):For("v1/ConfigMap", { labels = "mine=yes" })
 perilune.controller("stuck", { rate_limiter = { base = "1h", max = "2h" } })
   :For("v1/ConfigMap", { labels = "mine=yes" })
   :Reconcile(function()
-    return (("a"):rep(60)):find(("a*"):rep(30) .. "b") -- one call that takes for ever
+    return (("a"):rep(60)):find(("a*"):rep(30) .. "b") -- one call that never ends
   end)
 ]], { "--reconcile-cpu-limit", "300ms" })
     local status, body
@@ -297,7 +297,7 @@ perilune.controller("stuck", { rate_limiter = { base = "1h", max = "2h" } })
     end
     assert.equal(404, (host:ask("health", "/readyz/" .. ("%00"):rep(500))))
     assert.equal(200, (host:ask("health", "/readyz/ping?" .. ("exclude=x&"):rep(2000))))
-    -- No HTTP at all, half a request, and a crowd that says nothing.
+    -- Input that is not HTTP, half a request, and many silent connections.
     for _, address in ipairs({ metrics, health }) do
       local port = address:match(":(%d+)$")
       os.execute("head -c 100000 /dev/urandom | timeout 5 bash -c 'cat > /dev/tcp/127.0.0.1/"

@@ -1,6 +1,6 @@
--- What the explorer finds is what happens: plans for the ported bugs of spec/explore, and for their
--- mended twins, are carried out on a real API server with processes, SIGKILL and a proxy between
--- them. The explorer's judge must say of the end what it says of the world's.
+-- The explorer's findings happen in reality: plans for the ported bugs of spec/explore, and for
+-- their fixed versions, are carried out on a real API server with processes, SIGKILL and a proxy.
+-- The explorer's judge must have the same findings for the end as in the world.
 
 local cluster_world = require("spec.support.cluster_world")
 local cjson = require("cjson")
@@ -11,8 +11,8 @@ local proxies = require("spec.support.proxy")
 local scenarios = dofile("spec/explore/scenarios.lua")
 local states = require("perilune.explore.state")
 
--- Scenario, variant, plans. None needs a cache that catches up event by event, with a run after each:
--- how fast events come is not the spec's to say here.
+-- Scenario, variant, plans. No plan needs a cache that catches up event by event with a run after
+-- each, because the spec cannot control the speed of events here.
 local PLANS = {
   { "first_of_two", "buggy", "crash after cluster default/a create Secret default/a-ssl @1",
     "crash before cluster default/a create Secret default/a-ssl-internal @1",
@@ -38,10 +38,10 @@ local PLANS = {
   { "swallowed", "mended", "outage patch Secret @1" },
 }
 
--- Where the API server puts names at random.
+-- Values in which the API server puts random names.
 local RULES = require("perilune.explore.ignore").parse({ "v1/Pod default/* spec" })
 
--- Classes that show in the state of a cluster; the others are of the run, or of passing states.
+-- Classes that are visible in the state of a cluster; the others concern runs or temporary states.
 local shown = { state = true, replaced = true, leak = true }
 
 -- "CLASS KIND KEY FIELD IS" of each, sorted.
@@ -56,7 +56,7 @@ local function summary(findings)
   return table.concat(lines, "\n")
 end
 
--- What the explorer says of a plan, in a world.
+-- The explorer's findings for a plan in a world.
 local function explored(name, variant, plan)
   local _, out = e2e.run("test", "spec/explore/" .. name, "--explore", "-o", "json", "--filter", variant,
     "--plan", plan)

@@ -1,5 +1,5 @@
--- Operators that were ported: a CronJob controller with time zones, and a replicator with regular
--- expressions (examples/cronjob, examples/replicator).
+-- Ported operators: a CronJob controller with time zones, and a replicator with regular expressions
+-- (examples/cronjob, examples/replicator).
 
 local e2e = require("spec.support.e2e")
 
@@ -15,7 +15,7 @@ describe("the port", function()
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  -- Beside kube-apiserver runs kube-controller-manager, which has them for its own.
+  -- With kube-apiserver there is kube-controller-manager, which runs CronJobs itself.
   local describe_embedded = e2e.is_kube and function() end or describe
   describe_embedded("of CronJobs", function()
     local function path(plural, name)
@@ -29,7 +29,7 @@ describe("the port", function()
         metadata = { name = name }, spec = spec })
     end
 
-    -- It ran last at that time, which is long ago: one time at least has come since.
+    -- Its last run was long ago, so at least one scheduled time has passed since.
     local function ran_last(name, at)
       server:patch(path("cronjobs", name) .. "/status", { status = { lastScheduleTime = at } })
     end
@@ -152,7 +152,7 @@ describe("the port", function()
       server:patch(path(namespace, "pull"), { metadata = { annotations = {
         ["replicate.example.com/to"] = "team-(" } } })
       host:logged("^the annotation cannot be read$")
-      assert.equal("dHdv", data_of(targets[1])) -- a mistake takes nothing away
+      assert.equal("dHdv", data_of(targets[1])) -- a mistake deletes nothing
       server:patch(path(namespace, "pull"), { metadata = { annotations = {
         ["replicate.example.com/to"] = namespace .. "-team-a" } } })
       server:delete(path(namespace, "pull"))

@@ -43,7 +43,7 @@ describe("a controller", function()
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  -- Each test sees its own namespace alone.
+  -- Each test sees only its own namespace.
   local function start(script, flags)
     local all = { "--namespace", namespace }
     for _, flag in ipairs(flags or {}) do

@@ -16,7 +16,7 @@ describe("a disk that does not answer", function()
     hung = e2e.folder() .. "/" .. e2e.unique("hung")
   end)
   after_each(function()
-    os.remove(hung) -- or a host that is stuck could not be ended
+    os.remove(hung) -- otherwise a stuck host could not be ended
     e2e.clean_up()
   end)
   teardown(e2e.finish)
@@ -32,7 +32,7 @@ perilune.controller("words"):For("v1/ConfigMap", { labels = "reload=yes" })
   end
 
   local function start(flags)
-    -- A sanitizer wants to be the first library, which it need not be.
+    -- A sanitizer requires to be the first library, which is not necessary here.
     local asan = os.getenv("ASAN_OPTIONS")
     local all = { "--leader-elect", "--leader-elect-resource-namespace", bed.namespace,
       "--leader-elect-lease-duration", "6s", "--leader-elect-renew-deadline", "4s",
@@ -96,14 +96,14 @@ perilune.controller("words"):For("v1/ConfigMap", { labels = "reload=yes" })
       e2e.eventually("the Lease is renewed", function()
         return renewed() ~= before
       end)
-      host.child:signal("HUP") -- is one more who waits
+      host.child:signal("HUP") -- is one more that waits
       bed.write("main.lua", says("two"))
     end
-    host.child:signal("USR1") -- tells what it waits for
+    host.child:signal("USR1") -- says what it waits for
     host:logged(function(line)
       return line.msg == "state: wait" and line.wait == "the files of the scripts"
     end)
-    assert.equal(1, asked()) -- one thread waits, however often it is asked
+    assert.equal(1, asked()) -- only one thread waits, for any number of requests
     assert.equal(0, host:count_logged("^reload"))
 
     assert(os.remove(hung))

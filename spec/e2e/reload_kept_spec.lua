@@ -6,7 +6,7 @@ local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 
 local sanitized = os.getenv("PL_SANITIZED") ~= nil
-local LATER = sanitized and 60 or 20 -- seconds: longer than what is to happen before
+local LATER = sanitized and 60 or 20 -- seconds: longer than the steps before
 
 describe("over a reload", function()
   local host, socket
@@ -90,8 +90,8 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
 ]]):gsub("WORD", word):gsub("ON_RELOAD", on_reload):gsub("LATER", LATER .. "s")
   end
 
-  -- Keys as they are queued: names in order of the answer, and by name {state, priority, requeues},
-  -- and between which times (of this clock) a delayed one is due.
+  -- The queued keys: names in the order of the answer; by name {state, priority, requeues}, and for
+  -- a delayed key the bounds of its due time (on this clock).
   local function queue()
     local from = e2e.now()
     local code, out = e2e.run("queue", "list", "queued", "--admin-socket", socket, "-o", "json")
@@ -128,7 +128,7 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
 
       write("queued.lua", (queued("two", on_reload)))
       host:logged("^reloaded$")
-      if on_reload == "enqueue" then -- behind all others, when it was at rest
+      if on_reload == "enqueue" then -- after all others, when it was idle
         e2e.eventually("what was at rest is queued", function() return select(2, queue()).rest end)
       end
       local order_now, keys_now, due_now = queue()
@@ -141,7 +141,7 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
       end
       assert.same(order, order_now)
       assert.same(keys, keys_now)
-      for name, before in pairs(due) do -- one instant lies within both
+      for name, before in pairs(due) do -- the two intervals overlap
         local now = due_now[name]
         assert.is_true(before[1] - 0.01 <= now[2] and now[1] - 0.01 <= before[2],
           ("%s was due at %.3f..%.3f, now %.3f..%.3f"):format(name, before[1], before[2], now[1], now[2]))
@@ -161,7 +161,7 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
       end
       assert.equal("c e a b d" .. (on_reload == "enqueue" and " rest" or ""), table.concat(ran, " "))
 
-      -- The failing key goes on counting, and the delayed one comes for its delay.
+      -- The failing key continues to count, and the delayed key runs when it is due.
       assert.equal(5, wait_for("ran", "failing", "two").attempt)
       assert.is_true(e2e.now() >= due.failing[1])
       e2e.eventually("it failed once more", function()
@@ -176,8 +176,8 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
 
   -- ---- an index ----
 
-  -- The index says "hit" of each object with an even number, or with an odd one: so an answer tells
-  -- which function it is from, and whether it is from two. It takes its time.
+  -- The index gives "hit" for each object with an even number, or with an odd one. So an answer
+  -- shows which function it comes from, or whether it mixes both. The function is slow.
   local OBJECTS = 300
   local function index(word, seconds)
     return ([[
@@ -211,7 +211,7 @@ perilune.controller("looks", { max_concurrent_reconciles = 4 })
   :Reconcile(function(request, context)
     context.log:info("looks", { name = request.name, generation = perilune.generation })
     look(context, request.name)
-    while request.name == "long" do -- on the old code for as long as it lasts
+    while request.name == "long" do -- on the old code until it ends
       if client:get("v1/Secret", { namespace = request.namespace, name = "stop" }) then return end
       perilune.sleep("20ms")
       look(context, request.name)
@@ -236,7 +236,7 @@ perilune.controller("looks", { max_concurrent_reconciles = 4 })
 
     local from = #host:log()
     write("index.lua", (index("odd", "0.01")))
-    assert.equal("", host:logged("^reloaded$").changed or "") -- no controller's code did
+    assert.equal("", host:logged("^reloaded$").changed or "") -- the code of no controller has changed
     secret("waits")
     wait_for("looks", "waits")
     local more = { data = { more = "x" } }
@@ -264,7 +264,8 @@ perilune.controller("looks", { max_concurrent_reconciles = 4 })
       return wait_for("found", name).odd == OBJECTS / 2 + 1
     end)
     secret("stop")
-    -- Old code is answered as ever, new code as the new function says; nobody is told of both.
+    -- Old code gets the old function's answers, new code those of the new function, and none gets a
+    -- mixture.
     local old, new = 0, 0
     for i, one in ipairs(host:log()) do
       if one.msg == "found" and one.generation == 1 then

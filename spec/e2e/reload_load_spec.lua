@@ -13,7 +13,7 @@ local events_a_second = is_long and 200 or 100
 local writers = 5 -- divides the number of objects
 local writes_a_round = events_a_second * 2 -- of each
 
--- What a key's run tells: the generation, the version it saw, and how many reloads, events and other
+-- The log of a run: the generation, the version that it saw, and how many reloads, events and other
 -- causes led to it.
 local function script(number)
   return ([[
@@ -87,14 +87,14 @@ describe(reloads .. " reloads under load", function()
     return sum / (to - from + 1)
   end
 
-  -- Follows the log, and checks each run: it begins when the one before has ended, and a reload or an
-  -- event led to it.
+  -- Follows the log and checks each run: it begins after the one before has ended, and a reload or
+  -- an event led to it.
   local function watch_runs()
     local reader, busy = host:follow(), {}
     local reloaded = 0
     -- By name, of its runs: {version=, number=, runs=, gave_up=, by_reload=, events=}, and `shown`,
-    -- the last reload that led to one. What the reload before had queued may run on newer code,
-    -- and once more for that.
+    -- the last reload that led to one. A key that the reload before had queued may run on newer
+    -- code, and once more for that reload.
     local keys = {}
     for i = 1, objects do
       keys["object-" .. i] = { runs = 0, gave_up = 0, by_reload = 0, events = 0, shown = 0 }
@@ -133,9 +133,9 @@ describe(reloads .. " reloads under load", function()
     end
   end
 
-  -- Writers, each with objects of its own: `versions` has what each object was written with last and
-  -- how often. They write in rounds, each a little faster than its share of the rate, as curl falls
-  -- behind.
+  -- Writers, each with its own objects. `versions` has the last value of each object and the number
+  -- of its writes. They write in rounds, each a little faster than its share of the rate, because
+  -- curl falls behind.
   local function load(versions)
     local all = { sent = 0 }
     local function round(writer)

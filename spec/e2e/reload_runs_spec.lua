@@ -136,7 +136,7 @@ perilune.controller("waits", { max_concurrent_reconciles = 20, on_reload = "none
     start(bed.folder, { "--admin-socket", socket })
     for number = 1, 6 do
       config_map("k" .. number)
-      began(number, "k" .. number) -- each generation has a run of its own in flight
+      began(number, "k" .. number) -- each generation has one run under way
       local now = scripts()
       assert.equal(number, now.generation)
       assert.is_true(now.generations <= 2, now.generations .. " are kept")
@@ -209,8 +209,8 @@ perilune.controller("timed", { max_concurrent_reconciles = 4, on_reload = "none"
     host:stop()
   end)
 
-  -- Both replicas of a deployment may act when scripts say so; what was begun as the leader's stays
-  -- that, through the loss of the lead and its return.
+  -- Both replicas may act if the scripts say so. A run that began as the leader's stays one, even
+  -- if the lead is lost and won again.
   it("keeps what a leader began from writing for another lead", function()
     local slow = e2e.is_kube or os.getenv("PL_SANITIZED") ~= nil
     local times = slow and { "6s", "4s", "500ms" } or { "3s", "2s", "400ms" }
@@ -257,7 +257,7 @@ require("perilune").controller("anchor"):For("v1/ServiceAccount", { labels = "re
       return bed.server:request("PUT", lease, now) == 200
     end)
     host:logged("^lease lost")
-    config_map("free") -- the scripts of today let it run anywhere
+    config_map("free") -- the current scripts let it run on every replica
     assert.is_nil(wrote("free").mistake)
     bed.server:patch(lease, { spec = { holderIdentity = "", leaseDurationSeconds = 1 } })
     e2e.eventually("it leads again", function()

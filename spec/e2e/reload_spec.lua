@@ -14,7 +14,7 @@ describe("hot reload", function()
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  -- A controller that says its word for each run.
+  -- A controller that logs its word in each run.
   local function says(word, name, more)
     return ([[
 local perilune = require("perilune")
@@ -220,7 +220,8 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
   end)
 
   describe("is stopped", function()
-    -- Its sources are never opened: the host stops first, and goes on until the run has ended.
+    -- Its sources are never opened, because the host stops first; it continues until the run has
+    -- ended.
     it("after new scripts were loaded and before they run", function()
       local script = write("main.lua", says("'one'") .. [[
 perilune.controller("slow"):For("v1/ConfigMap"):Reconcile(function()
@@ -327,7 +328,7 @@ repeat until perilune.time.now() > ends
     ran("one-of-ours", "a")
     assert.equal(0, host:metrics():value("perilune_informer_lists_total",
       { kind = "v1/Pod" }) or 0)
-    -- The guard keeps the old generation, and its kinds, for as long as it watches.
+    -- The guard keeps the old generation and its kinds until it has ended.
     assert.truthy(host:metrics():value("perilune_informer_objects", { kind = "v1/Secret" }))
     host:stop()
 

@@ -3,8 +3,8 @@
 
 local e2e = require("spec.support.e2e")
 
--- Writes to each object what it has seen, remembers what events say, and compares the cache with
--- a live list when asked. Both come in pages that fit between two cuts.
+-- Writes to each object what it has seen, records events, and compares the cache with a live list
+-- on request. Lists have pages that fit between two cuts.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -71,7 +71,7 @@ describe("the cache", function()
   local server, namespace, host, proxy
 
   setup(function()
-    -- These specs kill and compact: the server is their own.
+    -- These specs kill and compact their server, so they have their own.
     server = e2e.is_kube and e2e.start_kube() or e2e.start_embedded()
   end)
   before_each(function()
@@ -94,7 +94,7 @@ describe("the cache", function()
     return "/api/v1/namespaces/" .. namespace .. "/" .. plural
   end
 
-  -- Creates of all, changes of every third and deletes of every fifth.
+  -- Requests: create all, change every third, delete every fifth.
   local function writes(first, last, value)
     local out = {}
     for i = first, last do
@@ -124,13 +124,13 @@ describe("the cache", function()
       (e2e.read_file(server.kubeconfig):gsub("(server: \"%w+://127%.0%.0%.1:)%d+", "%1" .. port))) }
   end
 
-  -- Each test sees its own namespace alone.
+  -- Each test sees only its own namespace.
   local function start(target, ...)
     local text = script:gsub("NAMESPACE", '"' .. namespace .. '"')
     host = e2e.start_host(target, text, { "--namespace", namespace, ... })
   end
 
-  -- The last comparison, and how many there were.
+  -- The last comparison, and the number of comparisons.
   local function compared()
     local last, count = nil, 0
     for _, line in ipairs(host:log()) do
@@ -141,8 +141,8 @@ describe("the cache", function()
     return last, count
   end
 
-  -- Asks until cache and server agree; then nothing was told twice, and troubles were told
-  -- once each, not once a retry.
+  -- Repeats the comparison until cache and server agree. Then nothing was reported twice, and each
+  -- trouble was logged once, not once for each retry.
   local function agree(complaints)
     local result = e2e.eventually("the cache equals the server's list", function()
       host:must_run()
@@ -180,13 +180,13 @@ describe("the cache", function()
     server:bulk(writes(1, 100, "a"))
     agree()
     local version = server:get("/api/v1/configmaps").metadata.resourceVersion
-    proxy:signal("USR1") -- it hears nothing while history goes on
+    proxy:signal("USR1") -- it gets no events while the history grows
     server:bulk(writes(101, 200, "b"))
     for i = 2, 100, 10 do
       server:delete(path("configmaps") .. "/object-" .. i)
     end
     if e2e.is_kube then
-      server:kill() -- what is served afterwards begins later
+      server:kill() -- the history that is served afterwards begins later
       server:again()
     else
       assert.equal(200, (server:request("POST", "/debug/compact")))
@@ -252,7 +252,7 @@ describe("the cache", function()
       server:bulk(writes(1, 30, "a"))
       agree()
       server:save()
-      server:bulk(writes(31, 60, "b")) -- which will never have been
+      server:bulk(writes(31, 60, "b")) -- a version that never existed
       agree(6)
       local before = version()
       proxy:signal("USR1")
@@ -281,7 +281,7 @@ describe("the cache", function()
       host:stop()
     end)
   else
-    -- Another server at the same address, that knows nothing.
+    -- Another server at the same address, without data.
     local function replace_server(...)
       local address = server.url:match("//(.*)")
       server.child:signal("KILL")
@@ -302,8 +302,8 @@ describe("the cache", function()
       host:stop()
     end)
 
-    -- Several times a server takes the place of another, and the host hears of it late: when it
-    -- has given out more versions than the one before. first: what versions begin with.
+    -- Several times a new server replaces another, and the host notices it late: when the new one
+    -- has more versions than the old one had. first: the first version.
     local function replaced_often(first)
       replace_server("--first-version", first)
       start(through_proxy())
@@ -312,7 +312,7 @@ describe("the cache", function()
         server:bulk(writes(round, 30 + round, "a" .. round))
         agree(4 * round)
         local before = version()
-        proxy:signal("USR1") -- the host hears nothing of what follows
+        proxy:signal("USR1") -- the host does not see the following changes
         replace_server("--first-version", first)
         write_past(before, "b" .. round)
         proxy:signal("USR2")

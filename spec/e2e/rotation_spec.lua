@@ -97,13 +97,13 @@ users: [{name: spec, user: {%s}}]
     return { kubeconfig = file }, file .. ".ca"
   end
 
-  -- As kubelet does it: the new content appears at once.
+  -- Like kubelet: the new content appears atomically.
   local function replace(file, text)
     e2e.write_file(file .. ".new", text)
     assert(os.rename(file .. ".new", file))
   end
 
-  -- A token of the default service account that is worth nothing once the Secret is gone.
+  -- A token of the default service account that becomes invalid with its Secret.
   local function bound_token(secret)
     server:create("/api/v1/namespaces/" .. namespace .. "/secrets",
       { apiVersion = "v1", kind = "Secret", metadata = { name = secret } })
@@ -132,7 +132,7 @@ users: [{name: spec, user: {%s}}]
       { "--namespace", namespace })
     create("one", "a")
     was_written(host, "one", "a")
-    -- Revoked before there is a new one: the server remembers good tokens for ten seconds.
+    -- Revoked before there is a new one: the server caches valid tokens for ten seconds.
     revoke("first")
     local tries = 0
     e2e.eventually("the token is refused", function()
@@ -152,7 +152,7 @@ users: [{name: spec, user: {%s}}]
     was_written(host, "two", "b")
     assert.equal(1, lists())
     assert.equal(1, audited('"verb":"watch"', '"stage":"RequestReceived"'))
-    -- Replaced in time: nobody is refused.
+    -- Replaced in time: no request is refused.
     replace(token, bound_token("third"))
     local before = audited('"code":401')
     revoke("second")
@@ -189,7 +189,7 @@ users: [{name: spec, user: {%s}}]
       create(name, "a")
       was_written(host, name, "a")
       assert.is_true(audited('"verb":"patch"', '"name":"' .. name .. '"', '"username":"' .. who) > 0)
-      e2e.process.pause(1.1) -- a pair that was not whole rests for a second
+      e2e.process.pause(1.1) -- after an incomplete pair there is a pause of a second
     end
     check("one", "first")
     local second_cert, second_key = pair("second")
@@ -223,7 +223,7 @@ users: [{name: spec, user: {%s}}]
     server:kill()
     sign("server", "other", "/CN=kube-apiserver",
       "subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost\\nextendedKeyUsage=serverAuth\\n")
-    -- kubectl and the spec trust both; the host's bundle is as it was.
+    -- kubectl and the spec trust both CAs; the host's bundle is unchanged.
     shell(("cd %s && cp ca.crt old.crt && cat old.crt other.crt >both.crt && cp both.crt ca.crt")
       :format(server.state))
     server:again()

@@ -40,7 +40,7 @@ describe("5,000 objects", function()
   local count = 5000
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- its buffers for TLS are not what is measured
+    server = e2e.server({ "--insecure" }) -- without TLS, whose buffers are not measured
     namespace = server:new_namespace()
   end)
   after_each(e2e.clean_up)
@@ -94,8 +94,8 @@ describe("5,000 objects", function()
     server:delete(path("configmaps") .. "?labelSelector=scale%3Dyes")
     assert.equal(0, settle(0, count).overlaps)
     if not os.getenv("PL_SANITIZED") then
-      -- The script itself remembers 5,000 keys; with what its heap keeps in reserve that is 2 to
-      -- 3 MB. The objects would be 5 MB more.
+      -- The script itself keeps 5,000 keys; with the reserve of its heap that is 2 to 3 MB. The
+      -- objects would be 5 MB more.
       e2e.eventually("the memory is back", function()
         local now = host.child:rss()
         return now < before * 1.2 + 3.5e6, ("%.1f MB before, %.1f MB now"):format(before / 1e6, now / 1e6)

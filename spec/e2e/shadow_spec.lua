@@ -14,7 +14,7 @@ local function base64(text)
   return encoded
 end
 
--- Copies a ConfigMap into a Secret and tells how long the text is on the ConfigMap itself.
+-- Copies a ConfigMap into a Secret and writes the length of the text into the ConfigMap.
 local running = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -41,7 +41,7 @@ perilune.controller("copies", {max_concurrent_reconciles = 8})
 
 describe("a shadow", function()
   local server, proxy, namespace, host, socket, file
-  local child, logged -- of the shadow that `begin` began, and how long the host's log was then
+  local child, logged -- the shadow that `begin` started, and the length of the host's log then
 
   local function script(parts)
     parts = parts or {}
@@ -80,7 +80,7 @@ describe("a shadow", function()
     end, 120)
   end
 
-  -- Runs it to its end: exit code, lines by type, and what it said.
+  -- Runs a shadow to its end. Returns the exit code, the lines by type, and its messages.
   local function shadow(path, ...)
     local code, out, err = e2e.run("reload", "--shadow", path, "--admin-socket", socket,
       "-o", "json", ...)
@@ -96,7 +96,7 @@ describe("a shadow", function()
     return code, lines, err
   end
 
-  -- In the background, and begun; `finish` interrupts it and returns the same as `shadow`.
+  -- Starts a shadow in the background; `finish` interrupts it and returns the same as `shadow`.
   local function begin(path, ...)
     local base = e2e.folder() .. "/" .. e2e.unique("shadow")
     logged = #host:text()
@@ -121,8 +121,8 @@ describe("a shadow", function()
     end
   end
 
-  -- Waits until the shadow that was begun has run so many keys, or that one. It compares a run right
-  -- after its end.
+  -- Waits until the shadow has run that many keys, or that key. A run is compared right after its
+  -- end.
   local function has_run(wanted)
     e2e.eventually("the shadow has run " .. wanted, function()
       local names, count = {}, 0
@@ -138,7 +138,7 @@ describe("a shadow", function()
     e2e.process.pause(1)
   end
 
-  -- All writes of the host's that have reached the embedded server.
+  -- All writes of the host that have reached the embedded server.
   local function audited()
     local out = {}
     for _, write in ipairs(e2e.is_kube and {} or server:get("/debug/audit")) do
@@ -419,7 +419,7 @@ end)
     local _, lines = finish()
     assert.same({ "accounts" }, lines.begun.added)
     assert.equal("patch", lines.key[namespace .. "/robot"].differences[1].candidate)
-    for _, request in ipairs(proxy:requests(nil, mark.proxied)) do -- what both watch is shared
+    for _, request in ipairs(proxy:requests(nil, mark.proxied)) do -- sources that both watch are shared
       assert(request.path == base .. "/serviceaccounts" or not request.path:find(base, 1, true)
         or request.verb ~= "list", request.path)
     end
@@ -448,7 +448,7 @@ end)
     end)
   end)
 
-  -- Its answers hold what nobody can know beforehand: defaults, times, what others changed.
+  -- Its answers contain values that are unknown before: defaults, times, changes of others.
   local busy = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -487,7 +487,7 @@ perilune.controller("apps", {max_concurrent_reconciles = 4})
   end)
 ]]
 
-  -- Where controllers run, they write to Deployments too: a kind of the spec's own is nobody else's.
+  -- Controllers of the cluster write to Deployments too, so the spec uses its own kind.
   local own_kind = [[
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -552,7 +552,7 @@ spec:
     child = e2e.process.start({ e2e.binary, "reload", "--shadow",
       e2e.write_file(e2e.folder() .. "/busy.lua", text), "--admin-socket", other_socket },
       { stdout = out, stderr = out .. ".err" })
-    other:logged("^shadow began$") -- while the host works off its first objects
+    other:logged("^shadow began$") -- while the host handles its first objects
     for round = 1, 4 do
       requests = {}
       for i = 1, count do
@@ -573,7 +573,7 @@ spec:
     e2e.process.pause(2)
     child:signal("INT")
     child:wait(e2e.patience)
-    -- Which of two changes a run met can't always be known from outside of it.
+    -- From outside of a run it is not always known which of two changes it saw.
     local said = e2e.read_file(out)
     local different = tonumber(said:match("(%d+) of 150 keys differ"))
     assert(different and different <= 3, said .. e2e.read_file(out .. ".err"))

@@ -5,7 +5,7 @@ local e2e = require("spec.support.e2e")
 
 local SHARDS, NAMESPACES, OBJECTS = 8, 24, 120
 
--- Each run is counted by its key, and each key asks for what lies elsewhere once. RUN is put in.
+-- Runs are counted by key, and each run tries to read objects of other replicas. RUN is replaced.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -76,7 +76,7 @@ describe("replicas that share shards", function()
     return host:metrics():value("perilune_informer_objects", { kind = kind }) or 0
   end
 
-  -- How often each key was run, by all.
+  -- How often all replicas together ran each key.
   local function runs_of(all)
     local counts, total = {}, 0
     for _, host in ipairs(all) do
@@ -99,7 +99,7 @@ describe("replicas that share shards", function()
     return count
   end
 
-  -- All objects are cached, each by one; shards are shared evenly.
+  -- Each object is cached by exactly one replica, and shards are distributed evenly.
   local function at_rest(all)
     e2e.eventually("the shards are shared", function()
       local objects, seen = 0, {}
@@ -147,7 +147,7 @@ describe("replicas that share shards", function()
       assert(after[key] - count <= 1, key .. " was run " .. after[key] - count .. " times more")
       moved = moved + after[key] - count
     end
-    assert.equal(cached(second, "v1/ConfigMap"), moved) -- those that stayed have noticed nothing
+    assert.equal(cached(second, "v1/ConfigMap"), moved) -- the kept shards are not affected
     for _, host in ipairs({ first, second }) do
       assert(cached(host, "v1/ConfigMap") < OBJECTS)
       assert.equal(NAMESPACES, cached(host, "v1/Secret")) -- shared: whole
@@ -191,7 +191,7 @@ describe("replicas that share shards", function()
       local second = replica("uid")
       at_rest({ first, second })
       assert.equal(lists, first:metrics():value("perilune_informer_lists_total",
-        { kind = "v1/ConfigMap" })) -- who gives lists nothing
+        { kind = "v1/ConfigMap" })) -- the giver lists nothing
       second:stop(0)
       at_rest({ first })
     end)

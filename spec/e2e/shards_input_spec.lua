@@ -1,6 +1,6 @@
--- Replicas that share shards, among others that do not keep to the rules: Leases with nonsense, a
--- stranger that takes the name, wall clocks that are minutes off, servers that filter without saying
--- so, that say so and do not, or that stop in the middle.
+-- Replicas that share shards in an environment that breaks the rules: Leases with invalid content,
+-- a stranger that takes the name, wall clocks that are minutes off, servers that filter without a
+-- mark, that mark without filtering, or that stop filtering later.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
@@ -9,7 +9,7 @@ local sharing = require("spec.support.sharing")
 local OBJECTS = 40
 local build = os.getenv("PL_BUILD") or "build"
 
--- Each run wakes the next, and there is room for all keys.
+-- Each run causes the next one, and there are workers for all keys.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -27,7 +27,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
   local server, group, space, others
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- certificates are of their time, which is another matter
+    server = e2e.server({ "--insecure" }) -- without TLS, since certificates depend on the wall clock
   end)
   before_each(function()
     others = {}
@@ -63,7 +63,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     return out
   end
 
-  -- Each object is run again from now on, and by these alone in the end.
+  -- From now on each object must run again, and in the end only by these replicas.
   local function all_are_run(by)
     local before = beats()
     e2e.eventually("every key is run by " .. by, function()
@@ -122,7 +122,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     group:have_shares("8")
     all_are_run("one")
     local id = sharing.id_of(one)
-    local given = sharing.how_often(one, "shards given away") -- to who seemed to be a member
+    local given = sharing.how_often(one, "shards given away") -- to an apparent member
     local function write(lease, patch)
       server:patch(group:path(group.name .. lease), patch)
     end
@@ -169,7 +169,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     end)
     local quiet = beats()
     assert.same(quiet, beats())
-    group:have_shares("4 4") -- when its time is over
+    group:have_shares("4 4") -- when it has expired
     all_are_run("one two")
     assert.equal(id, sharing.id_of(one)) -- they have stayed members
     one:stop()
@@ -190,7 +190,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     for _, seconds in ipairs(e2e.is_kube and { 1500, 420 } or { 1500, -1200, 420, 0 }) do
       assert(os.rename(e2e.write_file(clock .. ".new", tostring(seconds)), clock))
       local before = server:get(group:path(group.name .. "-member-" .. members[2])).spec.renewTime
-      for _ = 1, 12 do -- more than a Lease lasts
+      for _ = 1, 12 do -- longer than a Lease lasts
         e2e.eventually("it is renewed", function()
           local now = server:get(group:path(group.name .. "-member-" .. members[2])).spec.renewTime
           local changed = now ~= before
@@ -257,7 +257,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     they_cache_their_part({ one, two })
     all_are_run("one two")
     assert.equal(1, one:count_logged("^the server does not filter by ranges of uids$"))
-    assert.equal(2, proxy:hits().silence) -- it is asked once, by each
+    assert.equal(2, proxy:hits().silence) -- each replica asks it once
     for _, one_of_them in ipairs(requests_of(proxy)) do
       assert(not one_of_them.query:find("shardSelector", 1, true), one_of_them.query)
     end
@@ -293,7 +293,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     end)
     all_are_run("one two")
     they_cache_their_part({ one, two })
-    assert.same({}, requests_of(proxy, "list", mark)) -- what they knew has stayed true
+    assert.same({}, requests_of(proxy, "list", mark)) -- their caches are still correct
     two:stop()
     group:have_shares("8")
     all_are_run("one")
@@ -325,12 +325,12 @@ describe("replicas that share, among those that do not keep to the rules", funct
       end
     end)
     all_are_run("one two")
-    assert.same({}, requests_of(proxy, "list", mark)) -- what it knew has stayed true
+    assert.same({}, requests_of(proxy, "list", mark)) -- its cache is still correct
     they_cache_their_part({ one, two })
     two:stop()
     group:have_shares("8")
     all_are_run("one")
-    for _, list in ipairs(requests_of(proxy, "list", mark)) do -- of what has come
+    for _, list in ipairs(requests_of(proxy, "list", mark)) do -- of the received shards
       assert(not list.query:find("shardSelector", 1, true), list.query)
     end
     one:stop()

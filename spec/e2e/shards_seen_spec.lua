@@ -1,11 +1,11 @@
--- What is seen of replicas that share shards: probes, metrics, status and log lines; flags that are
--- refused; new code in one of them.
+-- The visible state of replicas that share shards: probes, metrics, status and log lines; refused
+-- flags; new code in one replica.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
 local sharing = require("spec.support.sharing")
 
--- So many namespaces that each of two replicas has some: their names are random.
+-- Enough namespaces that each of two replicas has some, since their names are random.
 local NAMESPACES, CROWD = 16, 40
 
 describe("of replicas that share", function()
@@ -136,7 +136,7 @@ perilune.controller("NAME"):For("v1/ConfigMap", { labels = "seen=NAME" }):Reconc
       assert((ours[shard] == nil) ~= (theirs[shard] == nil), shard .. " is counted by one of them")
     end
     assert.equal(4, other_page:value("perilune_shard_moves_total"))
-    assert.equal(1, one:count_logged(", more than twice the mean of ")) -- said once
+    assert.equal(1, one:count_logged(", more than twice the mean of ")) -- logged once
     one:stop()
     two:stop()
   end)
@@ -201,7 +201,7 @@ perilune.controller("NAME")
         e2e.eventually("foreign keys are counted", function()
           return foreign() > before + 1, foreign()
         end)
-        assert(told() >= 1 and told() <= 2, told()) -- at most once a process
+        assert(told() >= 1 and told() <= 2, told()) -- at most once in each process
       else
         assert.equal(0, foreign())
         assert.equal(0, told())

@@ -20,8 +20,8 @@ rules:
 - {level: None}
 ]]
 
--- Each run says when it begins and when it ends, which wakes the next; there is room for all keys. The
--- label that nothing has tells the server's lists apart by replica.
+-- Each run writes when it begins and when it ends, which causes the next run; there are workers for
+-- all keys. A label that no object has identifies the replica in requests of lists.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -93,7 +93,7 @@ describe("replicas that share", function()
     return (script:gsub("WHO", who):gsub("NAME", name):gsub("HOME", home):gsub("TIMEOUT", timeout or "2m"))
   end
 
-  -- options: flags, the server that it asks, its cache_sync_timeout.
+  -- options: flags, the API server, cache_sync_timeout.
   local function replica(who, options)
     return group:replica(who, text_of(who, options and options.timeout), options)
   end
@@ -102,7 +102,7 @@ describe("replicas that share", function()
     group:have_shares(expected)
   end
 
-  -- Every note of every object, in the server's order.
+  -- All records of all objects, in the server's order.
   local function record()
     local file = e2e.folder() .. "/" .. e2e.unique("record")
     others[#others + 1] = e2e.process.start({ "sh", "-c", "exec " .. server.curl
@@ -126,8 +126,8 @@ describe("replicas that share", function()
     return notes
   end
 
-  -- A run begins only when the one before it on that key has ended, whoever ran it; those of who was
-  -- killed or frozen need not have.
+  -- A run of a key begins only after the one before has ended, on any replica. Runs of replicas
+  -- that were killed or frozen need not have ended.
   local function check_one_at_a_time(file, gone)
     local open, seen, runs = {}, {}, 0
     for _, note in ipairs(notes_of(file)) do
@@ -150,7 +150,7 @@ describe("replicas that share", function()
     return runs
   end
 
-  -- Each object is written again from now on.
+  -- From now on each object must be written again.
   local function all_are_run()
     local function beats()
       local out = {}
@@ -172,7 +172,7 @@ describe("replicas that share", function()
     end, 60)
   end
 
-  -- Tasks are run where shard 0 is, and nowhere else.
+  -- Tasks run only on the holder of shard 0.
   local function tasks_are_where_shard_0_is(hosts)
     local function who_runs()
       local notes = server:get(maps(home) .. "/task").metadata.annotations or {}
@@ -198,7 +198,7 @@ describe("replicas that share", function()
     end
   end
 
-  -- ---- what the server was asked for ----
+  -- ---- requests to the server ----
 
   local function unescape(text)
     return (text:gsub("+", " "):gsub("%%(%x%x)", function(digits)
@@ -206,7 +206,7 @@ describe("replicas that share", function()
     end))
   end
 
-  -- Unescaped paths of the lists that it answered, and of the watches that begin with one.
+  -- The unescaped paths of answered lists, and of watches that begin with a list.
   local function answered_lists()
     local out = {}
     if not e2e.is_kube then
@@ -230,7 +230,7 @@ describe("replicas that share", function()
     return #digits == 17 and SHARDS or tonumber(digits:sub(1, 1), 16) * SHARDS / 16
   end
 
-  -- How often the replica asked for each shard: what a server that filters sends for a list.
+  -- How often the replica listed each shard, on a server that filters.
   local function asked_for(host)
     local count, lists = {}, 0
     for _, path in ipairs(answered_lists()) do
@@ -252,7 +252,7 @@ describe("replicas that share", function()
     return count, lists
   end
 
-  -- A shard is asked for as often as it has come, and never while it is kept.
+  -- A shard is listed once each time it is received, and never while it is kept.
   local function check_no_kept_shard_is_listed(host)
     local came, ours = how_often(host, "shards arrive: their objects are listed"), how_often(host, "shards acquired")
     local asked, lists = asked_for(host)
@@ -334,7 +334,7 @@ describe("replicas that share", function()
       :format(runs, NAMESPACES, lists))
   end)
 
-  -- Those that the other has given are the frozen or dead one's, until its Lease is over.
+  -- The shards that were given to the frozen or dead replica stay with it until its Lease expires.
   for _, case in ipairs({ { "receiver", "KILL" }, { "giver", "STOP" } }) do
     it("the " .. case[1] .. " gets SIG" .. case[2] .. " in the middle of a hand-over", function()
       make_objects()

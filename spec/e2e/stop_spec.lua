@@ -3,7 +3,7 @@
 
 local e2e = require("spec.support.e2e")
 
-local GRACE, LEADERS_GRACE = 4, 8 -- s: a leader tells by an Event, whose request may take five
+local GRACE, LEADERS_GRACE = 4, 8 -- s: a leader writes an Event, whose request may take five
 
 local script = [[
 local perilune = require("perilune")
@@ -28,17 +28,17 @@ perilune.controller("mirror", { rate_limiter = { base = "50ms", max = "500ms" } 
 
 describe("SIGTERM", function()
   local server, namespace, relay, frozen
-  local leads -- does the specification's host?
+  local leads -- whether the host of the specification stops in time
 
   setup(function()
-    server = e2e.server({ "--insecure" }) -- tokens here are the plugins' own
+    server = e2e.server({ "--insecure" }) -- the tokens here come from plugins
   end)
   before_each(function()
     namespace = server:new_namespace()
   end)
   after_each(function()
     if frozen then
-      frozen.child:signal("KILL") -- TSan may lose a TERM that comes with the CONT
+      frozen.child:signal("KILL") -- TSan may lose a TERM that arrives together with the CONT
       frozen.child:wait()
       frozen = nil
     end
@@ -91,7 +91,7 @@ describe("SIGTERM", function()
     return (server:get(leases .. "perilune-mirror").spec.holderIdentity or ""):match("%S+")
   end
 
-  -- The grace is waited for generously: what matters is that it ends by itself, and in order.
+  -- The test waits longer than the grace period; the host must end by itself, and in order.
   local function stops(host)
     local from = e2e.now()
     host:stop()
@@ -112,7 +112,7 @@ describe("SIGTERM", function()
     end
   end
 
-  -- As a host like any other, and as a leader.
+  -- As an ordinary host, and as a leader.
   local function ends(what, body)
     it("ends it " .. what, function()
       leads = false
@@ -154,7 +154,7 @@ describe("SIGTERM", function()
   ends("while nobody answers its first connection", function()
     local link
     relay, link = e2e.start_link(server)
-    relay.child:signal("STOP") -- connections are taken by the kernel, and that is all
+    relay.child:signal("STOP") -- only the kernel accepts connections; nobody answers
     local host = start(link)
     host:logged("started")
     stops(host)
@@ -208,7 +208,8 @@ users:
 ]]):format(server.url, plugin)) }
   end
 
-  -- What a plugin says is logged when it has ended, so that it can be masked: a file tells.
+  -- The output of a plugin is logged only when it has ended, so that it can be masked. So the
+  -- plugin reports through a file.
   local function is_hanging(plugin)
     return os.rename(plugin .. ".hanging", plugin .. ".hanging")
   end
@@ -242,7 +243,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
   end)
 
   ends("without a file descriptor to spare", function()
-    -- A sanitizer's own search at the end needs descriptors.
+    -- The sanitizer's check at the end needs descriptors.
     local host = start_through_a_link({ env = { ASAN_OPTIONS = "detect_leaks=0" } })
     create("one", "a")
     ran(host, "a")
@@ -264,7 +265,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     assert.equal(0, (child:wait(e2e.patience)))
   end)
 
-  -- Of a process that has not come as far as to stop in order.
+  -- A process that is not yet able to stop in order.
   local function starts(...)
     local folder = e2e.folder() .. "/" .. e2e.unique("tmp")
     os.execute("mkdir " .. folder)

@@ -138,8 +138,8 @@ perilune.webhook.convert("%s/Thing", function(object) return object end)
     server:delete(crd .. "/things." .. group)
   end)
 
-  -- Two ways to write it; the third object has a finalizer of somebody else alone, and the tasks and the
-  -- other controller must not run.
+  -- Two ways to write a cleanup; the third object has only a finalizer of another owner. The tasks
+  -- and the other controller must not run.
   local leaver = [[
 local perilune = require("perilune")
 local client = perilune.client

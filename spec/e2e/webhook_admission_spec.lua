@@ -38,8 +38,8 @@ describe("an API server that calls webhooks", function()
     e2e.finish()
   end)
 
-  -- A configuration of ConfigMaps in the spec's namespace that are labelled hooks=MARK. webhooks: arrays of
-  -- a path and what differs from the ordinary.
+  -- A configuration for ConfigMaps in the spec's namespace with the label hooks=MARK. webhooks:
+  -- arrays of a path and the differences from the default.
   local function document(sort, name, mark, webhooks)
     local list = {}
     for i, one in ipairs(webhooks) do
@@ -82,7 +82,7 @@ describe("an API server that calls webhooks", function()
     return status, answer, name, text
   end
 
-  -- Requests of one object that came to webhooks, in their order.
+  -- The requests about one object that reached webhooks, in their order.
   local function reviews(name)
     local found = {}
     for line in e2e.read_file(folder .. "/reviews"):gmatch("([^\n]+)\n") do
@@ -102,7 +102,7 @@ describe("an API server that calls webhooks", function()
     return found
   end
 
-  -- kube-apiserver hears of configurations a moment later, and of each by itself.
+  -- kube-apiserver notices each configuration separately, a moment later.
   local function comes_to(mark, want, query)
     local name, answer
     e2e.eventually("requests end as expected", function()
@@ -144,7 +144,7 @@ describe("an API server that calls webhooks", function()
     mark = e2e.unique("again")
     configure("mutating", mark, mark, { { "/once/a", reinvocationPolicy = "IfNeeded" },
       { "/warn/b", reinvocationPolicy = "IfNeeded" }, { "/append/c" } })
-    local name = order_is(mark, "aca") -- the last one called is not told of its own change
+    local name = order_is(mark, "aca") -- the webhook that was called last is not called for its own change
     assert.same({ "/once/a", "/warn/b", "/append/c", "/once/a", "/warn/b" }, paths(name))
     mark = e2e.unique("again")
     configure("mutating", mark, mark, { { "/append/a", reinvocationPolicy = "IfNeeded" } })
@@ -184,7 +184,7 @@ describe("an API server that calls webhooks", function()
     end
   end)
 
-  -- What a webhook does, what is said of it, and what a policy of Ignore makes of it.
+  -- The behaviour of a webhook, the error, and the result with the policy Ignore.
   for what, case in pairs({
     ["says 500"] = { "/status/500", "an error on the server", 201 },
     ["answers no JSON"] = { "/text/nonsense", "failed calling webhook", 201 },
@@ -203,7 +203,7 @@ describe("an API server that calls webhooks", function()
         end)
         mark = e2e.unique("ignored")
         configure(sort, mark, mark, { { case[1], clientConfig = where, failurePolicy = "Ignore" }, { "/deny/hello" } })
-        comes_to(mark, function(status, message) -- the next one is asked all the same
+        comes_to(mark, function(status, message) -- the next one is called nevertheless
           return status == 400 and message:find("hello", 1, true)
         end)
       end
@@ -357,7 +357,7 @@ describe("an API server that calls webhooks", function()
     object.data.c = "3"
     server:update(maps(name), object)
     assert.equal("aaa", server:get(maps(name)).metadata.annotations.order)
-    -- There is nothing to patch in a deletion.
+    -- A deletion has nothing to patch.
     local status = server:request("DELETE", maps(name))
     assert.equal(500, status)
     server:patch(CONFIGS .. "mutatingwebhookconfigurations/" .. mark, { { op = "replace",
@@ -406,7 +406,7 @@ describe("an API server that calls webhooks", function()
     end)
     assert.equal(400, (server:request("DELETE", maps(nil, "?labelSelector=hooks%3D" .. mark))))
     assert.truthy(server:get(maps(mark .. "-1")))
-    -- They go one by one, until one is denied.
+    -- They are deleted one by one, until one is denied.
     server:patch(CONFIGS .. "validatingwebhookconfigurations/" .. mark, { { op = "add",
       path = "/webhooks/0/matchConditions", value = { { name = "second",
         expression = "oldObject.metadata.name == '" .. mark .. "-2'" } } } }, "application/json-patch+json")

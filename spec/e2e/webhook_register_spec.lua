@@ -46,7 +46,7 @@ end
 
 describe("webhooks that register themselves", function()
   local server, namespace, name, port
-  local running -- the host that `start` has started last
+  local running -- the last host that `start` has started
 
   setup(function()
     server = e2e.server()
@@ -105,7 +105,7 @@ describe("webhooks that register themselves", function()
       kind = "Website", metadata = { name = site }, spec = spec })
   end
 
-  -- kube-apiserver takes a moment to hear of a configuration.
+  -- kube-apiserver notices a configuration only after a moment.
   local function works(host)
     registered()
     e2e.eventually("objects are defaulted", function()
@@ -263,7 +263,7 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
     e2e.eventually("it is there again", function()
       return config("mutating")
     end)
-    -- Another replica, with other scripts: what it writes stays.
+    -- Another replica with other scripts: its configuration stays.
     local other = e2e.start_host(server, (script:gsub("EXTRA", ', timeout = "3s"')),
       { "--webhook-bind-address", "127.0.0.1:0", "--webhook-url", "https://127.0.0.1:" .. port,
         "--leader-elect-resource-name", name, "--webhook-keep" })
@@ -357,7 +357,7 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
     host:stop(0)
   end)
 
-  -- A certificate for 127.0.0.1 of one authority, NUMBER in a row, as a Secret volume has them.
+  -- Writes certificate NUMBER for 127.0.0.1 of one CA, in the form of a Secret volume.
   local function issue(folder, number)
     local command = ([[set -e; cd %s; mkdir ..v%d
 [ -f ca.key ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca \

@@ -135,7 +135,7 @@ describe("a host with webhooks", function()
     local text = '{"gone":true,"list":["x"],"a":null,"b":[],"c":{},"d":1.000,"e":123456789012345678901234567890}'
     local body = require("cjson").encode(hooks.review("SPEC")):gsub('"SPEC"', function() return text end)
     local operations = hooks.patch(hooks.answer(host, MUTATE, body))
-    table.sort(operations, function(a, b) -- of members it is that of a Lua table
+    table.sort(operations, function(a, b) -- for members it is the order of a Lua table
       return a.path < b.path
     end)
     assert.same({ { op = "remove", path = "/spec/gone" }, { op = "add", path = "/spec/list/0", value = "first" },
@@ -218,7 +218,7 @@ describe("a host with webhooks", function()
       return line.msg == "webhook failed" and tostring(line.error):find("no luck", 1, true)
     end)
     assert.matches("no luck", line.traceback)
-    e2e.eventually("each error is logged once", function() -- an answer may come before its line
+    e2e.eventually("each error is logged once", function() -- the answer may arrive before its log line
       return host:count_logged("^webhook failed$") == 3
     end)
     local metrics = host:metrics()
@@ -337,7 +337,7 @@ describe("the certificate of webhooks", function()
     return text
   end
 
-  -- A certificate of its own authority, in a folder of its own.
+  -- A certificate of a new CA, in a new folder.
   local function make(name)
     sh(("mkdir -p %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
       .. "-subj /CN=%s -addext subjectAltName=IP:127.0.0.1 -keyout %s/tls.key -out %s/tls.crt")

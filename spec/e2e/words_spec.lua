@@ -6,7 +6,7 @@ local e2e = require("spec.support.e2e")
 local DOCUMENTS = { "README.md", "host/cli/README.md", "examples/README.md", "examples/coming-from.md",
   "host/cli/perilune.1" }
 
--- Of other programs (kubectl, cmake, scripts/), and of what is documented as missing.
+-- Flags of other programs (kubectl, cmake, scripts/), and flags that are documented as missing.
 local OTHERS = { ["server-side"] = true, install = true, raw = true, kubeconfig = true, minutes = true,
   as = true, list = true, seed = true, kube = true, check = true, test = true, now = true, hard = true }
 

@@ -1,13 +1,13 @@
 /* The whole embedded API server on virtual time. An input is a list of records that a line with "~"
  * separates:
  *
- *     METHOD TARGET [TYPE [ACCEPT]]    a request; what follows is its body
+ *     METHOD TARGET [TYPE [ACCEPT]] a request; the following lines are its body
  *     +SECONDS                         time passes
  *     -                                the oldest watch's client leaves
  *
- * TYPE and ACCEPT are media types, or short for some of them. However the requests are made up,
- * each gets one answer of its own status, JSON where it says so; versions never go back; watches
- * tell whole events; and what is listed can be got, and is the same. */
+ * TYPE and ACCEPT are media types, or short for some of them. For any requests: each gets exactly
+ * one answer with a valid status, and JSON if the answer says so; versions never go back; watches
+ * deliver whole events; each listed object can be read and is the same. */
 #include "apiserver/api.h"
 
 #include "base/alloc.h"
@@ -26,7 +26,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct watch {
-    struct pl_buf text; /* of the event that is not whole yet */
+    struct pl_buf text; /* of the event that is not complete yet */
     void (*on_close)(void *arg);
     void *arg;
     bool begun, ended;
@@ -118,7 +118,7 @@ static void on_end(void *self)
     watch->ended = true;
 }
 
-/* Its clients read at once. */
+/* Its clients read everything at once. */
 static size_t nothing_unread(void *self)
 {
     PL_UNUSED(self);
@@ -129,7 +129,7 @@ static void on_drained(void *self, void (*call)(void *arg))
 {
     PL_UNUSED(self);
     PL_UNUSED(call);
-    PL_UNREACHABLE(); /* asked for only where something is unread */
+    PL_UNREACHABLE(); /* called only while bytes are unread */
 }
 
 static void on_abort(void *self)
@@ -249,7 +249,7 @@ static void work_off(struct world *world, struct pl_slice record)
     pl_free(line);
 }
 
-/* ---- what must hold ---- */
+/* ---- invariants ---- */
 
 static int64_t version_of(const struct pl_doc *list)
 {
@@ -309,7 +309,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     while (world.watch_count > 1)
         leave(&world);
-    pl_api_destroy(world.api); /* ends the one that is left */
+    pl_api_destroy(world.api); /* ends the watch that is left */
     leave(&world);
     pl_timers_deinit(&world.timers);
     return 0;

@@ -1,5 +1,5 @@
-/* Regular expressions: the first line is an expression, the rest is the text. A search ends, and
- * its matches lie in the text. */
+/* Regular expressions: the first line is an expression, the rest is the text. Each search ends, and
+ * its matches are inside the text. */
 #include "base/check.h"
 #include "format/regex.h"
 

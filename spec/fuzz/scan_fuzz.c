@@ -13,7 +13,7 @@ struct result {
     int code;
     struct pl_err err;
     struct pl_pool *pool;
-    struct pl_doc *last; /* kept a while, so that what it shares stays in the pool */
+    struct pl_doc *last; /* kept for a while, so that its shared values stay in the pool */
 };
 
 static void check_again(struct pl_doc *doc, struct pl_slice json)

@@ -1,4 +1,4 @@
-/* URLs and IP addresses: the parts lie in the text in their order, and the addresses in a network
+/* URLs and IP addresses: the parts are in the text in their order, and the addresses of a network
  * are between its first and its last address. */
 #include "base/check.h"
 #include "format/ip.h"
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A part lies behind the one before; returns its end. */
+/* The part must come after the one before; returns its end. */
 static const char *after(const char *at, struct pl_slice part, struct pl_slice text)
 {
     if (part.ptr == NULL)

@@ -318,7 +318,7 @@ describe("client:create_or_update", function()
     local object, how = client:create_or_update(given, set("new"))
     assert.equal("created", how)
     assert.equal("new", object.data.a)
-    assert.equal("b", given.data.a) -- the script's own is not touched
+    assert.equal("b", given.data.a) -- the script's table is not changed
     assert.equal(1, #requests)
   end)
 

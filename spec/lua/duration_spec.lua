@@ -5,7 +5,7 @@ local check = require("perilune.check")
 
 local host = spec.host
 local perilune
-local reached -- what the core was told; nil: nothing
+local reached -- the argument that the core got; nil: none
 
 local function begin()
   spec.reset()

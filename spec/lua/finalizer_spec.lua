@@ -44,7 +44,7 @@ describe("perilune.finalizer.add, remove and has", function()
   end)
 end)
 
--- A server with one object; what others do meanwhile is done before a request is served.
+-- A server with one object; changes of others are made before a request is served.
 local function server(stored)
   local self = { stored = stored, requests = {}, meanwhile = {} }
   local version = 5

@@ -30,7 +30,7 @@ describe("A growing log", function()
   it("tells each line once, and reads none again", function()
     put('{"name":"a"}\n{"name":"b"}\n' .. ("x"):rep(300) .. "\n")
     assert.equal("a b " .. ("x"):rep(300), names())
-    local file = assert(io.open(path, "r+")) -- what was read may change: nobody looks there
+    local file = assert(io.open(path, "r+")) -- bytes that were read may change, since they are not read again
     file:write('{"name":"?"}')
     file:close()
     put('{"name":"c"}\n')

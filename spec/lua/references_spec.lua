@@ -20,7 +20,7 @@ local function write(file, text)
   handle:close()
 end
 
--- What is said of a repository that holds `files` beside the usual ones, as sorted lines.
+-- The faults of a repository that has `files` in addition to the usual ones, as sorted lines.
 local function check(files)
   local all = {
     ["host/RULES.md"] = RULES,

@@ -38,7 +38,7 @@ local function files(kind)
   return list
 end
 
--- What lua-cjson cannot read although it is JSON: more than a double holds.
+-- JSON that lua-cjson cannot read: numbers beyond the range of a double.
 local function cjson_reads(text)
   return pcall(cjson.decode, text)
 end

@@ -37,16 +37,16 @@ describe("perilune.schedule", function()
     { "0 12 1 7 *", "Europe/Berlin", "2050-01-01T00:00:00Z", "2050-07-01T10:00" },
     { "0 12 1 1 *", "Europe/Berlin", "2050-01-02T00:00:00Z", "2051-01-01T11:00" },
     { "0 0 * * *", "Asia/Kathmandu", "2026-01-01T00:00:00Z", "2026-01-01T18:15" },
-    -- 02:00 to 03:00 is left out on March 29: what is fixed runs at the change
+    -- 02:00 to 03:00 is skipped on March 29: schedules at fixed times run at the change
     { "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00 2026-03-30T00:30" },
     { "0 2-4 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00 2026-03-29T02:00" },
     { "*/30 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T00:30 2026-03-29T01:00 2026-03-29T01:30" },
     { "30 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T00:30 2026-03-29T01:30" },
-    -- and is there twice on October 25: what is fixed runs once
+    -- and occurs twice on October 25: schedules at fixed times run once
     { "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30 2026-10-26T01:30" },
     { "30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z", "2026-10-25T00:30 2026-10-25T01:30 2026-10-25T02:30" },
     { "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", "2026-10-03T15:30 2026-10-04T15:15" },
-    -- a day that is left out altogether is no change of daylight saving
+    -- a whole day that is skipped is no change of daylight saving time
     { "0 12 30 12 *", "Pacific/Apia", "2011-01-01T00:00:00Z", "2012-12-29T22:00" },
   }
   for _, case in ipairs(cases) do

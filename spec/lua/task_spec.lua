@@ -1,4 +1,4 @@
--- perilune.every and run, channels and memo: the part that the Lua half decides.
+-- perilune.every and run, channels and memo: the part that is written in Lua.
 
 local spec = require("spec.support.host")
 
@@ -74,7 +74,7 @@ describe("perilune.cron", function()
   local now, kept, told, ran, real_now, real_last, real_log
   local begun_at = "2026-11-24T11:58:30Z"
 
-  -- As another generation does.
+  -- Like another generation.
   local function load_anew()
     begin()
     package.loaded["perilune.cron"], package.loaded["perilune"] = nil, nil
@@ -105,7 +105,7 @@ describe("perilune.cron", function()
     return declared[#declared].reconcile
   end
 
-  -- The task is woken then; when it wants to be woken again.
+  -- Runs the task at that time; returns when it wants to run again.
   local function wake(reconcile, at)
     now = perilune.time.parse("2026-11-24T" .. at .. "Z")
     local word, seconds = reconcile(nil, {})

@@ -35,7 +35,7 @@ describe("the types", function()
 
   it("have every name that scripts see", function()
     assert(perilune.x509 and perilune.url and perilune.ip and perilune.jsonpath
-      and perilune.pointer) -- loaded when they are first wanted
+      and perilune.pointer) -- loaded at their first use
     local own = { client = true, live = true, log = true, config = true }
     for name, value in pairs(members(perilune)) do
       assert(has(class("perilune"), "perilune", name), "perilune." .. name)

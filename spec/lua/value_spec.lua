@@ -5,7 +5,7 @@ local perilune = require("perilune")
 local host, null = spec.host, perilune.null
 local decode, encode = perilune.json.decode, perilune.json.encode
 
--- ---- random documents, as text and as what they should become ----
+-- ---- random documents, as text and as the expected tables ----
 
 local seed = tonumber(os.getenv("PL_SEED") or os.time())
 math.randomseed(seed)

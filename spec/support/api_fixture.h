@@ -27,7 +27,7 @@ struct api {
     struct pl_timers timers;
     struct pl_api *api;
     int status;         /* of the last answer */
-    struct pl_doc *doc; /* of the last answer; NULL when it was no JSON */
+    struct pl_doc *doc; /* of the last answer; NULL if it was no JSON */
     char *text;         /* the last answer */
     size_t text_len;
     char *warning;                              /* its first Warning header */
@@ -47,7 +47,7 @@ static inline void api_open_cluster(struct api *t, struct pl_api_options options
     t->api = pl_api_create(&t->timers, &options);
 }
 
-/* The others begin with four namespaces alone: the first version is 5. */
+/* Other servers begin with only the four namespaces, so their first version is 5. */
 static inline void api_open_with(struct api *t, struct pl_api_options options)
 {
     options.bare = true;
@@ -152,7 +152,8 @@ static inline int api_delete(struct api *t, const char *target, const char *body
     return api_send(t, "DELETE", target, body != NULL ? "application/json" : NULL, body);
 }
 
-/* What is due now: garbage collection. A few rounds, since one step causes the next. */
+/* Does the work that is due, such as garbage collection. A few rounds, since one step causes the
+ * next. */
 static inline void api_settle(struct api *t)
 {
     for (int i = 0; i < 20; i++)
@@ -201,9 +202,9 @@ struct api_watch {
     struct pl_buf text; /* what came */
     bool begun, ended, cut;
     bool stuck;    /* the client takes nothing */
-    size_t unread; /* bytes that came while it was stuck */
+    size_t unread; /* bytes that arrived while it was stuck */
     void (*on_close)(void *arg);
-    void (*on_drained)(void *arg); /* asked for; NULL: not */
+    void (*on_drained)(void *arg); /* the requested callback; NULL: none */
     void *arg;
     struct api *t;
 };
@@ -259,7 +260,7 @@ static const struct pl_api_responder_ops api_watch_ops = {
     api_watch_reply,  api_watch_begin,      api_watch_write, api_watch_end, NULL,
     api_watch_unread, api_watch_on_drained, api_watch_cut};
 
-/* stuck: the client takes nothing until it is drained. */
+/* stuck: the client reads nothing until it is drained. */
 static inline void api_watch_start(struct api *t, struct api_watch *watch, const char *target,
                                    bool stuck)
 {
@@ -278,7 +279,7 @@ static inline void api_watch_open(struct api *t, struct api_watch *watch, const 
     api_watch_start(t, watch, target, false);
 }
 
-/* The client takes all that came so far. It stays stuck, if it was. */
+/* The client reads everything so far. If it was stuck, it stays stuck. */
 static inline void api_watch_drain(struct api_watch *watch)
 {
     void (*on_drained)(void *arg) = watch->on_drained;
@@ -288,7 +289,7 @@ static inline void api_watch_drain(struct api_watch *watch)
         on_drained(watch->arg);
 }
 
-/* As when the client leaves. */
+/* The client disconnects. */
 static inline void api_watch_leave(struct api_watch *watch)
 {
     if (watch->begun && !watch->ended)

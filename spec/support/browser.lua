@@ -8,7 +8,7 @@ local M = {}
 local Browser = {}
 Browser.__index = Browser
 
--- Is there a chromium on this machine?
+-- Whether this machine has a chromium.
 function M.is_there()
   return os.execute("command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1") == 0
 end
@@ -29,7 +29,7 @@ function M.start()
     order = base .. ".order" }, Browser)
 end
 
--- What browser.py says of an order.
+-- The answer of browser.py to a command.
 function Browser:act(order)
   e2e.write_file(self.order, cjson.encode(order))
   local pipe = assert(io.popen("curl -sS --max-time 90 --data-binary @" .. self.order .. " " .. self.control
@@ -62,7 +62,7 @@ function Browser:until_true(what, text)
   end)
 end
 
--- Waits until the element's text has this in it.
+-- Waits until the element's text contains this.
 function Browser:until_text(selector, text)
   self:until_true(selector .. ' shows "' .. text .. '"',
     ("(document.querySelector(%s)?.innerText ?? '').includes(%s)"):format(cjson.encode(selector), cjson.encode(text)))

@@ -28,7 +28,7 @@ import threading
 
 CALL_SECONDS = 60
 
-# Keys that type nothing: the protocol wants their codes.
+# Keys that type no character: the protocol needs their codes.
 CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36,
          "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 

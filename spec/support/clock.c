@@ -1,9 +1,9 @@
-/* A wall clock that is somebody's, for processes that load this before the C library's:
+/* A wall clock that a test sets, for processes that load this before the C library:
  *
  *     LD_PRELOAD=.../libspec_clock.so SPEC_CLOCK=FILE
  *
- * CLOCK_REALTIME and what else tells the time of day are as many seconds off as FILE says (none:
- * right); each change of the file is a jump. Clocks that only count are left alone. */
+ * FILE has the number of seconds by which CLOCK_REALTIME and all other functions for the time of
+ * day are off (no file: 0). Each change of the file is a jump. Monotonic clocks are not changed. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static clock_fn next_clock(void)
     return found;
 }
 
-/* Seconds; looked up ten times a second at most. */
+/* In seconds; the file is read ten times a second at most. */
 static long offset(void)
 {
     static _Atomic long looked_ms, seconds;

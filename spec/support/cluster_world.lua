@@ -1,9 +1,10 @@
 -- An executor of the explorer's plans (lua/perilune/explore/README.md) on a real API server: the
 -- scenario's steps are requests, the host is a process behind the fault proxy, a crash is SIGKILL.
--- What it gives is judged by the explorer's own judge, so both must come to the same end.
+-- The explorer's judge checks its results, so both must have the same end.
 --
--- It knows crashes, refusals, lost answers, outages, restarts and stale caches. Scenarios work in the
--- namespace "default"; each execution has a namespace of its own, which no object of the state shows.
+-- It supports crashes, refusals, lost answers, outages, restarts and stale caches. Scenarios use
+-- the namespace "default"; each execution really has a separate namespace, which the states do not
+-- show.
 
 require("spec.support.host")
 local cjson = require("cjson")
@@ -54,7 +55,7 @@ local refusals = {
   exists = { status = 409, body = answer(409, "AlreadyExists") },
 }
 
--- The part of a rule that says which requests: those of a place ("create Secret default/a-ssl").
+-- The part of a proxy rule that selects the requests of a place ("create Secret default/a-ssl").
 function World:requests_of(verb, kind, key)
   local plain, subresource = kind:match("^([^/]+)/?(.*)$")
   local name = key and key:match("[^/]+$")
@@ -101,7 +102,7 @@ function World:arm()
   end
 end
 
--- Which of the armed rules has done its work, to its end.
+-- Whether the fault of disturbance i has happened.
 function World:has_met(i)
   for _, entry in ipairs(self.proxy:requests(nil, self.mark)) do
     if entry.rule == tostring(i) and entry.done ~= "" then
@@ -136,7 +137,8 @@ function World:status()
   return code == 0 and cjson.decode(out) or nil
 end
 
--- Nothing is queued or running, or all that is left fails again and again. Returns what has run.
+-- Returns the number of runs when nothing is queued or running, or all remaining keys fail again
+-- and again; else nil.
 function World:idle()
   local status = self:status()
   local runs = 0
@@ -175,7 +177,7 @@ end
 table.sort(lines)
 return table.concat(lines, ";")]]
 
--- Are the caches as the server is, but for those that are held back?
+-- Whether the caches are equal to the server, except those that are held back.
 function World:current(status)
   local kinds = {}
   for _, source in ipairs(status.sources) do
@@ -194,7 +196,7 @@ function World:wait()
   e2e.eventually("it has settled", function()
     local runs, status = self:idle()
     local settled = runs and self:current(status) and self:idle() == runs
-    -- Looked at last: what was met before the world was idle is not overlooked.
+    -- Checked last, so that a fault that happened before the world was idle is not missed.
     for i, d in pairs(self.armed) do
       if d.what ~= "outage" and self:has_met(i) then
         self.armed[i] = nil
@@ -241,7 +243,8 @@ function World:version_at(kind, step, n)
   error("there was no such event of " .. kind)
 end
 
--- The host ends, and begins on a server whose cache of that kind lags until the world has settled.
+-- Stops the host and starts it on a server whose cache of that kind lags until the world has
+-- settled.
 function World:stale(d)
   local kind = kind_of(d.kind)
   local version = d.from_n == 0 and self.began[1] or self:version_at(kind, d.from_step, d.from_n)
@@ -264,7 +267,7 @@ end
 
 -- ---- what scenarios call ----
 
--- JSON that is YAML, too; an empty list of finalizers is a list.
+-- JSON, which is also YAML; an empty list of finalizers stays a list.
 local function body_of(object)
   return (cjson.encode(object):gsub("\\/", "/"):gsub('"finalizers":{}', '"finalizers":[]'))
 end
@@ -320,7 +323,7 @@ function World:settle()
     state = flats.of(self:objects()) }
 end
 
--- Executes a plan: what the judge wants of an execution.
+-- Executes a plan; returns what the judge needs of an execution.
 function M.execute(server, proxy, script, scenario, plan)
   local self = setmetatable({ server = server, proxy = proxy, script = script, plan = plan, step = 0,
     settles = {}, armed = {}, began = {}, mark = proxy:mark(), namespace = server:new_namespace() }, World)

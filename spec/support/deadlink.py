@@ -1,17 +1,17 @@
-"""A TCP relay whose connections can die without a word, for specs.
+"""A TCP relay whose connections can die silently, for specs.
 
     deadlink.py TARGET_HOST TARGET_PORT
 
-Prints the port it listens on, then a line an event: "accept N", "ask N METHOD PATH" (plain HTTP
+Prints the port on which it listens, then one line for each event: "accept N", "ask N METHOD PATH" (plain HTTP
 only), "end N", and "dead N" for connections that died; each ends with the time. Signals:
 
-    USR1  every connection there is dies; new ones work (a NAT that forgot, a failed-over balancer)
-    USR2  the same, and new ones get no answer either (a cable that was pulled)
+    USR1  every open connection dies; new ones work (like a NAT that lost its state, or a failed load balancer)
+    USR2  the same, and new ones get no answer either (like an unplugged cable)
     HUP   new connections work again
-    ALRM  every connection is closed (a server that ends)
+    ALRM  every connection is closed (like a server that ends)
 
 A dead connection is one whose packets the kernel drops before TCP sees them, by a socket filter:
-no acknowledgement, no FIN, no RST. That needs no rights and no network of its own.
+no acknowledgement, no FIN, no RST. That needs no special rights and no separate network.
 """
 
 import asyncio

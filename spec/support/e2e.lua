@@ -16,7 +16,7 @@ M.binary = build .. "/perilune"
 M.server_kind = os.getenv("PL_SERVER") or "embedded"
 M.is_kube = M.server_kind == "kube"
 
--- Sanitizer builds and busy machines are slow; conditions are waited for, times never asserted.
+-- Sanitizer builds and busy machines are slow, so specs wait for conditions and never assert times.
 M.patience = tonumber(os.getenv("PL_PATIENCE") or "30")
 
 local folder -- of this spec file's files; removed at its end, unless PL_KEEP is set
@@ -57,8 +57,8 @@ function M.read_file(path)
   return text
 end
 
--- Returns the first true result of f, asked again and again; fails after M.patience seconds with
--- what was waited for and f's second result.
+-- Calls f again and again and returns its first true result. Fails after M.patience seconds, with
+-- `what` and f's second result.
 function M.eventually(what, f, seconds)
   local ends = process.now() + (seconds or M.patience)
   local step = 0.005
@@ -84,7 +84,7 @@ local function shell_quote(text)
   return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
 end
 
--- The few lines that our own servers write; no YAML parser is needed for them.
+-- Reads the few lines that our own servers write, without a YAML parser.
 local function read_kubeconfig(path)
   local text = M.read_file(path)
   local server = setmetatable({ kubeconfig = path }, Server)
@@ -102,7 +102,8 @@ local function read_kubeconfig(path)
 end
 M.read_kubeconfig = read_kubeconfig
 
--- The embedded API server as a process of its own. before: the one whose kubeconfig it takes over.
+-- Starts the embedded API server as a separate process. before: an earlier server, whose kubeconfig
+-- it takes over.
 function M.start_embedded(flags, before)
   local base = M.folder() .. "/" .. M.unique("server")
   local kubeconfig = before and before.kubeconfig or base .. ".kubeconfig"
@@ -127,7 +128,7 @@ function M.kubectl()
   return run("scripts/envtest --have"):gsub("%s+$", "") .. "/kubectl"
 end
 
--- A kube-apiserver of the spec's own, for those that kill it; see spec/support/kube-apiserver.
+-- A separate kube-apiserver, for specs that kill it; see spec/support/kube-apiserver.
 function M.start_kube(flags)
   local state = M.folder() .. "/" .. M.unique("kube")
   local command = "spec/support/kube-apiserver start --controllers " .. state .. " " .. (flags or "")
@@ -138,7 +139,8 @@ function M.start_kube(flags)
   return server
 end
 
--- The server this run is about: shared for kube, one a spec file for embedded, with these flags.
+-- The server of this run: for kube the shared one, for embedded a new one for each spec file, with
+-- these flags.
 function M.server(flags)
   if not M.current then
     M.current = M.is_kube and read_kubeconfig(assert(os.getenv("PL_KUBECONFIG"),
@@ -268,16 +270,17 @@ local function counts_of(text)
   return counts
 end
 
--- Many requests over a few connections. Returns statuses by count. What curl says beside them (a
--- progress meter, among others) would end up in the middle of a line. By HTTP/1.1, whose
--- connections a server closes between two requests: curl gives up when an HTTP/2 one goes away.
+-- Sends many requests over a few connections. Returns the number of answers by status. Other output
+-- of curl is turned off, because it would appear in the middle of a line. Uses HTTP/1.1: a server
+-- closes its connections between two requests, while curl fails when an HTTP/2 connection ends.
 function Server:bulk(requests)
   local file = bulk_config(self, requests)
   return counts_of(run("curl --parallel --parallel-max 8 --config " .. file .. " 2>/dev/null; rm -f " .. file))
 end
 
--- The same beside the spec, one after another, each until the server answers; at most `rate` a second.
--- Returns a function that waits for the end, and one that tells whether it is still at it.
+-- The same in the background, one after another, each until the server answers; at most `rate`
+-- requests a second. Returns a function that waits for the end, and one that says whether it is
+-- still running.
 function Server:bulk_start(requests, rate)
   local file = bulk_config(self, requests, true)
   local child = process.start({ "curl", "--rate", (rate or 10000) .. "/s", "--config", file },
@@ -290,7 +293,7 @@ function Server:bulk_start(requests, rate)
   end
 end
 
--- A namespace of the spec's own; it is deleted with the server or left behind.
+-- Creates a namespace for the spec. It is deleted with the server, or never.
 function Server:new_namespace()
   local name = M.unique("spec")
   self:create("/api/v1/namespaces", {
@@ -313,8 +316,8 @@ local plurals = { Namespace = "namespaces", CustomResourceDefinition = "customre
   Service = "services", Website = "websites", ResourceQuota = "resourcequotas" }
 local cluster_scoped = { Namespace = true, CustomResourceDefinition = true }
 
--- Where the API server has objects of that apiVersion and plural: one of them, or all without a name; of all
--- namespaces, or of no namespace, without one.
+-- The path of an object by apiVersion and plural. Without a name: of the collection. Without a
+-- namespace: of all namespaces, or of a cluster-scoped kind.
 function M.path(version, namespace, plural, name)
   return (version:find("/", 1, true) and "/apis/" or "/api/") .. version
     .. (namespace and "/namespaces/" .. namespace or "") .. "/" .. plural .. (name and "/" .. name or "")
@@ -352,8 +355,8 @@ function Server:apply_crd(text)
   end)
 end
 
--- A relay in front of the server whose connections can die (spec/support/deadlink.py): the child with
--- `out`, what it tells, and a server to give to start_host.
+-- Starts a relay in front of the server whose connections can die (spec/support/deadlink.py).
+-- Returns the child process, with its output in `out`, and a server for start_host.
 function M.start_link(server)
   local target_host, target_port = server.url:match("//([^:]+):(%d+)")
   local out = M.folder() .. "/" .. M.unique("link")
@@ -407,8 +410,8 @@ function M.start_host(server, script, flags, options)
   return host
 end
 
--- All decoded log lines so far, in one array that grows; see spec/support/log_lines.lua. A host that
--- logs millions of lines is followed instead: host:follow():each(...) keeps none.
+-- All decoded log lines so far, in one array that grows; see spec/support/log_lines.lua. For a host
+-- that logs millions of lines, use host:follow():each(...), which keeps none.
 function Host:log()
   if not self.reader then
     self.reader, self.lines = self:follow(), {}
@@ -466,7 +469,7 @@ function Host:ask(endpoint, path, curl_options)
   return tonumber(status) or 0, body or text, headers
 end
 
--- What /metrics shows, checked and by series; see spec/support/prometheus.lua.
+-- The page /metrics, checked and parsed; see spec/support/prometheus.lua.
 function Host:metrics()
   local status, body = self:ask("metrics", "/metrics")
   assert(status == 200, body)
@@ -494,7 +497,7 @@ function Host:count_logged(matches)
   return count
 end
 
--- SIGTERM and a clean end.
+-- Sends SIGTERM and expects a clean end.
 function Host:stop(expected_code)
   self.child:signal("TERM")
   local code, signal = self.child:wait(M.patience)
@@ -508,7 +511,7 @@ function Host:text()
   return M.read_file(self.log_file)
 end
 
--- For after_each: ends what a failed spec left running and shows its log.
+-- For after_each: ends the processes that a failed spec left running and shows their logs.
 function M.clean_up()
   for i, host in ipairs(running) do
     if host.child:is_running() then
@@ -548,7 +551,7 @@ function M.run(...)
   return M.run_with({}, ...)
 end
 
--- The same, of a command that asks a running host by its admin socket.
+-- The same for a command that asks a running host through its admin socket.
 function M.ask(socket, command, ...)
   return M.run(command, "--admin-socket", socket, ...)
 end

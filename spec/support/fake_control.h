@@ -29,13 +29,13 @@ struct pl_informer {
     struct pl_source_options options;
     struct pl_store *store;
     bool synced;
-    int refs; /* that lanes hold */
+    int refs; /* references of lanes */
     struct pl_list waits, watches;
 };
 
 struct pl_controller {
     struct pl_controller_spec spec;
-    struct pl_writer writer; /* whose address stands for the controller's */
+    struct pl_writer writer; /* only its address matters: it represents the controller's writer */
     struct pl_informer informers[CACHES];
 };
 
@@ -44,7 +44,7 @@ struct fake_run {
     struct pl_run run;
     int outcome; /* -1: it runs */
     bool barred, waited;
-    struct fake_run *next; /* that follows it */
+    struct fake_run *next; /* the run that follows it */
     int64_t after_ns;
     char *message, *traceback;
     char *key;
@@ -74,11 +74,11 @@ static struct {
     char path[64];
 } fake;
 
-/* The test's own: which shards there are, and of which part its caches are. */
+/* Set by the test: the shards, and the part of its caches. */
 static struct pl_shards *fake_shards;
 static enum pl_share_by fake_share;
 
-/* ---- what lanes call ---- */
+/* ---- the functions that lanes call ---- */
 
 static char *dup_or_null(const char *text)
 {
@@ -128,7 +128,7 @@ const struct pl_writer *pl_controller_writer(const struct pl_controller *control
     return &controller->writer;
 }
 
-/* One edition a controller: they are the same here. */
+/* Each controller has one edition: both are the same here. */
 const struct pl_writer *pl_edition_writer(const struct pl_edition *edition)
 {
     return pl_controller_writer((const struct pl_controller *)edition);
@@ -160,7 +160,7 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
                  PL_FMT(key), (int)(how->after_ns / PL_MS), how->priority);
 }
 
-/* As if the namespace "elsewhere" were another replica's. */
+/* The namespace "elsewhere" belongs to another replica. */
 bool pl_controller_is_foreign(struct pl_controller *controller, struct pl_slice key)
 {
     PL_UNUSED(controller);
@@ -551,7 +551,7 @@ static inline void put_object(size_t source, const char *json)
     pl_doc_unref(doc);
 }
 
-/* The next call, once it is there. */
+/* Waits for the next call. */
 static inline struct fake_call *next_call(void)
 {
     TURN_UNTIL(fake.loop, !pl_list_empty(&fake.calls));
@@ -559,7 +559,7 @@ static inline struct fake_call *next_call(void)
     return PL_CONTAINER_OF(pl_list_first(&fake.calls), struct fake_call, link);
 }
 
-/* With a document's JSON, or with err. */
+/* Answers with a document of the JSON, or with err. */
 static inline void answer(struct fake_call *call, const char *json, const struct pl_err *err)
 {
     struct pl_doc *doc = NULL;

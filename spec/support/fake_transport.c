@@ -31,7 +31,7 @@ static void on_ending(struct pl_timer *timer)
     finish(PL_CONTAINER_OF(timer, struct fake_request, ending));
 }
 
-/* Ends the request at the next run of the timers; the first reason counts. */
+/* The request ends at the next run of the timers; the first reason counts. */
 static void end_later(struct fake_request *request, int code, const char *reason)
 {
     if (request->done || request->err.code != 0)
@@ -102,9 +102,9 @@ static void cancel(void *self, struct pl_http_call *call)
 {
     PL_UNUSED(self);
     struct fake_request *request = (struct fake_request *)call;
-    PL_REQUIRE(!request->done); /* the call is gone: on_done was its last word */
+    PL_REQUIRE(!request->done); /* the request must not be used after on_done */
     request->canceled = true;
-    request->err.code = 0; /* a cancel wins over an ending that was not told yet */
+    request->err.code = 0; /* a cancel replaces an end that was not delivered yet */
     end_later(request, PL_ECANCELED, NULL);
 }
 

@@ -8,7 +8,7 @@ local M = {}
 local Peer = {}
 Peer.__index = Peer
 
--- A key and a certificate for 127.0.0.1 that signs itself.
+-- A key and a self-signed certificate for 127.0.0.1.
 local function certificate(base)
   local code = os.execute(([[openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
     -keyout %s.key -out %s.crt -days 2 -subj /CN=peer -addext subjectAltName=IP:127.0.0.1 \
@@ -44,13 +44,13 @@ function M.start(server)
       kubeconfig:format(port, base, text:match('token: "([^"]+)"'))) }, Peer)
 end
 
--- What it does wrong from now on; nil: nothing.
+-- Sets the misbehaviour from now on; nil: none.
 function Peer:do_wrong(mode)
   local path = self.base .. ".mode"
   assert(os.rename(e2e.write_file(path .. ".new", mode or ""), path))
 end
 
--- How often it did so, or had "connections" or "requests".
+-- How often it has done so, or the number of "connections" or "requests".
 function Peer:count(what)
   return tonumber(("\n" .. e2e.read_file(self.base .. ".mode.count")):match("\n" .. what .. " (%d+)")) or 0
 end

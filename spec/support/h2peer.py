@@ -2,32 +2,32 @@
 
     h2peer.py URL CERT KEY CONTROL [--ca FILE]
 
-Stands between a client and an API server: HTTP/2 over TLS to the client, frame by frame as written
-here, HTTP/1.1 to URL. Prints its port. CONTROL is a file with the name of what it does from now on
-("" or no file: nothing wrong); it is looked at often. What it did is counted in CONTROL.count, a
-line "NAME N" each, and "connections N", "requests N".
+A proxy in front of an API server: HTTP/2 over TLS to the client, with its own code for frames,
+and HTTP/1.1 to URL. Prints its port. CONTROL is a file with the name of the current misbehaviour
+("" or no file: none); it is read often. CONTROL.count has the counts, one line "NAME N" for each
+misbehaviour, and "connections N", "requests N".
 
-What it can do, to each connection while CONTROL names it:
+The misbehaviours, on each connection while CONTROL names them:
 
     goaway           ends each connection in order: GOAWAY, and no new stream is taken
     goaway_rude      says GOAWAY for stream 0 and an error as soon as a request comes, again and again
     rst              resets each new stream: REFUSED_STREAM and INTERNAL_ERROR in turns
-    rst_old          RST_STREAM for streams that ended or never were
-    settings         SETTINGS without end
-    ping             PING without end, and no answer is read
-    headers          a header block that never ends: CONTINUATION after CONTINUATION
-    empty_headers    the same with frames of no bytes
-    informational    103 after 103 before each answer
+    rst_old          RST_STREAM for streams that have ended or never existed
+    settings         endless SETTINGS
+    ping             endless PING; answers are not read
+    headers          a header block that never ends: endless CONTINUATION
+    empty_headers    the same with empty frames
+    informational    many 103 responses before each answer
     long_header      headers of a few hundred KiB before each answer
-    empty_data       DATA frames without a byte after each answer's first
+    empty_data       empty DATA frames after the first one of each answer
     endless          bodies that never end: spaces after spaces
     window_zero      no byte of a body may be sent: INITIAL_WINDOW_SIZE 0
     window_over      WINDOW_UPDATE until the window overflows
-    unknown          frames of types that nobody knows
-    priority         PRIORITY without end
+    unknown          frames of unknown types
+    priority         endless PRIORITY
     push             PUSH_PROMISE, which the client has forbidden
-    garbage          bytes that are no frame
-    silent           takes everything and answers nothing
+    garbage          bytes that are not a frame
+    silent           accepts everything and answers nothing
 """
 
 import argparse
@@ -156,7 +156,7 @@ class Connection:
         self.raw((head + payload) * times)
 
     def patiently(self, act):
-        """Calls act, and again each time that TLS wants to read or write first."""
+        """Calls act, and repeats it while TLS must read or write first."""
         while True:
             if not self.open:
                 raise ConnectionError("closed")
@@ -301,7 +301,7 @@ class Connection:
             self.streams.pop(number_, None)
 
     def disturb(self, mode, number_):
-        """Before the server is asked; True: it is not."""
+        """Called before the server is asked. True: the server is not asked."""
         if mode == "silent":
             return True
         if mode == "rst":

@@ -1,14 +1,14 @@
-"""A server of webhooks that does what its paths say, for specs of those who call webhooks.
+"""A webhook server for specs of API servers that call webhooks. The path says what it does.
 
-It must never know Perilune: API servers are held against each other with it. Arguments: a folder,
-which gets ca.pem, and `reviews`, a JSON line for each review that came; the namespace of a Service
-"hooks" that its certificate is for, too. Prints its port.
+It must not depend on Perilune, because it compares API servers. Arguments: a folder, in which it
+writes ca.pem, and `reviews` with one JSON line for each received review; the namespace of a Service
+"hooks", for which its certificate is also valid. Prints its port.
 
-A path is a chain of deeds: /append/a/sleep/2 sleeps two seconds and appends "a" to the object's
+A path is a sequence of actions: /append/a/sleep/2 sleeps two seconds and appends "a" to the object's
 annotation "order". Words: append T, set T (the annotation is T), once T (appends T unless it ends
 in it), deny T, warn T, status N (that HTTP status), code N (of the denial), silent (a denial without
-a word), uid T (a wrong uid), text T (no JSON), untyped (no patchType), broken T (a patch that
-removes what is not there), sleep N."""
+a message), uid T (a wrong uid), text T (no JSON), untyped (no patchType), broken T (a patch that
+removes a missing member), sleep N."""
 
 import base64
 import http.server

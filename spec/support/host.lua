@@ -1,5 +1,5 @@
--- perilune.host for specs: what needs no cluster is the core's own (host/bind/module.c), the rest
--- is faked. Specs of lua/perilune begin with
+-- perilune.host for specs: functions that need no cluster are those of the core
+-- (host/bind/module.c), the others are faked. Specs of lua/perilune begin with
 --
 --   local host = require("spec.support.host")
 --   local perilune = require("perilune")
@@ -18,7 +18,7 @@ local function absent(name)
   end
 end
 
--- What a cluster, a run or a load would do.
+-- The functions that need a cluster, a run or a load.
 local faked = { "get", "list", "each", "write", "key_changed", "sleep", "spawn", "join", "http",
   "enqueue", "controller", "index", "event", "send", "memo" }
 
@@ -40,7 +40,7 @@ function M.forget()
   end
 end
 
--- Modules with state of their own (the controllers that a load began), fresh.
+-- Loads the modules that have state (the controllers of a load) again.
 function M.fresh(name)
   package.loaded[name] = nil
   return require(name)
@@ -53,7 +53,7 @@ function M.message_of(f, ...)
   return (tostring(e):gsub("^[^\n:]+:%d+: ", ""))
 end
 
--- The line of the caller's caller that begins an error's message must be in this spec file.
+-- The error message must begin with a line of this spec file: that of the caller's caller.
 function M.assert_positioned(file, f, ...)
   local ok, e = pcall(f, ...)
   assert(not ok, "this should have raised an error")
@@ -61,7 +61,7 @@ function M.assert_positioned(file, f, ...)
   assert(where and where:match(file), "no position in " .. file .. ": " .. tostring(e))
 end
 
--- An error object as the core raises it.
+-- An error object like those of the core.
 function M.error(fields)
   return setmetatable(fields, host.error_mt)
 end

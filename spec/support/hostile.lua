@@ -1,5 +1,5 @@
--- Runs hostile scripts for spec/e2e/hostile_spec.lua and scripts/bench/hostile: one file and one
--- controller each, all in one host, beside a controller that is not hostile.
+-- Runs hostile scripts for spec/e2e/hostile_spec.lua and scripts/bench/hostile. Each is one file
+-- with one controller; all run in one host, beside a controller that is not hostile.
 local e2e = require("spec.support.e2e")
 local process = e2e.process
 
@@ -20,8 +20,8 @@ local expected = {
   misused = { "was misused", "script CPU limit exceeded" },
 }
 
--- With sanitizers one call, such as the one that makes a table of 64 MiB twice as large, may take
--- longer than a lane is waited for. The script is ended then, too, with its lane.
+-- With sanitizers one call, such as doubling a table of 64 MiB, may take longer than the host waits
+-- for a lane. The script is ended then, too, together with its lane.
 if os.getenv("PL_SANITIZED") then
   for _, name in ipairs({ "cpu", "memory", "limit", "misused" }) do
     table.insert(expected[name], "could not be interrupted")
@@ -43,7 +43,8 @@ function M.cases(group)
   return out
 end
 
--- The cases' code is the third line. They keep the base functions that they use: vandals share a state.
+-- The code of a case is in the third line. It keeps the base functions that it uses, since the
+-- group "vandals" shares one state.
 local file_text = ([[
 local name, perilune, hostile = %q, require("perilune"), require("lib.hostile") BASE
 perilune.controller(name, { reconcile_timeout = %q, rate_limiter = { base = "1h", max = "2h" } }) SOURCES
@@ -99,7 +100,7 @@ function M.flags(namespace, more)
   return flags
 end
 
--- Those whose last run has not ended: titles, and how many.
+-- The titles of the cases whose last run has not ended, and their number.
 local function unfinished(host, cases)
   local page, titles = host:metrics(), {}
   for i, case in ipairs(cases) do
@@ -121,7 +122,7 @@ local function failures(host)
   return out
 end
 
--- What is wrong with how the case ended; nil: nothing.
+-- What is wrong with the end of the case; nil: nothing.
 local function judge(case, name, line)
   local want = case[3]
   if want == "any" then
@@ -144,9 +145,9 @@ local function judge(case, name, line)
   return ('failed with "%s", want "%s"'):format(line.error:sub(1, 300), texts[1])
 end
 
--- Starts a host with the cases, waits until all have ended while `meanwhile` is called now and then,
--- and returns it with what went wrong, as text. With one lane the next case begins when that one has
--- ended which is under way: what starts them waits for its turn there.
+-- Starts a host with the cases and waits until all have ended; calls `meanwhile` from time to time.
+-- Returns the host, and a text of what went wrong. With one lane a case begins when the one before
+-- has ended, because the lane runs one at a time.
 function M.run(server, namespace, cases, meanwhile)
   local folder = write_scripts(cases, 0.01)
   local host = e2e.start_host(server, folder, M.flags(namespace, { "--lanes", "1", "--no-reload-guard" }))
@@ -171,7 +172,7 @@ function M.run(server, namespace, cases, meanwhile)
   return host, table.concat(problems, "\n"), took
 end
 
--- The same scripts, tamed.
+-- The same scripts without the hostile part.
 function M.mend(host, cases)
   for i in ipairs(cases) do
     e2e.write_file(("%s/h-%d.lua"):format(host.folder, i), file_text:format("h-" .. i, "1m", "-- tamed"))

@@ -1,9 +1,9 @@
-/* A folder on a disk that does not answer, for processes that load this before the C library's:
+/* A folder on a disk that does not answer, for processes that load this before the C library:
  *
  *     LD_PRELOAD=.../libspec_hung.so SPEC_HUNG_UNDER=FOLDER SPEC_HUNG=FILE
  *
- * While FILE exists, whoever opens, asks about or watches something in FOLDER waits; each one that
- * begins to is a byte in FILE.asked. */
+ * While FILE exists, calls that open, stat or watch a path in FOLDER wait. Each waiting call adds a
+ * byte to FILE.asked. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* json-verdict: reads standard input as one JSON text and prints "ok TEXT", with sorted
- * members, or "error OFFSET MESSAGE". Specs compare that with other parsers. Arguments: -d refuses
+/* json-verdict: reads standard input as one JSON text and prints "ok TEXT", with sorted members, or
+ * "error OFFSET MESSAGE". Specs compare the output with other parsers. Arguments: -d refuses
  * duplicate names, -m keeps metadata.managedFields. */
 #include "base/buf.h"
 #include "value/scan.h"

@@ -1,12 +1,13 @@
-"""Kills the embedded API server with SIGKILL while clients write, again and again, and looks each time
-whether the server that starts on the same folder has everything that was answered.
+"""Kills the embedded API server with SIGKILL while clients write, again and again. Each time it checks
+that the server that starts with the same folder has every answered write.
 
     killed.py PERILUNE ROUNDS [SEED]
 
-Four writers make, change and delete ConfigMaps and note what the server acknowledged. After each
-kill: every object is as it was acknowledged last (or as the one write that was under way would
-have left it), versions are higher than all before, and a watch from a version of the round before
-tells every acknowledged write since, in order. Exit status 1 and a line for each that is lost.
+Four writers create, change and delete ConfigMaps and record the acknowledged writes. After each
+kill, every object must be in its last acknowledged state (or in the state after the one write that
+was under way), versions must be higher than all before, and a watch from a version of the round
+before must deliver every acknowledged write since, in order. Prints a line for each lost write, and
+exits with 1 then.
 """
 
 import http.client
@@ -46,7 +47,7 @@ class Server:
 
 
 class Writer(threading.Thread):
-    """Owns its own names, so that what it knows of them is all there is to know."""
+    """Only this writer uses its names, so it knows their whole history."""
 
     def __init__(self, server, names, states, seed):
         super().__init__()
@@ -96,7 +97,7 @@ def check_objects(server, states):
 
 
 def watch(server, version, until):
-    """The events after a version: until one is at the version wanted, else for some seconds."""
+    """The events after a version, up to the wanted version; waits for some seconds at most."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.request("GET", f"{PATH}?watch=true&resourceVersion={version}&timeoutSeconds=5")
     answer = connection.getresponse()

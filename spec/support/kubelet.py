@@ -1,5 +1,5 @@
-"""A kubelet's logs and commands, for kube-apiserver: kubelet.py CERT KEY FILE prints its port. It serves each
-container what FILE holds, lines that begin with their times, from the query's sinceTime on; and it runs two
+"""A kubelet's logs and commands, for kube-apiserver: kubelet.py CERT KEY FILE prints its port. For each
+container it serves the content of FILE, lines that begin with their times, from the query's sinceTime on. It runs two
 commands: `cat` prints its stdin, `exit N` prints "out" and "err" and ends with that code."""
 
 import http.server

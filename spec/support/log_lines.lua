@@ -1,11 +1,11 @@
--- A log that grows: each line is read and decoded once, however often one asks.
+-- A log that grows. Each line is read and decoded only once.
 --
 --   local reader = log_lines.open(path)
 --   reader:each(function(line, text) ... end)  -- the whole lines since the last call
 --
--- A line is the decoded object; one that is none comes as {raw=, msg=}. A half line at the end waits
--- for its other half. A file that was emptied or replaced is another log: each() says so by returning
--- true and starts over.
+-- A line is the decoded object; a line that is no JSON is {raw=, msg=}. An incomplete line at the
+-- end is read when it is complete. If the file was truncated or replaced, each() starts again at
+-- its beginning and returns true.
 
 local cjson = require("cjson")
 
@@ -25,7 +25,7 @@ function M.decode(text)
   return ok and type(decoded) == "table" and decoded or { raw = text, msg = text }
 end
 
--- Whether the bytes before the offset are still those that were read last.
+-- Whether the bytes before the offset are still those that were read.
 local function is_same_log(reader, file)
   file:seek("set", reader.offset - #reader.mark)
   return #reader.mark == 0 or file:read(#reader.mark) == reader.mark

@@ -1,12 +1,12 @@
--- A controller that writes to each ConfigMap with the label mirror=yes what it has seen, keeps what
--- events reported, and compares its cache with a live list on request; and the spec's half of it.
+-- A controller that writes to each ConfigMap with the label mirror=yes what it has seen, records
+-- the events, and compares its cache with a live list on request; and the functions for specs.
 
 local e2e = require("spec.support.e2e")
 local proxies = require("spec.support.proxy")
 
 local M = {}
 
--- A request named "compare" compares its namespace; a Secret in CONTROL asks for it.
+-- A request named "compare" compares its namespace. A Secret in CONTROL causes that request.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
@@ -50,7 +50,7 @@ local function compare(namespace, context)
     big = told.big })
 end
 
--- Is it new, is it the one we know, is it gone? Each ADDED of a uid comes once.
+-- Counts events; `twice` counts ADDED events of a known uid, `stale` missed deletions.
 local function note(event)
   local meta = event.object.metadata
   local told = counts_of(meta.namespace)
@@ -99,7 +99,7 @@ function M.config(name, value, labels)
     data = { v = value } }
 end
 
--- Creates of all, changes of every third and deletes of every fifth: for Server:bulk.
+-- Requests for Server:bulk: create all, change every third, delete every fifth.
 function M.writes(namespace, first, last, value)
   local out, path = {}, M.path(namespace)
   for i = first, last do
@@ -118,8 +118,8 @@ end
 local Mirror = {}
 Mirror.__index = Mirror
 
--- The host reaches the server as `target` has it (a proxy, or the server); the spec reaches the
--- server itself. Each namespace has a watch of its own. options: as of e2e.start_host.
+-- Starts a host that reaches the server through `target` (a proxy, or the server itself); the spec
+-- uses the server directly. Each namespace has a separate watch. options: those of e2e.start_host.
 function M.start(server, target, namespaces, flags, options)
   local control = server:new_namespace()
   local text = script:gsub("CONTROL", '"' .. control .. '"'):gsub("PAGE", tostring(proxies.page))
@@ -150,7 +150,7 @@ local function compared(host)
   return last
 end
 
--- Asks for comparisons of namespaces; each may need its time.
+-- Asks for comparisons of namespaces; each may take a while.
 function Mirror:ask(namespaces)
   local requests = {}
   for _, namespace in ipairs(namespaces) do
@@ -162,8 +162,8 @@ function Mirror:ask(namespaces)
   self.server:bulk(requests)
 end
 
--- Asks until cache and server agree in every namespace, with every object reconciled. Returns the
--- last comparisons by namespace.
+-- Repeats the comparisons until cache and server agree in every namespace and every object is
+-- reconciled. Returns the last comparisons by namespace.
 function Mirror:agree(namespaces, seconds)
   local open, out = namespaces, {}
   local detail

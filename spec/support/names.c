@@ -1,10 +1,10 @@
-/* A resolver that fails on demand, for processes that load this before the C library's:
+/* A resolver that fails on demand, for processes that load this before the C library:
  *
  *     LD_PRELOAD=.../libspec_names.so SPEC_NAME=api.example SPEC_NAME_TROUBLE=FILE
  *
- * SPEC_NAME is 127.0.0.1. While FILE exists it has no address: an answer comes after as many
- * seconds as the file says (none: at once), and is EAI_AGAIN, as when no name server can be
- * reached. Each time the name is asked for is a byte in FILE.asked. */
+ * SPEC_NAME resolves to 127.0.0.1. While FILE exists it has no address: after the number of seconds
+ * in the file (empty: at once) the answer is EAI_AGAIN, as when no name server can be reached. Each
+ * look-up of the name adds a byte to FILE.asked. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -29,7 +29,7 @@ static void count(const char *trouble)
     }
 }
 
-/* Seconds until it fails; negative: it does not. */
+/* Seconds until the look-up fails; negative: it does not fail. */
 static int trouble_in(const char *path)
 {
     char text[16] = "";

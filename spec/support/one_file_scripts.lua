@@ -1,4 +1,5 @@
--- Scripts of one file for the worlds of a `describe`. Specs that `perilune test` runs read it with dofile:
+-- Scripts of one file each, for the worlds of a `describe`. Specs of `perilune test` load this with
+-- dofile:
 --
 --     local files = dofile("spec/support/one_file_scripts.lua").new()
 --     after_each(files.remove)

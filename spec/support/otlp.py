@@ -1,5 +1,5 @@
-"""A collector of traces: otlp.py FILE prints its port, and appends each body that is posted to FILE, a line
-each, behind the path and the header x-token."""
+"""A collector of traces: otlp.py FILE prints its port, and appends each posted body to FILE, one line
+for each, after the path and the header x-token."""
 
 import http.server
 import sys

@@ -33,7 +33,7 @@ function M.now()
   return tonumber(time.sec) + tonumber(time.nsec) / 1e9
 end
 
--- Gives the processor away while a condition is waited for; never a way to order events.
+-- Sleeps between two checks of a condition; never a way to order events.
 function M.pause(seconds)
   C.poll(nil, 0, math.max(1, math.floor(seconds * 1000)))
 end

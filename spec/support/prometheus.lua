@@ -1,5 +1,5 @@
--- A strict reader of Prometheus' text format: what it takes, every scraper takes. Raises with the
--- line that is wrong.
+-- A strict reader of Prometheus' text format: a page that it accepts is accepted by every scraper.
+-- Raises an error with the invalid line.
 --
 --   local page = prometheus.parse(text)
 --   page:value("workqueue_depth", { name = "a", controller = "a" })  -> number, or nil
@@ -22,7 +22,7 @@ local function unescape(text, allowed, where)
   return out
 end
 
--- {a="b",c="d"} at `at`: labels, their canonical text, and what comes after.
+-- {a="b",c="d"} at `at`: the labels, their canonical text, and the position after them.
 local function parse_labels(line, at, where)
   local labels = {}
   while line:sub(at, at) ~= "}" do
@@ -110,7 +110,7 @@ local function parse_comment(page, line, where)
   end
 end
 
--- Buckets rise to +Inf, which is _count; there is a _sum.
+-- Buckets increase up to +Inf, which equals _count; there is a _sum.
 local function check_histogram(page, family)
   local groups = {}
   for _, sample in ipairs(family.samples) do
@@ -176,7 +176,7 @@ function Page:value(name, labels)
   return self.series[identity(name, labels or {})]
 end
 
--- The sum over every series of the name whose labels include these.
+-- The sum of all series with the name whose labels include these.
 function Page:sum(name, labels)
   local sum = 0
   local family = assert(family_of(self, name), "no metric " .. name)

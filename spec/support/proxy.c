@@ -19,7 +19,7 @@ struct proxy {
     struct pl_buf heard;
 };
 
-/* Waits for fd or the stop; true when fd has something. */
+/* Waits for fd or the stop; returns true if fd is readable. */
 static bool wait_for(struct proxy *proxy, int fd)
 {
     struct pollfd polls[2] = {{.fd = fd, .events = POLLIN},

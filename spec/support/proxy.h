@@ -9,11 +9,11 @@ enum proxy_kind {
 
 struct proxy;
 
-/* Whatever host is asked for, the bytes go to 127.0.0.1:target_port. */
+/* For any requested host the bytes go to 127.0.0.1:target_port. */
 struct proxy *proxy_start(enum proxy_kind kind, int target_port);
 int proxy_port(const struct proxy *proxy);
-/* Ends the thread; afterwards proxy_heard tells what it was asked: the HTTP head, or
- * "host:port" of SOCKS. */
+/* Ends the thread. Afterwards proxy_heard returns the request: the HTTP head, or "host:port" of
+ * SOCKS. */
 void proxy_stop(struct proxy *proxy);
 const char *proxy_heard(const struct proxy *proxy);
 void proxy_destroy(struct proxy *proxy);

@@ -6,8 +6,8 @@ local e2e = require("spec.support.e2e")
 
 local M = {}
 
--- The mirror's own lists (spec/support/mirror.lua) come in pages of this size; no rule touches
--- them unless it says so.
+-- The mirror's own lists (spec/support/mirror.lua) have pages of this size, and rules do not match
+-- them unless they say so.
 M.page = 41
 
 local Proxy = {}
@@ -24,7 +24,7 @@ local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- The server's own address and credentials: what a kubeconfig for a proxied server needs.
+-- The server's own address and credentials, for the kubeconfig of a proxied server.
 local function credentials_of(server)
   local text = e2e.read_file(server.kubeconfig)
   return text:match('certificate%-authority: "([^"]+)"'), text:match('token: "([^"]+)"')
@@ -80,7 +80,7 @@ function Proxy:command(method, path, body)
   return answer
 end
 
--- rules: arrays of what proxy.py documents.
+-- rules: an array of rules, see proxy.py.
 function Proxy:add(rules)
   for _, rule in ipairs(rules) do
     rule.not_query = rule.not_query or "limit=" .. M.page
@@ -100,7 +100,7 @@ function Proxy:hits()
   return out
 end
 
--- How many requests there were so far: where to read on from.
+-- The number of requests so far, as a position for later reads of the log.
 function Proxy:mark()
   return self:command("GET", "/state").requests
 end
@@ -117,18 +117,19 @@ function Proxy:cut()
   return self:command("POST", "/cut")
 end
 
--- Requests are answered again after a rule's `hold`.
+-- Ends the effect of a rule's `hold`.
 function Proxy:release()
   return self:command("POST", "/release")
 end
 
--- Ends answers under way, as a server does whose time is over.
+-- Ends answers under way, like a server at its timeout.
 function Proxy:finish(path)
   return self:command("POST", "/end?path=" .. path)
 end
 
--- What a request of a source is: "watch", "stream" (a watch that begins with what is there),
--- "probe" (is our version still yours?), "list"; other requests are named by their method.
+-- The type of a source's request: "watch", "stream" (a watch that begins with the existing
+-- objects), "probe" (a check of the server's version), "list"; other requests have their method as
+-- their type.
 local function verb_of(entry)
   if entry.method ~= "GET" then
     return entry.method
@@ -146,7 +147,8 @@ local function number_after(query, name)
   return query:match("^" .. name .. "=([^&]*)") or query:match("&" .. name .. "=([^&]*)")
 end
 
--- The requests since `mark` for a path (exact), but the mirror's; with verb, rv, limit, token.
+-- The requests since `mark` for exactly this path, without those of the mirror; with verb, rv,
+-- limit, token.
 function Proxy:requests(path, mark)
   local out = {}
   for _, entry in ipairs(self:command("GET", "/log?from=" .. (mark or 0))) do

@@ -3,8 +3,8 @@
     proxy.py URL [--ca FILE] [--seed N]          speaks HTTP/1.1 to the client, http or https to URL
     proxy.py --bytes HOST PORT [--cut-after LOW HIGH] [--seed N]     passes bytes, also of TLS
 
-The first prints "PORT CONTROL-PORT". It records every request and does to some of them what rules
-say. Commands are HTTP requests to the control port, answered with JSON:
+The first prints "PORT CONTROL-PORT". It records every request and applies rules to
+some of them. Commands are HTTP requests to the control port, answered with JSON:
 
     POST /rules     adds the rules of a JSON array; the first that matches a request is used
     DELETE /rules   forgets rules: all, or with ?name=NAME those of that name
@@ -12,33 +12,33 @@ say. Commands are HTTP requests to the control port, answered with JSON:
     GET /log?from=N the requests since the N-th: n, time, method, path, query, status, rule, bytes
                     (of the body, sent on), done: how it ended ("", "complete", "cut", "stalled",
                     "client left", "server left")
-    POST /down, /up refuses connections (the port is closed) and takes them again
+    POST /down, /up refuses connections (the port is closed), and accepts them again
     POST /cut       resets every open connection
-    POST /release   ends what a rule's hold began
+    POST /release   ends the effect of a rule's hold
     POST /end?path=REGEX  ends the answers under way to requests of such paths as if complete
     GET /state      {"connections", "requests"}
 
 A rule matches on: method; path, query, authorization, content (the request's body), each also as
-not_path and so on (regular expressions, searched); skip (matches let pass first), times (then so many; 0: for ever; default 1),
-chance (of 1).
+not_path and so on (regular expressions, searched); skip (the number of matches before the first that counts), times (how many count; 0: all; default 1),
+chance (a probability).
 
-What it does, before the server is asked:
+Actions before the server is asked:
     status, headers, body   answers itself
     close                   resets the connection, unanswered
-    silent                  takes the request and never answers
-    hold                    requests that come after this one are taken and never answered
+    silent                  accepts the request and never answers
+    hold                    requests after this one are accepted and never answered
     delay                   seconds before the request goes on
     ask                     [[regex, text], ...]: changes the query that the server sees
-What it does to the answer. N may be [LOW, HIGH], a random number between them:
+Actions on the answer. N may be [LOW, HIGH], a random number between them:
     replace     [[regex, text], ...] in each line; drop: regex of lines that are left out
     inject      lines put before the body, or before line number inject_at
-    inject_big  a watch event of so many bytes; inject_big_name names its object
-    twice       each line two times
+    inject_big  a watch event with that many bytes; inject_big_name: the name of its object
+    twice       each line is sent twice
     pieces      chunks of N bytes, each written on its own; pause: seconds between them
     cut         after N bytes of the body: how is "reset" (default), "close" or "end" (as if
                 complete); short_chunk: the last chunk announces more than it has
     cut_wire    the same, counted from the first byte of the status line
-    stall       after N bytes of the body nothing more comes
+    stall       nothing more is sent after N bytes of the body
     end_after   seconds after which the body ends as if complete
 
 The second form prints its port. With --cut-after each connection is cut, in both directions, after
@@ -110,7 +110,7 @@ class Rule:
 
 
 class Ended(Exception):
-    """Why an answer is not complete."""
+    """Says why an answer is not complete."""
 
 
 async def read_head(reader):
@@ -216,7 +216,7 @@ class Editor:
 
 
 class Sender:
-    """Writes an answer, chunked, as far as its rule lets it."""
+    """Writes a chunked answer, as far as its rule allows."""
 
     def __init__(self, writer, rule, entry):
         self.writer = writer
@@ -242,7 +242,7 @@ class Sender:
         self.entry["bytes"] += len(data)
 
     async def part(self, data):
-        """As much of data as may go; Ended when that is not all."""
+        """Writes as much of data as the rule allows; raises Ended if that is not all."""
         limit, why = None, None
         for at, name in ((self.cut, "cut"), (self.stall, "stalled")):
             if at is not None and (limit is None or at < limit):
@@ -294,12 +294,12 @@ class Connection:
                 return
 
     async def wait_for_client(self):
-        """Returns when the client has left."""
+        """Returns when the client has disconnected."""
         while not self.reader.at_eof() and not self.writer.transport.is_closing():
             await asyncio.sleep(0.05)
 
     async def answer(self, method, target, headers, body):
-        """True when the connection can be used again."""
+        """Returns True if the connection can be used again."""
         path, _, query = target.partition("?")
         query = urllib.parse.unquote(query)
         facts = {
@@ -416,7 +416,7 @@ class Connection:
             await sender.send(part)
 
     async def next_piece(self, pieces, ends):
-        """None at the end of the body; Ended when the client leaves meanwhile."""
+        """Returns None at the end of the body; raises Ended if the client disconnects meanwhile."""
         task = asyncio.ensure_future(pieces.__anext__())
         try:
             while True:

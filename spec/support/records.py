@@ -1,6 +1,6 @@
-"""A DNS service with an API of its own, for specs of examples/dns-record: GET, PUT and DELETE of
-/records/NAME as JSON, from memory. While the file FOLDER/down is there it answers 503. Prints its port,
-and writes what it holds to FOLDER/records after each change."""
+"""A DNS service with its own API, for specs of examples/dns-record: GET, PUT and DELETE of
+/records/NAME as JSON, from memory. While the file FOLDER/down exists, it answers 503. Prints its port,
+and writes its records to FOLDER/records after each change."""
 
 import http.server
 import json

@@ -1,5 +1,5 @@
--- What specifications of reloads begin with: a namespace, a folder of scripts, and a host that runs
--- them there. M.new() is the fixture of one `describe`:
+-- The fixture of specifications of reloads: a namespace, a folder of scripts, and a host that runs
+-- them. M.new() makes one for a `describe`:
 --
 --     local bed = beds.new()
 --     setup(bed.set_up)
@@ -30,7 +30,7 @@ function M.new()
     return "/api/v1/namespaces/" .. bed.namespace .. "/" .. plural .. (name and "/" .. name or "")
   end
 
-  -- A ConfigMap with the label reload=yes, as it is created.
+  -- Creates a ConfigMap with the label reload=yes.
   function bed.map(name, data)
     return { apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = name, labels = { reload = "yes" } }, data = data }
@@ -40,15 +40,15 @@ function M.new()
     return bed.server:create(bed.core("configmaps"), bed.map(name, data))
   end
 
-  -- Returns the path of a file of the folder, now with that text: from one moment to the next, as a
-  -- file that is written in place is empty for a while, which is a reload of its own.
+  -- Writes the text to a file of the folder and returns its path. The file is replaced at once: a
+  -- file that is written in place is empty for a while, which would cause another reload.
   function bed.write(path, text)
     path = bed.folder .. "/" .. path
     assert(os.rename(e2e.write_file(path .. ".new", text), path))
     return path
   end
 
-  -- Returns the host, whose first controller has started.
+  -- Starts a host and returns it when its first controller has started.
   function bed.start(paths, flags, options)
     local all = { "--namespace", bed.namespace }
     for _, flag in ipairs(flags or {}) do

@@ -1,10 +1,10 @@
--- Replicas that share shards, as specs drive them: hosts of one name, and what their Leases say.
+-- Replicas that share shards, for specs: hosts with one Lease name, and the state of their Leases.
 
 local e2e = require("spec.support.e2e")
 
 local M = { shards = 8 }
 
--- So long that a busy machine costs nobody its Lease.
+-- So long that no replica loses its Lease on a busy machine.
 local LEASE, DEADLINE, RETRY = "9s", "7s", "1s"
 
 local Group = {}
@@ -22,7 +22,7 @@ function Group:times()
     "--leader-elect-retry-period", RETRY }
 end
 
--- options: flags (array), server: the one that it asks, env.
+-- options: flags (array), server (the API server of the host), env.
 function Group:replica(who, script, options)
   options = options or {}
   local socket = e2e.folder() .. "/" .. e2e.unique(who) .. ".sock"
@@ -59,7 +59,8 @@ function Group:leases()
   return out
 end
 
--- How many shards each holder has, largest first: "3 3 2"; those that name nobody below zero.
+-- How many shards each holder has, largest first: "3 3 2". Shards without a holder count as a
+-- negative number.
 function Group:shares()
   local count, out = {}, {}
   for _, holder in pairs(self:leases().shards) do
@@ -82,7 +83,7 @@ function Group:have_shares(expected)
   end, math.max(90, e2e.patience))
 end
 
--- The id under which it has joined; after a loss, the last one.
+-- The id under which the replica has joined; after a loss, the latest one.
 function M.id_of(host)
   local id
   e2e.eventually("it has joined", function()
@@ -95,7 +96,7 @@ function M.id_of(host)
   return id
 end
 
--- How often a shard was named in lines with this message, by shard.
+-- For each shard, the number of log lines with this message.
 function M.how_often(host, message)
   local count = {}
   for _, line in ipairs(host:log()) do

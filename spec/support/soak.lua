@@ -27,8 +27,7 @@ end
 local NAMESPACES, OBJECTS = 6, 200 -- names that objects may have, in each
 local ROUND = 20 -- seconds of trouble between two comparisons
 
--- The seed says which faults and writes come in which order; when each meets the host depends on
--- the machine.
+-- The seed determines the faults and writes and their order; their times depend on the machine.
 math.randomseed(options.seed)
 local function pick(from)
   return from[math.random(#from)]
@@ -117,7 +116,7 @@ local function copy(from)
   return out
 end
 
--- Some requests of one namespace, or of all, meet a fault.
+-- Adds a fault to some requests of one namespace, or of all.
 local function rule_fault()
   local rule
   if math.random() < 0.4 then

@@ -31,7 +31,7 @@ end
 
 math.randomseed(options.seed)
 
--- Seconds. Longer where the machine has much else to do: who cannot renew in time ends with 3.
+-- Seconds. Longer on a busy machine: a replica that cannot renew in time ends with 3.
 local LEASE = options.lease
 local DEADLINE, RETRY = math.floor(LEASE * 2 / 3), LEASE / 12
 local MOST, FEWEST = 5, 2 -- replicas
@@ -179,7 +179,7 @@ end
 
 -- ---- judging ----
 
--- What the watch recorded, key by key in the server's order.
+-- Checks what the watch has recorded: for each key, in the server's order.
 local function judge(file)
   local last = {}
   for line in io.lines(file) do

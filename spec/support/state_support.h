@@ -50,7 +50,7 @@ static inline int load_code(struct pl_state *s, const char *code, struct pl_faul
     return PL_ESCRIPT;
 }
 
-/* {"m0":{"n":0},"m1":{"n":1},...}: so many members. Owned. */
+/* {"m0":{"n":0},"m1":{"n":1},...} with that many members. Owned. */
 static inline char *wide_object(int members)
 {
     struct pl_buf text = PL_BUF_INIT;

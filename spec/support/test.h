@@ -1,10 +1,9 @@
-/* The unit tests' harness: TEST(name) registers itself, checks print both values
- * and never compile out, main runs everything or the names given.
+/* The harness of unit tests: TEST(name) registers itself; checks print both values and are never
+ * compiled out; main runs all tests or those that are named.
  *
  *     #include "support/test.h"
  *     TEST(take_skips_key_in_progress) { CHECK_INT(taken(), 3); }
- *     TEST_MAIN()
- */
+ *     TEST_MAIN() */
 #pragma once
 
 #include "base/slice.h"
@@ -53,7 +52,7 @@ static inline void test_register(struct test *test)
             TEST_FAIL("not true: %s", #cond);                                                      \
     } while (0)
 
-/* Like CHECK, but what follows makes no sense without it. */
+/* Like CHECK, but a failure ends the process, because the rest would make no sense. */
 #define REQUIRE(cond)                                                                              \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

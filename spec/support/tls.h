@@ -5,7 +5,7 @@ struct test_ca; /* a self-signed CA with a fresh key */
 
 struct test_ca *test_ca_create(const char *common_name);
 void test_ca_destroy(struct test_ca *ca);
-/* Borrowed until the CA goes. */
+/* Borrowed until the CA is freed. */
 const char *test_ca_pem(const struct test_ca *ca);
 
 struct test_cert {

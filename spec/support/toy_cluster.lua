@@ -1,6 +1,6 @@
 -- A small simulated cluster for the explorer's own specs: a store, and controllers that are
--- functions. It shows the interface between a search and the executor of its plans, and nothing
--- else: crashes, refusals and lost answers at effects, restarts, and steps. Its caches never lag.
+-- functions. It implements only the interface between a search and the executor of its plans:
+-- crashes, refusals and lost answers at effects, restarts, and steps. Its caches never lag.
 
 local chooser = require("perilune.explore.chooser")
 local options = require("perilune.explore.options")
@@ -61,7 +61,7 @@ local function fault(self, d)
   self:trace_add({ what = "fault", text = d.what })
 end
 
--- What a controller does. Raises what the plan says.
+-- A request of a controller. Raises the error that the plan says.
 function toy:write(verb, kind, key, body, line)
   local short = kind:match("[^/]+$")
   local place = { controller = self.controller, key = self.key, verb = verb, kind = short, object = key }

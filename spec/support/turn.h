@@ -1,4 +1,4 @@
-/* Waiting for a condition by turning the loop, and a plain socket to poke at servers. */
+/* Waits for a condition by turning the loop; and a plain socket to test servers. */
 #pragma once
 
 #include "base/base.h"
@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Turns of the loop until cond, at most four minutes of real time: what is waited for may compute
- * beside others. */
+/* Turns the loop until cond holds, for at most four minutes of real time, since other processes may
+ * use the CPU. */
 #define TURN_UNTIL(loop, cond)                                                                     \
     do {                                                                                           \
         int64_t turn_deadline = pl_clock_mono(pl_clock_system()) + 240 * PL_SECOND;                \
@@ -23,10 +23,10 @@
             TEST_FAIL("never became true: %s", #cond);                                             \
     } while (0)
 
-/* A client's end of a connection, byte by byte. */
+/* A client of a connection, byte by byte. */
 struct raw_peer {
     int fd;
-    struct pl_buf got; /* what raw_read has read so far */
+    struct pl_buf got; /* the bytes that raw_read has read so far */
     bool ended;        /* the other side closed or reset */
 };
 
@@ -51,7 +51,7 @@ static inline void raw_send(struct raw_peer *peer, const char *text)
     raw_send_bytes(peer, text, strlen(text));
 }
 
-/* Reads what is there without waiting; false once the connection has ended. */
+/* Reads the available bytes without waiting; returns false when the connection has ended. */
 static inline bool raw_read(struct raw_peer *peer)
 {
     char bytes[65536];
@@ -87,7 +87,7 @@ static inline void raw_close(struct raw_peer *peer)
     pl_buf_deinit(&peer->got);
 }
 
-/* A listening socket of the test's own on a free port; accepts nothing by itself. */
+/* A listening socket on a free port; the test accepts its connections. */
 static inline int raw_listen(int backlog, int *port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,4 +1,4 @@
-/* A clock that moves only when told. */
+/* A clock that only the test moves. */
 #pragma once
 
 #include "base/clock.h"

@@ -34,8 +34,8 @@ function M.address(host)
   return host:logged("^serving webhooks$").address
 end
 
--- Status, decoded answer (or its text) and the text itself. options: type, curl (further arguments),
--- method.
+-- Returns the status, the decoded answer (or its text) and the text. options: type, curl
+-- (additional arguments), method.
 function M.post(host, path, body, options)
   options = options or {}
   local text = type(body) == "string" and body or cjson.encode(body)
@@ -74,7 +74,8 @@ function M.patch(response)
     decode_base64(response.patch)
 end
 
--- Sends a review again and again, beside the spec: a function that ends it and returns what came of it.
+-- Sends a review again and again in the background. Returns a function that ends this and returns
+-- the results.
 function M.load(host, path, body, rate, connections)
   local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("review"), cjson.encode(body))
   local out = file .. ".out"

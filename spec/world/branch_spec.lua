@@ -1,5 +1,5 @@
--- Executions that begin alike are branches of one: the search finds the same with them as with an
--- execution for each plan.
+-- Executions with the same beginning are branches of one process: the search has the same findings
+-- as with a separate execution for each plan.
 
 local branches = require("perilune.explore.branches")
 local executor = require("perilune.explore.executor")
@@ -49,7 +49,7 @@ describe("branches", function()
     os.execute("rm -r " .. folder)
   end)
 
-  -- What the search prints, and how often the scenario ran in this process.
+  -- The output of the search, and how often the scenario ran in this process.
   local function explore(branch, executions)
     local ran = 0
     local scenario = { name = "maps", folder = folder, options = { scripts = folder .. "/main.lua" } }

@@ -1,4 +1,4 @@
--- What the explorer does with a scenario in a real world: what it reports, and what it leaves out.
+-- The explorer with scenarios in a real world: what it reports and what it leaves out.
 
 local executor = require("perilune.explore.executor")
 local plans = require("perilune.explore.plan")
@@ -108,7 +108,7 @@ describe("an exploration", function()
     local result = search.explore(options(SECRET, function(world)
       apply(world, "1")
       world:settle()
-      world:delete("v1/Secret", "default/copy") -- of the controller, which makes it anew
+      world:delete("v1/Secret", "default/copy") -- of the controller, which creates it again
       world:settle()
     end))
     assert.same({}, found(result))

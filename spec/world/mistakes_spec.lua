@@ -1,4 +1,4 @@
--- Mistakes in a run: what is raised names the file, the line and what to do. Run by `perilune test`.
+-- Mistakes in a run: the error names the file, the line and what to do. Run by `perilune test`.
 local test = require("perilune.test")
 
 describe("a mistake in a run", function()
@@ -8,7 +8,7 @@ describe("a mistake in a run", function()
     os.remove(path)
   end)
 
-  -- What the run of a body logs; its lines begin at 6.
+  -- The log of a run with this body; its lines begin at 6.
   local function errors_of(body)
     path = os.tmpname()
     os.remove(path)

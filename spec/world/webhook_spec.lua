@@ -53,7 +53,7 @@ describe("webhooks in a world", function()
   local files = dofile("spec/support/one_file_scripts.lua").new()
   local script = files.script
 
-  -- The error object that a call ends with.
+  -- The error object of a failed call.
   local function problem(f, ...)
     local ok, err = pcall(f, ...)
     assert.is_false(ok)

@@ -1,5 +1,6 @@
-// The page of a Perilune host. It asks the host once a second for what is on the screen, and shows it.
-// Every text goes into the page as text, never as markup: names and messages come from a cluster.
+// The page of a Perilune host. Once a second it requests the data of the visible section, and shows
+// it. Every text is inserted as text, never as markup, because names and messages come from a
+// cluster.
 "use strict";
 
 const EVERY_MS = 1000;
@@ -23,7 +24,7 @@ function make(tag, name, ...children) {
   return element;
 }
 
-// ---- asking ----
+// ---- requests ----
 
 async function ask(path, query, body) {
   const url = new URL(path, location.origin);
@@ -366,7 +367,7 @@ function fillLists(name) {
   }
 }
 
-// The log is JSON where it is no terminal's.
+// The log is JSON unless it goes to a terminal.
 function readable(line) {
   if (!line.text.startsWith("{")) return line;
   try {
@@ -389,7 +390,7 @@ function fillLog() {
   if ($("log-follow").checked) $("log-lines").scrollTop = $("log-lines").scrollHeight;
 }
 
-// ---- again and again ----
+// ---- refresh ----
 
 let running = false;
 let wanted = false;
@@ -400,7 +401,7 @@ async function look() {
   if (rings[place.section] && await refreshRing(place.section)) fillLists(place.section);
 }
 
-// One look at a time; who asks meanwhile gets the next one.
+// One refresh at a time; a call meanwhile causes another one.
 async function refresh() {
   wanted = true;
   if (running) return;
@@ -420,7 +421,7 @@ async function refresh() {
   running = false;
 }
 
-// ---- hands ----
+// ---- input of the user ----
 
 function typing(event) {
   return ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);

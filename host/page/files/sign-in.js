@@ -1,5 +1,5 @@
-// Takes the token from the fragment, or from the form, and changes it for a cookie of this session. The
-// fragment never leaves the browser.
+// Takes the token from the fragment or from the form and exchanges it for a cookie of this session.
+// The fragment never leaves the browser.
 "use strict";
 
 const AGAIN_MS = 1000;

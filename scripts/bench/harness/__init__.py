@@ -1,1 +1,1 @@
-"""What scripts/bench/run is made of; the Python standard library alone."""
+"""The parts of scripts/bench/run. They use only the Python standard library."""

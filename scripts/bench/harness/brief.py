@@ -1,9 +1,9 @@
-"""The table of README: for each promise one line, for each peer its best variant."""
+"""The table of README.md: one line for each figure, and for each peer its best variant."""
 
 from . import report
 
 PEERS = ("perilune", "client-go", "controller-runtime", "kube", "kopf", "floor")
-# Not the product as it is shipped, or less than whole objects.
+# Variants that are not the default, or that cache less than whole objects.
 NOT_COMPARED = ("perilune:jit", "floor:scan")
 
 PODS, SITES = "pods plain LIST", "websites plain LIST"
@@ -43,7 +43,7 @@ LINES = (
     ("the same, p99, us", "webhook", "mutate, 16 connections", "p99_us"),
     ("start to first review, ms", "webhook", "validate, 16 connections", "first_request_ms"),
 )
-# Peers hand whole lists to the program and let it choose the fields.
+# Peers return whole objects, and the program chooses the fields.
 WHOLE = {"label_each_us_an_object": "label_whole_us_an_object",
          "index_each_us_an_object": "index_whole_us_an_object"}
 
@@ -64,7 +64,7 @@ def best(subjects, peer, metric):
 
 
 def markdown(result):
-    """Lines that nothing was measured for are left out."""
+    """Lines without a measurement are left out."""
     lines = ["| | " + " | ".join(PEERS[:-1]) + " | receive and discard |", "|" + " --- |" * 7]
     for text, case, cell, metric in LINES:
         subjects = result["cases"].get(case, {}).get(cell, {})

@@ -24,7 +24,7 @@ def work(case, kind, count, **more):
 
 @contextmanager
 def running(subject, server, cell, **settings):
-    """The subject's program against the server, which has forgotten everything before."""
+    """Starts the subject's program on the server, which has forgotten everything before."""
     server.reset(**subject.settings(), **settings)
     program = Program(subject.command(server, cell["work"]), subject.environment(cell["work"]))
     try:
@@ -34,16 +34,16 @@ def running(subject, server, cell, **settings):
 
 
 def percentile(values, share):
-    """Of sorted values, the smallest that so many of a hundred do not exceed."""
+    """The percentile of sorted values."""
     return values[min(len(values) - 1, max(0, -(-len(values) * share // 100) - 1))]
 
 
 class Foreign:
-    """Processor time that neither the program nor the server used: what disturbed a run."""
+    """CPU time that neither the program nor the server used: it disturbs a run."""
 
     def __init__(self, server, program):
         self.parts = (server, program)
-        # The program's time counts from its beginning, also before this.
+        # The program's CPU time counts from its start, which was before this.
         self.before = machine.busy_seconds() - server.cpu_seconds() - program.cpu_seconds()
 
     def seconds(self):
@@ -106,7 +106,7 @@ def scale_cells(bench):
 # ---- memory ----
 
 def resting_bytes(bench, subject, cell):
-    """Resident memory of the same program when there is nothing to cache."""
+    """Resident memory of the same program without objects to cache."""
     server = bench.empty_server()
     empty = {**cell, "work": {**cell["work"], "count": 0}}
     with running(subject, server, empty) as program:
@@ -183,7 +183,7 @@ def churn_cells(bench):
 # ---- latency ----
 
 def measure_latency(bench, subject, cell):
-    """All rates in one process; the answer's names say which."""
+    """All rates in one process; the names of the figures contain the rate."""
     server, result = bench.server(cell["data"]), {}
     with running(subject, server, cell, echo=int(bench.echo)) as program:
         program.wait_for("all_reconciled", seconds=SYNC_SECONDS)
@@ -212,7 +212,7 @@ def measure_latency(bench, subject, cell):
 
 
 def wait_for_answers(server, count):
-    """Until all are answered, or no more answers come (who holds events together answers fewer)."""
+    """Waits until all are answered, or no more answers come (a client that merges events answers fewer)."""
     last, since = -1, time.monotonic()
     while time.monotonic() - since < 3:
         answered = server.ask("state")["emission"]["answered"]

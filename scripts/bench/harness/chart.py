@@ -13,7 +13,7 @@ OTHER = "#4a78b5"
 
 
 def svg(title, metric, subjects):
-    """One bar a subject, with its spread as a thin line."""
+    """One bar for each subject, with its spread as a thin line."""
     most = max(one["max"] for one in subjects.values()) or 1
     scale = (WIDTH - LEFT - 150) / most
     height = HEAD + len(subjects) * (BAR + GAP) + 16
@@ -42,7 +42,7 @@ def svg(title, metric, subjects):
 
 
 def draw(result, folder):
-    """Writes a chart for each cell; the names of the files. Says so when PNGs can't be made."""
+    """Writes a chart for each cell and returns the names of the files. Prints a message if PNGs can't be made."""
     os.makedirs(folder, exist_ok=True)
     converter, written = shutil.which("rsvg-convert"), []
     for case, cells in result["cases"].items():

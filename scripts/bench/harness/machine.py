@@ -13,18 +13,18 @@ def _read(path):
 
 
 def _seconds(fields):
-    """Processor time that was used, from numbers as /proc/stat has them: user to steal but idle."""
+    """Used CPU time, from the numbers of /proc/stat: all from user to steal, except idle."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = (int(f) for f in fields[:8])
     return (user + nice + system + irq + softirq + steal) / TICK
 
 
 def busy_seconds():
-    """Of all processors since boot."""
+    """Used CPU time of the machine since boot."""
     return _seconds(_read("/proc/stat").split("\n", 1)[0].split()[1:])
 
 
 def cpu_seconds(pid):
-    """Of a process and the children it has waited for; 0 once it is gone."""
+    """CPU time of a process and of the children that it has waited for; 0 when it has ended."""
     try:
         after_name = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
@@ -48,7 +48,7 @@ def status(pid):
 
 
 def wake_ups(pid):
-    """How often its threads have gone to sleep, that is, were woken, so far."""
+    """How often its threads have slept, and so were woken, so far."""
     total = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -62,7 +62,7 @@ def wake_ups(pid):
 
 
 def wait_for_quiet(most_seconds):
-    """Until a second passes in which the machine is nearly idle, at most so long; how long it took."""
+    """Waits for a second in which the machine is nearly idle, up to a limit. Returns how long it took."""
     start = time.monotonic()
     while time.monotonic() - start < most_seconds:
         before = busy_seconds()
@@ -73,7 +73,7 @@ def wait_for_quiet(most_seconds):
 
 
 def wait_for_calm(parts, most_seconds):
-    """Until half a second passes in which these use next to no processor time, at most so long."""
+    """Waits for half a second in which these processes use almost no CPU time, up to a limit."""
     def used():
         return sum(part.cpu_seconds() for part in parts)
     end = time.monotonic() + most_seconds

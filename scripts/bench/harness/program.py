@@ -13,7 +13,7 @@ from .server import Failure
 
 
 class Program:
-    """Milestones are lines of JSON that have the member "milestone", on either output."""
+    """Milestones are lines of JSON with the member "milestone", on stdout or stderr."""
 
     def __init__(self, command, environment):
         self.log = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")

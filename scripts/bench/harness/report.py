@@ -1,9 +1,9 @@
-"""From measurements to medians, a Markdown table and what the charts show."""
+"""Makes medians, a Markdown table and the data of the charts from measurements."""
 
 import statistics
 
-# For each case: the metrics of its table, and the one that its chart shows and its ratios are of.
-# Of latency, each rate has its own names.
+# For each case: the metrics of its table, and the metric of its chart and its ratios.
+# For latency, each rate has its own names.
 COLUMNS = {
     "sync": (("synced_s", "all_reconciled_s", "cpu_s", "rss_bytes", "peak_bytes"), "synced_s"),
     "reconciled": (("all_reconciled_s", "reconciled_to_synced", "cpu_s"), "all_reconciled_s"),
@@ -34,7 +34,7 @@ def summary(values):
 
 
 def columns(case, cell):
-    """The table's metrics and the one that counts, for a cell of results."""
+    """The metrics of the table and the main metric, for a cell of results."""
     metrics, main = COLUMNS[case]
     if case == "latency":
         names = {m for subject in cell.values() for m in subject}
@@ -65,7 +65,7 @@ def shown(metric, one):
 
 
 def ratio(cell, main, subject, to):
-    """How many times worse than `to` the subject is; empty where there is nothing to compare."""
+    """How many times worse than `to` the subject is; empty if there is nothing to compare."""
     if main not in cell[subject] or main not in cell.get(to, {}):
         return ""
     mine, theirs = cell[subject][main]["median"], cell[to][main]["median"]

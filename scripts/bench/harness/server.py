@@ -1,4 +1,4 @@
-"""The load server as a process, and what its control port says."""
+"""The load server as a process, and its control port."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from . import machine
 
 
 class Failure(Exception):
-    """A measurement that could not be made, and why."""
+    """A measurement that failed, and the reason."""
 
 
 def make_certificate(folder):
@@ -29,7 +29,7 @@ def make_certificate(folder):
 
 
 class Server:
-    """One process; `data` says how many objects it has."""
+    """One process; `data` has the numbers of its objects."""
 
     def __init__(self, binary, folder, data):
         self.data = data
@@ -72,7 +72,7 @@ class Server:
         self.ask("settings", **{"echo": 0, "whole_at_zero": 0, "watch_list": 1, **settings})
 
     def wait(self, what, condition, seconds):
-        """Asks for the state until it fits."""
+        """Reads the state until the condition holds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             state = self.ask("state")
@@ -85,9 +85,9 @@ class Server:
         return self.wait(f"a watch of {kind}", lambda s: s["kinds"][kind]["unread"] >= 0, seconds)
 
     def emit(self, seconds, alive, **emission):
-        """Sends events and waits until the last one has been taken, while alive() is true."""
+        """Sends events and waits until the last one has been read, while alive() is true."""
         self.ask("emit", **emission)
-        # Whoever asks while events are sent is in the way of what is measured.
+        # A request during the events would disturb the measurement.
         end = time.monotonic() + (emission["count"] / emission["rate"] if emission.get("rate") else 0)
         while time.monotonic() < end and alive():
             time.sleep(min(1, max(0, end - time.monotonic())))

@@ -1,4 +1,4 @@
-"""Who is measured: how each is built and started, and what it can do."""
+"""The measured programs: how each is built and started, and its cases."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 class Unavailable(Exception):
-    """It cannot be built here, and why."""
+    """It cannot be built here; with the reason."""
 
 
 def run_quietly(command, what, log, **options):
@@ -24,7 +24,7 @@ def run_quietly(command, what, log, **options):
 
 
 class Subject:
-    """One peer in one variant. `kinds` and `cases` are what it can do."""
+    """One peer in one variant. `kinds` and `cases`: the supported ones."""
 
     peer = None
     variants = ()
@@ -40,7 +40,7 @@ class Subject:
         return case in self.cases and kind in ("pods", "websites")
 
     def prepare(self):
-        """Builds it; Unavailable when that is not possible."""
+        """Builds it; raises Unavailable if that is not possible."""
 
     def version(self):
         return ""
@@ -49,7 +49,7 @@ class Subject:
         return {}
 
     def settings(self):
-        """Of the load server, beyond its own."""
+        """Settings of the load server that this subject needs."""
         return {}
 
     def log_path(self):
@@ -60,17 +60,17 @@ class Subject:
         raise NotImplementedError
 
     def stalls(self, _program):
-        """What it says about its own delays, as figures."""
+        """Figures about delays that the subject itself reports."""
         return {}
 
     def webhook_path(self, sort):
         return f"/{sort}-example-com-v1-website"
 
     def webhook_script(self, _work):
-        """What a save replaces while it serves; None: it has to be started anew."""
+        """The file that a save replaces while it serves; None: it must be restarted."""
 
     def size(self):
-        """Bytes of the program as it is deployed."""
+        """The size of the deployed program in bytes."""
         return os.path.getsize(self.binary())
 
     def binary(self):
@@ -126,7 +126,7 @@ class Perilune(Subject):
                 "--no-webhook-register"] + (["--jit"] if self.variant == "jit" else [])
 
     def stalls(self, program):
-        """Turns of the I/O thread that held up everything else for so long."""
+        """Long turns of the I/O thread, which delay everything else."""
         address = program.logged("serving metrics")["address"]
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
             page = answer.read().decode("utf-8")
@@ -138,8 +138,8 @@ class Perilune(Subject):
 
 
 def flags(server, work, variant):
-    """As all peers understand them."""
-    # What is cached and how often it is looked at: these cases do what sync does.
+    """The flags that all peers have."""
+    # These cases cache and read like sync.
     case = "sync" if work["case"] in ("memory", "idle", "scale") else work["case"]
     command = ["--server", server.url(work["tls"]), "--case", case, "--kind", work["kind"],
                "--variant", variant, "--workers", str(work["workers"]), "--count", str(work["count"])]
@@ -157,7 +157,7 @@ class Go(Subject):
     def can(self, case, kind):
         if self.variant == "metadata" and case not in ("sync", "memory", "scale"):
             return False
-        # Custom resources are JSON for everybody.
+        # Custom resources are always JSON.
         if self.variant == "protobuf" and (kind != "pods" or case not in ("sync", "memory")):
             return False
         return super().can(case, kind)
@@ -243,7 +243,7 @@ class Kube(Subject):
 
 
 class Kopf(Subject):
-    """Caches nothing, so that it has no part where a cache is measured."""
+    """Caches nothing, so it is not measured in cases about the cache."""
 
     peer = "kopf"
     variants = ("dict",)
@@ -282,7 +282,7 @@ class Kopf(Subject):
 
 
 class Floor(Subject):
-    """What any client pays: bench-floor receives the same bytes."""
+    """The minimal costs of any client: bench-floor receives the same bytes."""
 
     peer = "floor"
     variants = ("discard", "scan")

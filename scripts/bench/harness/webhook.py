@@ -1,4 +1,4 @@
-"""The webhook case: one review again and again over kept TLS connections, to each server in turn."""
+"""The webhook case: sends one review again and again over kept TLS connections, to one server after the other."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def free_port():
 
 
 def certificates(bench, server):
-    """A folder with the load server's pair, under the names that all of them look for."""
+    """A folder with the certificate and key of the load server, under the names that all subjects expect."""
     folder = os.path.join(bench.out, "webhook-certs")
     os.makedirs(folder, exist_ok=True)
     shutil.copy(server.cert, os.path.join(folder, "tls.crt"))
@@ -64,13 +64,13 @@ def load(bench, program, port, path, body, seconds):
     said = ask(bench, "load", str(port), path, body, str(CONNECTIONS), str(seconds))
     if said["failed"] > 0 or said["requests"] == 0:
         raise Failure(f"{said['failed']} requests of {said['requests']} failed: {program.last_words()}")
-    # The processor's time of the warm-up is the program's, too: a fifth more.
+    # The CPU time of the warm-up is included: a fifth more.
     said["cpu_us"] = (program.cpu_seconds() - cpu) / (said["requests"] * 1.2) * 1e6
     return said
 
 
 class Saver(threading.Thread):
-    """Saves the script four times a second, each time with other words."""
+    """Saves the script four times a second, each time with a changed text."""
 
     def __init__(self, path):
         super().__init__(daemon=True)

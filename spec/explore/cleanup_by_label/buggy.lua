@@ -1,5 +1,6 @@
--- The kind of bug of K8SSAND-559 (cass-operator). When a cluster is gone, its claims are deleted by a label with
--- its name. If the cache is behind after a restart, they are those of a cluster that exists again.
+-- The kind of bug of K8SSAND-559 (cass-operator). When a cluster is deleted, its claims are deleted
+-- by a label with its name. If the cache lags after a restart, these claims belong to a cluster
+-- that was created again with this name.
 local perilune = require("perilune")
 local client = perilune.client
 local KIND = "example.com/v1/Cluster"

@@ -1,4 +1,5 @@
--- The cluster owns its claim. One that belongs to a namesake is waited for.
+-- The cluster owns its claim. If a claim belongs to a deleted cluster of the same name, the
+-- controller waits until it is deleted.
 local perilune = require("perilune")
 local client = perilune.client
 local KIND = "example.com/v1/Cluster"

@@ -1,5 +1,5 @@
--- A kind of bug that Acto has found in several operators: the image is copied into the StatefulSet only when that
--- is created.
+-- A kind of bug that Acto has found in several operators: the image is copied into the StatefulSet
+-- only when the StatefulSet is created.
 local perilune = require("perilune")
 local client = perilune.client
 local KIND = "example.com/v1/Cluster"

@@ -1,4 +1,4 @@
--- A pod that is gone already is no failure.
+-- A pod that is already deleted is no failure.
 local perilune = require("perilune")
 local client = perilune.client
 local KIND = "example.com/v1/Cluster"

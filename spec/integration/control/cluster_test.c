@@ -202,7 +202,7 @@ static void end(void)
     pl_pool_destroy(host.pool);
 }
 
-/* Turns the loop until it holds; false when the limit passed. */
+/* Turns the loop until the condition holds; returns false at the limit. */
 static bool until(bool (*holds)(void))
 {
     int64_t limit = pl_loop_now(host.loop) + LIMIT;
@@ -245,7 +245,7 @@ static bool all_written(void)
     return host.written == MAPS;
 }
 
-/* Those of this test: what other tests left on the server is none of ours. */
+/* Only those of this test; other tests may have left some on the server. */
 static size_t owned_secrets(void)
 {
     struct pl_docs docs = {0};
@@ -260,7 +260,7 @@ static size_t owned_secrets(void)
     return count;
 }
 
-/* Without a garbage collector they would stay. */
+/* Only a garbage collector would delete them. */
 static void write_secrets_gone(void)
 {
     struct pl_write write = {.verb = PL_VERB_DELETE_COLLECTION,
@@ -305,14 +305,14 @@ TEST(a_controller_copies_and_stops)
     CHECK(until(all_written));
     CHECK(until(all_copied));
     int64_t took = pl_loop_now(host.loop) - began;
-    for (int i = 0; i < 20; i++) /* what the watch still brings wakes nobody */
+    for (int i = 0; i < 20; i++) /* later events of the watch queue no key */
         pl_loop_turn(host.loop, 50);
     struct pl_gate_stats stats;
     pl_gate_stats(pl_cluster_gate(host.cluster), &stats);
     CHECK_INT(host.failed, 0);
     CHECK_INT(host.not_read_back, 0);
     CHECK_INT(stats.sent, 2 * MAPS);
-    CHECK_INT(stats.skipped, MAPS); /* each Secret wakes its owner, who has nothing to do */
+    CHECK_INT(stats.skipped, MAPS); /* each Secret queues its owner, whose run has nothing to do */
     printf("%d objects in %.3f s: %d runs, %d sent, %d skipped\n", MAPS,
            (double)took / (double)PL_SECOND, host.runs, (int)stats.sent, (int)stats.skipped);
     host.written = 0;

@@ -16,7 +16,7 @@
 #define SKIPPED 77
 #define LIMIT   (60 * PL_SECOND)
 #define ROUNDS  10
-/* So long that who polls is told apart from who watches, on a busy machine too. */
+/* Long enough to distinguish a poll from a watch, also on a busy machine. */
 #define RETRY (8 * PL_SECOND)
 
 struct replica {
@@ -152,7 +152,7 @@ static void create_replica(struct replica *r)
     r->election = pl_election_create(&options);
 }
 
-/* Turns the loop until *counter is at least that; false when the limit passed. */
+/* Turns the loop until *counter is at least that; returns false at the limit. */
 static bool reaches(const int *counter, int value)
 {
     int64_t limit = pl_loop_now(host.loop) + LIMIT;
@@ -207,7 +207,7 @@ TEST(a_released_lease_is_taken_over_by_who_watches)
     }
     printf("%d takeovers after a release, the longest in %.3f s\n", ROUNDS,
            (double)longest / (double)PL_SECOND);
-    CHECK(longest < RETRY); /* a poll would not have come sooner */
+    CHECK(longest < RETRY); /* a poll would have been later */
     CHECK_INT(host.a.lost + host.b.lost, 0);
     destroy_replica(&host.a);
     destroy_replica(&host.b);
@@ -257,7 +257,7 @@ TEST(a_holder_that_is_gone_is_replaced_when_its_duration_ends)
     pass(1 * PL_SECOND);
     int64_t began = pl_loop_now(host.loop);
     record.renew_us++;
-    write_record(dead, PL_LEASE_UPDATE, &record, 0); /* its last sign of life */
+    write_record(dead, PL_LEASE_UPDATE, &record, 0); /* its last renewal */
     write_record(late, PL_LEASE_UPDATE, &record, 409);
     REQUIRE(reaches(&host.a.started, 1));
     int64_t took = pl_loop_now(host.loop) - began;

@@ -127,7 +127,7 @@ static struct got run(struct world *w, const struct pl_call *call)
     return got;
 }
 
-/* Runs it; the code and status must be those wanted. */
+/* Runs the call; code and status must be the expected ones. */
 static struct got expect(struct world *w, const struct pl_call *call, int status)
 {
     struct got got = run(w, call);
@@ -208,7 +208,7 @@ static struct pl_call call_of(struct world *w, enum pl_verb verb, const char *na
     };
 }
 
-/* The call with a body of its own, which is given up after it. */
+/* Runs the call with a body, and releases the body. */
 static struct got send_body(struct world *w, struct pl_call call, struct pl_doc *body, int status)
 {
     call.body = body;
@@ -380,7 +380,7 @@ TEST(the_server_s_refusals_are_told_apart)
     got_deinit(&got);
     struct pl_call nowhere = {.verb = PL_VERB_GET, .raw_path = pl_slice_z("/no/such/path")};
     expect_only(&w, &nowhere, 404);
-    /* The token of an administrator may impersonate somebody who may do nothing. */
+    /* An administrator's token impersonates a user without rights. */
     w.config.impersonate_user = pl_strdup("nobody");
     struct pl_call get = call_of(&w, PL_VERB_GET, "a");
     got = expect(&w, &get, 403);

@@ -1,8 +1,8 @@
-// A controller with controller-runtime's default settings, as most operators are written: does it
-// run unchanged on an API server? It elects a leader, watches ConfigMaps and Deployments through
-// the default cache (WatchList, protobuf), adds a finalizer, creates and applies what it owns, writes
-// a status, tells of it in Events, and cleans up. It drives itself and exits 0 when all of it has
-// happened, 1 with a reason when something has not.
+// A controller with controller-runtime's default settings, like most operators. It tests whether
+// such a program runs unchanged on an API server. It elects a leader, watches ConfigMaps and
+// Deployments through the default cache (WatchList, protobuf), adds a finalizer, creates and
+// applies objects that it owns, writes a status and Events, and cleans up. It exits with 0 when all
+// of this has happened, with 1 and a reason otherwise.
 package main
 
 import (
@@ -111,7 +111,7 @@ func until(ctx context.Context, what string, test func(context.Context) (bool, e
 	return nil
 }
 
-// drive plays the user and the cluster's own controllers, through clients of its own.
+// drive acts as the user and as the cluster's own controllers, through separate clients.
 func drive(ctx context.Context, mgr manager.Manager, plain kubernetes.Interface, ns string) error {
 	direct, err := client.New(mgr.GetConfig(), client.Options{})
 	if err != nil {
@@ -167,7 +167,7 @@ func notNotFound(err error) (left []error) {
 	return left
 }
 
-// clients uses what a controller uses now and then.
+// clients uses calls that controllers need less often.
 func clients(ctx context.Context, mgr manager.Manager, direct client.Client, plain kubernetes.Interface, key types.NamespacedName) error {
 	scaled, err := plain.AppsV1().Deployments(key.Namespace).Apply(ctx,
 		appsapply.Deployment(key.Name, key.Namespace).WithSpec(appsapply.DeploymentSpec().WithReplicas(3)),

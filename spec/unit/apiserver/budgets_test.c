@@ -75,6 +75,22 @@ TEST(the_ready_pods_of_a_budget_are_counted_and_evictions_obey)
     api_close(&t);
 }
 
+TEST(a_condition_keeps_its_time_while_its_status_stays)
+{
+    struct api t;
+    char before[64], after[64];
+    open_with_budget(&t, BUDGET("'minAvailable':2"));
+    copy_text(&t, "status.conditions[0].lastTransitionTime", before);
+    CHECK(before[0] != '\0');
+    add_pod(&t, "s", "");
+    let_count(&t);
+    CHECK_INT(api_get(&t, BUDGETS "/b"), 200);
+    CHECK_AT(&t, "status.disruptionsAllowed", "2");
+    copy_text(&t, "status.conditions[0].lastTransitionTime", after);
+    CHECK_STR(after, before);
+    api_close(&t);
+}
+
 TEST(percentages_are_rounded_up)
 {
     struct api t;

@@ -1,5 +1,7 @@
 #include "apiserver/eviction.h"
 
+#include "base/text.h"
+
 #include "support/api_fixture.h"
 
 /* Answers were checked against kube-apiserver 1.37. */
@@ -42,17 +44,29 @@ TEST(an_eviction_asks_the_budget_and_is_counted_there)
         api_merge(&t, BUDGETS "/b/status",
                   "{'status':{'observedGeneration':1,'desiredHealthy':1,'currentHealthy':1}}"),
         200);
+    CHECK_INT(api_merge(&t, PODS "/p/status",
+                        "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}"),
+              200);
     CHECK_INT(evict(&t, ""), 429);
     CHECK_AT(&t, "details.causes[0].message",
              "'The disruption budget b needs 1 healthy pods and has 1 currently'");
     CHECK_INT(api_merge(&t, BUDGETS "/b/status", "{'status':{'disruptionsAllowed':1}}"), 200);
     CHECK_INT(evict(&t, "?dryRun=All"), 201);
+    CHECK_INT(api_post(&t, PODS "/p/eviction",
+                       "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p'},"
+                       "'deleteOptions':{'dryRun':['All']}}"),
+              201);
+    CHECK_INT(api_get(&t, BUDGETS "/b"), 200);
+    CHECK_AT(&t, "status.disruptionsAllowed", "1");
     CHECK_INT(api_get(&t, PODS "/p"), 200);
     CHECK_INT(evict(&t, ""), 201);
     CHECK_INT(api_get(&t, PODS "/p"), 404);
     CHECK_INT(api_get(&t, BUDGETS "/b"), 200);
     CHECK_AT(&t, "status.disruptionsAllowed", "0");
     CHECK_AT(&t, "status.disruptedPods", "{'p':'2026-11-21T09:30:00Z'}");
+    CHECK_AT(&t, "status.conditions",
+             "[{'lastTransitionTime':'2026-11-21T09:30:00Z','message':'','observedGeneration':1,"
+             "'reason':'InsufficientPods','status':'False','type':'DisruptionAllowed'}]");
     CHECK_INT(evict(&t, ""), 404);
     api_close(&t);
 }
@@ -93,6 +107,65 @@ TEST(an_eviction_passes_admission_and_is_typed)
                   "pods \"p\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied "
                   "request: none");
     pl_free(plain);
+    api_close(&t);
+}
+
+/* As in kube-apiserver: a Pod that is not ready does not count as healthy. */
+TEST(an_unready_pod_is_evicted_while_enough_others_are_healthy)
+{
+    struct api t;
+    api_open(&t);
+    make_pod(&t);
+    CHECK_INT(api_merge(&t, PODS "/p/status", "{'status':{'phase':'Running'}}"), 200);
+    CHECK_INT(api_post(&t, BUDGETS,
+                       "{'metadata':{'name':'b'},'spec':{'minAvailable':2,'selector':{"
+                       "'matchLabels':{'a':'b'}}}}"),
+              201);
+    CHECK_INT(
+        api_merge(&t, BUDGETS "/b/status",
+                  "{'status':{'observedGeneration':1,'desiredHealthy':2,'currentHealthy':1}}"),
+        200);
+    CHECK_INT(evict(&t, "?dryRun=All"), 429);
+    CHECK_INT(api_merge(&t, BUDGETS "/b", "{'spec':{'unhealthyPodEvictionPolicy':'AlwaysAllow'}}"),
+              200);
+    CHECK_INT(evict(&t, "?dryRun=All"), 201);
+    CHECK_INT(
+        api_merge(&t, BUDGETS "/b", "{'spec':{'unhealthyPodEvictionPolicy':'IfHealthyBudget'}}"),
+        200);
+    CHECK_INT(evict(&t, "?dryRun=All"), 429);
+    CHECK_INT(api_merge(&t, BUDGETS "/b/status", "{'status':{'currentHealthy':2}}"), 200);
+    CHECK_INT(evict(&t, ""), 201);
+    CHECK_INT(api_get(&t, PODS "/p"), 404);
+    CHECK_INT(api_get(&t, BUDGETS "/b"), 200);
+    CHECK_ABSENT(&t, "status.disruptedPods");
+    api_close(&t);
+}
+
+static int evict_at(struct api *t, const char *version)
+{
+    char body[256];
+    snprintf(body, sizeof body,
+             "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p'},'deleteOptions':"
+             "{'preconditions':{'resourceVersion':'%s'}}}",
+             version);
+    return api_post(t, PODS "/p/eviction", body);
+}
+
+/* An eviction notes its reason in the Pod, which makes a new version. */
+TEST(an_eviction_of_one_version_is_not_hindered_by_its_own_note)
+{
+    struct api t;
+    struct pl_scratch scratch;
+    api_open(&t);
+    make_pod(&t);
+    CHECK_INT(api_get(&t, PODS "/p"), 200);
+    char *version = pl_text_copy(pl_node_str(api_node(&t, "metadata.resourceVersion"), &scratch));
+    CHECK_INT(evict_at(&t, "1"), 409);
+    CHECK_INT(api_get(&t, PODS "/p"), 200);
+    CHECK_SLICE(pl_node_str(api_node(&t, "metadata.resourceVersion"), &scratch), version);
+    CHECK_INT(evict_at(&t, version), 201);
+    CHECK_INT(api_get(&t, PODS "/p"), 404);
+    pl_free(version);
     api_close(&t);
 }
 

@@ -50,7 +50,7 @@ TEST(long_formats_fit)
     pl_buf_deinit(&buf);
 }
 
-/* Formats of each length meet each room behind the last text. */
+/* Formats texts of each length with each amount of room after the last text. */
 TEST(formats_fit_into_any_room)
 {
     char want[256] = "";

@@ -36,7 +36,7 @@ TEST(keys_of_one_hash_are_told_apart)
     pl_keyset_deinit(&table);
 }
 
-/* Else one that is filled in the order of another's slots would be full at its front. */
+/* Otherwise a set that is filled in the slot order of another one would be full at its front. */
 TEST(no_two_tables_keep_their_nodes_in_the_same_order)
 {
     enum { KEYS = 200 };
@@ -97,7 +97,8 @@ TEST(agrees_with_an_array_over_random_changes)
     pl_keyset_deinit(&table);
 }
 
-/* A store and its queues hold the same keys: what grows at once is waited for at once. */
+/* A store and its queues hold the same keys. If all of them grew at the same time, one add would
+ * wait for all. */
 TEST(parts_grow_one_after_the_other_and_not_with_those_of_other_tables)
 {
     enum { TABLES = 8, PARTS = 16, KEYS = 250000, CAP = 32768 };
@@ -134,7 +135,7 @@ TEST(parts_grow_one_after_the_other_and_not_with_those_of_other_tables)
     pl_free(entries);
 }
 
-/* Between the steps of a walk others come and go, and the table grows and shrinks. */
+/* Between the steps of a walk keys are added and removed, and the table grows and shrinks. */
 TEST(a_walk_misses_nothing_that_stays)
 {
     enum { STAY = 10000, OTHERS = 60000 };

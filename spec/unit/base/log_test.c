@@ -12,7 +12,7 @@
 
 static char line[4096];
 
-/* Runs one call with the log going into a pipe; the time stamp (24 characters) is cut off. */
+/* Runs one call with the log in a pipe; the time stamp (24 characters) is removed. */
 #define LOGGED(json, ...)                                                                          \
     (open_log(PL_LOG_DEBUG, json), pl_log(__VA_ARGS__), read_log((json) ? 7 + 24 + 1 : 25))
 
@@ -156,7 +156,7 @@ TEST(a_reader_that_does_not_read_stops_nobody)
         ;
     pl_log(PL_LOG_INFO, "read again");
     const char *text = read_log(0);
-    CHECK(strstr(text, "\n") == text); /* what was torn ends here */
+    CHECK(strstr(text, "\n") == text); /* the torn line ends here */
     CHECK(strstr(text, "info  read again\n") != NULL);
     CHECK(strstr(text, "log lines were lost lines=9") != NULL);
 }
@@ -166,7 +166,7 @@ static void on_tick(int signum)
     PL_UNUSED(signum);
 }
 
-/* Lanes are interrupted by their watchdog, the I/O thread by whatever is sent to the process. */
+/* The watchdog interrupts lanes with signals, and other signals interrupt the I/O thread. */
 TEST(signals_do_not_make_room_in_a_pipe_that_nobody_reads)
 {
     struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
@@ -198,7 +198,7 @@ static void *write_much(void *arg)
     return arg;
 }
 
-/* With room for one, one writes. */
+/* With room for one line, one thread writes. */
 TEST(threads_that_log_at_once_are_not_held_up_by_each_others_lines)
 {
     pthread_t threads[WRITERS];

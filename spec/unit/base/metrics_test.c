@@ -153,7 +153,7 @@ TEST(a_series_that_nobody_holds_leaves_the_page)
     pl_series_release(pod);
     pl_series_release(NULL);
     check_page(metrics, "");
-    /* A thousand that came and went leave room, and what was given out for good stays. */
+    /* A thousand series that were removed leave room; those that are kept for ever stay. */
     for (int i = 0; i < 1000; i++) {
         char name[16];
         snprintf(name, sizeof(name), "k%d", i);
@@ -291,7 +291,7 @@ TEST(no_update_is_lost_between_threads)
     pl_metrics_destroy(metrics);
 }
 
-/* ---- series that come and go ---- */
+/* ---- series that are removed ---- */
 
 static void put(struct pl_metric *metric, const char *kind, const char *owner, double value)
 {
@@ -312,10 +312,10 @@ TEST(series_go_with_their_owner)
     put(metric, "b", "web d/a", 2);
     put(metric, "c", "web d/c", 3);
     put(metric, "d", NULL, 4);
-    put(metric, "e", "web d/e", 5); /* "other" is nobody's */
+    put(metric, "e", "web d/e", 5); /* "other" has no owner */
     CHECK_INT(pl_metrics_owners(metrics), 2);
     put(metric, "b", "jobs d/a", 6); /* another owner from now on */
-    put(metric, "b", NULL, 7);       /* who stays one */
+    put(metric, "b", NULL, 7);       /* which stays the owner */
     pl_metrics_disown(metrics, pl_slice_z("web d/a"));
     pl_metrics_disown(metrics, pl_slice_z("web d/x"));
     pl_metrics_disown_all(metrics, pl_slice_z("web "));

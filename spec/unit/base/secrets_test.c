@@ -64,7 +64,7 @@ TEST(their_number_is_limited)
         pl_secrets_add(&secrets, pl_slice_z(texts[i]));
     }
     CHECK_INT(secrets.count, 2000);
-    for (int i = 0; i < 3000; i++) /* the oldest are gone */
+    for (int i = 0; i < 3000; i++) /* the oldest are forgotten */
         if (pl_secrets_has(&secrets, pl_slice_z(texts[i])) != (i >= 1000))
             TEST_FAIL("%s", texts[i]);
     pl_secrets_clear(&secrets);

@@ -58,7 +58,7 @@ TEST(a_wrong_byte_is_found_wherever_it_stands)
             CHECK(!pl_is_utf8(pl_slice(text, len)));
             text[at + 1] = '\xa9';
             CHECK_INT(pl_is_utf8(pl_slice(text, len)), at + 1 < len);
-            CHECK(pl_is_utf8(pl_slice(text, at))); /* what stands behind it does not count */
+            CHECK(pl_is_utf8(pl_slice(text, at))); /* the bytes after it do not count */
         }
     }
 }

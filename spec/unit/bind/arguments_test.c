@@ -19,7 +19,7 @@
                                .load_limit_ns = (uint64_t)(60 * PL_SECOND),                        \
                                .cpu_limit_ns = 300 * PL_SECOND})
 
-/* What they log is not what this is about. */
+/* Their log lines are not tested. */
 static void log_to_nowhere(void)
 {
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -49,7 +49,7 @@ TEST(functions_take_any_arguments_while_scripts_are_loaded)
     pl_metrics_destroy(metrics);
 }
 
-/* The run is cancelled, so that what would be sent is made, and thrown away. */
+/* The run is cancelled, so requests are built and discarded. */
 TEST(functions_take_any_arguments_in_a_run)
 {
     log_to_nowhere();
@@ -70,7 +70,7 @@ TEST(functions_take_any_arguments_in_a_run)
     finish();
 }
 
-/* Where a cancelled run would not come to. */
+/* For calls that a cancelled run would not reach. */
 TEST(tasks_are_spawned_with_any_arguments)
 {
     log_to_nowhere();

@@ -1,4 +1,4 @@
-/* The beginning and the end of a generation, on a cluster without a server. */
+/* How a generation begins and ends, on a cluster without a server. */
 #include "bind/bind.h"
 #include "bind/generation.h"
 
@@ -17,7 +17,7 @@ struct scene {
     char path[32];
     struct pl_generation *generation;
     int loaded, closed;
-    bool had_lanes; /* when it said that it is closed */
+    bool had_lanes; /* the time of its closed callback */
     char *error;    /* owned: of the loading; NULL: none */
 };
 
@@ -76,7 +76,7 @@ static void close_it(struct scene *s)
 {
     pl_generation_close(s->generation, 0, on_closed, s);
     TURN_UNTIL(s->loop, turn(s));
-    for (int i = 0; i < 10; i++) /* freed by now: nothing may come back to it */
+    for (int i = 0; i < 10; i++) /* freed by now: it must not be called any more */
         turn(s);
     CHECK_INT(s->closed, 1);
     CHECK(!s->had_lanes);
@@ -128,7 +128,8 @@ TEST(one_is_destroyed_at_once_whatever_is_under_way)
     finish(&s);
 }
 
-/* As one that was refused for its content, or whose host began to stop while it loaded. */
+/* Like a generation that was refused for its content, or whose host began to stop while it was
+ * loaded. */
 TEST(one_that_never_began_to_watch_asks_for_nothing_when_it_ends)
 {
     for (int at_once = 0; at_once < 2; at_once++) {
@@ -141,8 +142,7 @@ TEST(one_that_never_began_to_watch_asks_for_nothing_when_it_ends)
             pl_generation_destroy(s.generation);
         else
             close_it(&s);
-        CHECK(
-            pl_site_is_idle(pl_cluster_site(s.bed.cluster))); /* before anything else can happen */
+        CHECK(pl_site_is_idle(pl_cluster_site(s.bed.cluster))); /* before any other work */
         CHECK_INT(pl_informers_count(pl_cluster_informers(s.bed.cluster)), 0);
         CHECK(pl_list_empty(&s.bed.net.started) && pl_list_empty(&s.bed.net.taken));
         finish(&s);

@@ -197,7 +197,7 @@ TEST(what_is_too_deep_is_refused)
     CHECK(compile(&w, "", pl_buf_slice(&text), "1", &why) == NULL);
     CHECK(strstr(pl_buf_z(&why), "recursion limit") != NULL);
     pl_buf_clear(&text);
-    for (int i = 0; i < 3000; i++) /* conditions may be as long as they like */
+    for (int i = 0; i < 3000; i++) /* conditions have no limit on their length */
         pl_buf_add_z(&text, "true && ");
     struct pl_cel_program *program = compile(&w, "", pl_buf_slice(&text), "true", &why);
     CHECK(program != NULL);
@@ -215,7 +215,7 @@ TEST(variables_that_are_not_named_are_known)
         pl_cel_compile(pl_slice_z("self.all(oldSelf, oldSelf > 1)"), vars, 2, &why);
     REQUIRE(program != NULL);
     CHECK(pl_cel_program_uses(program, 0));
-    CHECK(!pl_cel_program_uses(program, 1)); /* the loop's is another one */
+    CHECK(!pl_cel_program_uses(program, 1)); /* that of the loop is a different one */
     CHECK_INT(pl_cel_program_type(program)->kind, PL_CEL_BOOL);
     pl_cel_program_destroy(program);
     pl_buf_deinit(&why);

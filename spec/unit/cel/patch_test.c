@@ -1,5 +1,5 @@
-/* Expressions that change objects: the types Object and JSONPatch, and what becomes of their values
- * in documents. Messages were checked against kube-apiserver 1.37. */
+/* Expressions that change objects: the types Object and JSONPatch, and their values as documents.
+ * Messages were checked against kube-apiserver 1.37. */
 #include "cel/cel.h"
 
 #include "base/alloc.h"
@@ -9,8 +9,8 @@
 
 static const struct pl_cel_var no_vars[] = {{"object", NULL}};
 
-/* The value of the expression as a document, or why there is none. object: the variable, may be
- * NULL; type: how it is seen. */
+/* The value of the expression as a document, or the error. object: the variable, may be NULL; type:
+ * its type in the expression. */
 static void check_as(const char *text, enum pl_cel_document form, const char *object,
                      const struct pl_cel_type *type, const char *want)
 {

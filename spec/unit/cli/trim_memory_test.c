@@ -14,7 +14,7 @@ struct bed {
     struct pl_loop *loop;
     struct pl_pool *pool;
     struct pl_trim trim;
-    void *last; /* of a heap with much free in its middle; NULL: none */
+    void *last; /* of a heap with much free memory in its middle; NULL: none */
     size_t before_kib;
 };
 
@@ -82,7 +82,7 @@ static size_t resident_kib(void)
     return resident * 4;
 }
 
-/* With a heap that has much free in its middle. */
+/* With a heap that has much free memory in its middle. */
 static void begin_with_holes(struct bed *bed)
 {
     enum { COUNT = 40000, SIZE = 1000 };
@@ -101,7 +101,7 @@ static bool was_given_back(const struct bed *bed)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     return resident_kib() + 20000 < bed->before_kib;
-#else /* they keep what is freed: only that nothing else goes wrong is seen */
+#else /* they keep freed memory, so only errors would be seen */
     PL_UNUSED(bed);
     return true;
 #endif
@@ -162,7 +162,7 @@ static struct pl_doc *object(struct pl_pool *pool, int i)
 
 TEST(little_that_the_pool_has_freed_goes_back_once_there_is_time)
 {
-    enum { COUNT = 30000, FREED = COUNT / 10 }; /* less than it gives back by itself */
+    enum { COUNT = 30000, FREED = COUNT / 10 }; /* less than malloc returns by itself */
     static struct pl_doc *docs[COUNT];
     struct bed bed;
     begin(&bed);

@@ -195,7 +195,7 @@ TEST(a_stop_waits_two_seconds_at_most)
 {
     begin(1);
     run_ends(RUN_A);
-    advance(PL_SECOND); /* the timer of the next request must not be taken for the deadline */
+    advance(PL_SECOND); /* the timer of the next request is not the deadline */
     finish();
     struct fake_request *sent = FAKE_EXPECT(&t.net, "POST", "");
     advance(PL_SECOND);

@@ -1,5 +1,5 @@
-/* What a cluster needs, on virtual time: the real client over a transport that the test plays the
- * server of. Discovery of two groups is answered by itself:
+/* The parts of a cluster on virtual time: the real client over a transport whose server is the
+ * test. Discovery of two groups is answered automatically:
  *     v1/ConfigMap, v1/Pod (status), v1/Node (cluster-scoped); example.com/v1/Website (status). */
 #pragma once
 
@@ -23,7 +23,7 @@ struct bed {
     struct pl_metrics *metrics;
     struct pl_list deferred;
     struct pl_cluster *cluster;
-    bool no_discovery;   /* nobody answers it but the test */
+    bool no_discovery;   /* only the test answers it */
     bool no_websites;    /* example.com/v1 is not served */
     bool other_websites; /* Website is cluster-scoped, and its plural is "sites" */
 };
@@ -42,7 +42,7 @@ static inline void bed_init_sharded(struct bed *bed, char **namespaces, bool dry
                                     struct pl_decode_thread *thread, struct pl_shards *shards)
 {
     *bed = (struct bed){0};
-    if (getenv("TEST_LOG") == NULL) /* what is provoked need not be read */
+    if (getenv("TEST_LOG") == NULL) /* expected log lines are not shown */
         pl_log_configure(PL_LOG_ERROR + 1, false, 2);
     virtual_clock_init(&bed->clock, 1000 * PL_SECOND);
     pl_timers_init(&bed->timers, &bed->clock.clock);
@@ -142,7 +142,7 @@ static inline bool bed_discover(struct bed *bed)
     return false;
 }
 
-/* Everything that can happen without time passing. */
+/* Does all work that needs no time. */
 static inline void bed_run(struct bed *bed)
 {
     int64_t due_ns;

@@ -8,7 +8,7 @@ static struct pl_controller *maps(struct stage *stage, struct pl_controller_spec
     return stage_add(stage, spec);
 }
 
-/* A controller for ConfigMaps that has synced with one, d/a, whose run is under way. */
+/* A controller for ConfigMaps. It has synced with one object, d/a, whose run is under way. */
 static struct fake_request *begin_with(struct stage *stage, struct pl_controller_spec *spec)
 {
     maps(stage, spec);
@@ -262,7 +262,7 @@ TEST(after_max_retries_a_key_is_dropped_until_the_next_event)
         bed_pass(&stage.bed, PL_SECOND);
         CHECK_INT(stage.fake.running, i < 2);
     }
-    bed_pass(&stage.bed, 2000 * PL_SECOND); /* the watch was silent: is its version still known? */
+    bed_pass(&stage.bed, 2000 * PL_SECOND); /* the watch was silent: the version is checked */
     CHECK_INT(stage.fake.started, 3);
     bed_reply(&stage.bed, bed_expect(&stage.bed, "GET", "/api/v1/configmaps"), 200,
               BED_MAPS("10", ));
@@ -449,7 +449,7 @@ TEST(at_most_1024_answers_are_outstanding_and_the_store_does_not_wait) /* F7 */
     struct pl_scratch scratch;
     CHECK_SLICE(pl_meta_rv(pl_doc_root(last), &scratch), "4510");
     pl_doc_unref(last);
-    /* 1,024 creates, then what is folded: 476 creates and 1,024 updates. */
+    /* 1,024 creates first; then the changes that had to wait: 476 creates and 1,024 updates. */
     while (!pl_list_empty(&stage.fake.questions)) {
         pl_question_done(fake_question(&stage.fake));
         bed_run(&stage.bed);
@@ -461,9 +461,9 @@ TEST(at_most_1024_answers_are_outstanding_and_the_store_does_not_wait) /* F7 */
 
 /* ---- starting and stopping ---- */
 
-#define MANY 500 /* more than are told in one turn */
+#define MANY 500 /* more than one turn delivers */
 
-/* Syncs with so many ConfigMaps, whose runs end at once; how many began. */
+/* Syncs with many ConfigMaps, whose runs end at once. Returns the number of runs that began. */
 static int begin_with_many(struct stage *stage)
 {
     struct pl_buf list = PL_BUF_INIT;
@@ -489,7 +489,7 @@ TEST(runs_begin_while_a_long_first_list_is_still_told)
     add_source(&spec, PL_SOURCE_READS, "v1/Pod", PL_MAP_SELF);
     struct pl_controller *controller = maps(&stage, &spec);
     pl_manager_start(stage.manager);
-    CHECK_INT(begin_with_many(&stage), 0); /* 132: not before what it reads is there */
+    CHECK_INT(begin_with_many(&stage), 0); /* rule 132 */
     stage_sync(&stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
     CHECK(!stage.fake.began_synced);
     CHECK_INT(stage.fake.started, MANY);
@@ -639,7 +639,7 @@ TEST(losing_the_lead_cancels_runs_and_gaining_it_resumes_them)
     stage_deinit(&stage);
 }
 
-/* Another leader ran the key meanwhile, and may have died while it failed. */
+/* Another leader ran the key meanwhile, and may have died while the key was failing. */
 TEST(who_leads_again_runs_all_keys_again)
 {
     struct stage stage;

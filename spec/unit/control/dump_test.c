@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* What the log got while it was caught, line by line. */
+/* The lines that were logged while the log was captured. */
 struct caught {
     char path[64];
     int fd;
@@ -84,7 +84,8 @@ TEST(controllers_runs_sources_and_waits_are_a_line_each)
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
     "\",\"namespace\":\"d\",\"uid\":\"" name "\",\"resourceVersion\":\"5\"}}"
 
-/* However many keys are delayed and maps are to be retried: one wait each, until the next one. */
+/* Delayed keys have one wait together, and map functions to be retried too: until the first of
+ * them. */
 TEST(delayed_keys_and_failed_maps_are_waits_of_their_controller)
 {
     struct stage stage;

@@ -267,7 +267,7 @@ TEST(a_name_that_comes_back_while_its_last_run_is_under_way_waits_for_it)
     scene_deinit(&scene);
 }
 
-/* The way back of a reload that took a controller away. */
+/* A reload that removed a controller is taken back. */
 TEST(a_controller_that_is_gone_comes_back_under_the_edition_that_it_had)
 {
     struct scene scene;
@@ -279,7 +279,7 @@ TEST(a_controller_that_is_gone_comes_back_under_the_edition_that_it_had)
     bed_stream(&scene.stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "u1", "6", "")));
     check_log(&scene.stage.fake, "");
     switch_to(&scene, scene.first, false);
-    CHECK(bed_is_quiet(&scene.stage.bed)); /* its maker kept it: so its sources went on */
+    CHECK(bed_is_quiet(&scene.stage.bed)); /* its generation was kept, so its sources went on */
     check_log(&scene.stage.fake, "start d/a(ADDED);");
     fake_finish(&scene.stage.fake, "d/a", PL_OUTCOME_DONE);
     bed_run(&scene.stage.bed);
@@ -289,7 +289,7 @@ TEST(a_controller_that_is_gone_comes_back_under_the_edition_that_it_had)
     scene_deinit(&scene);
 }
 
-/* As its maker does when the grace period of those beside it is over. */
+/* As its generation does when the grace period of the others is over. */
 TEST(what_is_left_of_an_edition_can_be_cancelled_when_its_controller_is_gone)
 {
     struct scene scene;
@@ -352,7 +352,8 @@ TEST(without_for_whatever_the_sources_enqueue_is_asked_of_the_new_code)
     check_log(&scene.next, "start d/new(RELOAD);");
     fake_finish(&scene.next, "d/new", PL_OUTCOME_DONE);
     CHECK_INT(scene.next.asked, 1);
-    bed_pass(&scene.stage.bed, 2 * PL_SECOND); /* and the failed map is the new code's now */
+    bed_pass(&scene.stage.bed,
+             2 * PL_SECOND); /* and the new code retries the failed map function */
     answer_question(&scene.next, "new");
     bed_run(&scene.stage.bed);
     check_log(&scene.next, "start d/new(MODIFIED);");

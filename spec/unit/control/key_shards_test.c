@@ -159,7 +159,7 @@ TEST(by_uid_an_object_that_went_is_run_and_a_key_without_one_is_not_queued)
     close_shared(&t);
 }
 
-/* Their own replica has the object, and sees the same event. */
+/* The replica that has the key has the object, too, and sees the same event. */
 TEST(by_uid_maps_and_channels_wake_only_what_is_cached)
 {
     struct shared t;
@@ -222,7 +222,7 @@ TEST(by_uid_a_name_whose_object_is_now_in_a_shard_that_is_not_ours_is_not_run)
     close_shared(&t);
 }
 
-/* One worker: what happens meanwhile to the kept ones goes first. */
+/* One worker: events of the kept keys go first. */
 TEST(the_keys_of_a_shard_that_comes_have_low_priority)
 {
     struct shared t;
@@ -358,7 +358,7 @@ TEST(without_for_the_queue_delays_and_failure_counts_go_with_shard_0)
     }
 }
 
-/* Its receiver has died before the shard went: what was left is done here. */
+/* The receiver died before it got the shard: the remaining keys are run here. */
 TEST(what_waits_while_shard_0_goes_is_done_when_it_stays)
 {
     struct shared t;
@@ -397,7 +397,7 @@ TEST(a_task_leaves_nothing_behind_where_shard_0_was_lost)
     close_shared(&t);
 }
 
-/* Meanwhile another replica ran the keys, and may have died while one of them failed. */
+/* Meanwhile another replica ran the keys, and may have died while one of them was failing. */
 TEST(without_for_everything_is_run_again_when_shard_0_comes_back)
 {
     struct shared t;
@@ -508,7 +508,7 @@ TEST(the_for_kinds_scope_decides_what_of_other_kinds_is_kept)
     CHECK(pl_controller_informer(nodes, 2) == pl_controller_informer(websites, 2));
     CHECK(pl_controller_informer(nodes, 1) != pl_controller_informer(websites, 1));
     stage_sync(&t.stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
-    CHECK(bed_is_quiet(&t.stage.bed)); /* nothing else is ours */
+    CHECK(bed_is_quiet(&t.stage.bed)); /* no other shard is ours */
     close_shared(&t);
 }
 
@@ -567,7 +567,7 @@ static void list_many(struct shared *t, int many)
     }
 }
 
-/* All keys lie in one of three shards: twelve are worth advice, nine are too few. */
+/* All keys are in one of three shards: a warning for twelve, none for nine. */
 TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
 {
     for (int many = 9; many <= 12; many += 3) {
@@ -593,7 +593,7 @@ TEST(a_shard_with_far_more_keys_than_others_is_named_with_advice)
     }
 }
 
-/* Neither zero nor what it had when it was here before. */
+/* Neither zero nor its number from before. */
 TEST(a_shard_has_no_count_before_its_keys_are_counted)
 {
     struct shared t;
@@ -618,7 +618,7 @@ TEST(a_shard_has_no_count_before_its_keys_are_counted)
     close_shared(&t);
 }
 
-/* What has been listed of them so far says nothing. */
+/* The objects that are listed so far say nothing. */
 TEST(shards_that_are_still_listed_are_no_reason_for_advice)
 {
     struct shared t;

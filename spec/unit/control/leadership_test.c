@@ -1,5 +1,5 @@
-/* The consequences of the lead: a manager with one controller for leaders and one for all replicas,
- * and a lock whose server the test plays. */
+/* The effects of the lead on a manager with one leader-only controller and one for all replicas.
+ * The test is the server of the lock. */
 #include "bed_controller.h"
 #include "unit/lead/fake_lock.h"
 
@@ -15,7 +15,7 @@ struct scene {
     struct fake_request *watch;
     bool deaf; /* the lock's server does not answer */
     int gained, lost, released;
-    /* What on_written was told. */
+    /* The arguments of on_written. */
     int written;
     struct pl_err err;
 };
@@ -81,7 +81,7 @@ static void begin(struct scene *scene, bool standby_on_loss)
         .arg = scene,
     };
     scene->leadership = pl_leadership_create(&options);
-    pl_manager_destroy(scene->stage.manager); /* the stage's own has no leadership */
+    pl_manager_destroy(scene->stage.manager); /* the manager of the stage has no leadership */
     struct pl_manager_options manager = {.cluster = bed->cluster,
                                          .grace_ns = 25 * PL_SECOND,
                                          .leadership = scene->leadership,
@@ -132,7 +132,7 @@ static void finish(struct scene *scene)
         finish_run(scene, PL_OUTCOME_DONE);
     pl_manager_stop(scene->stage.manager);
     run(scene);
-    /* An end at once leaves informers behind, as the end of the process may. */
+    /* An immediate end does not release informers, like the end of the process. */
     pl_cluster_stop(scene->stage.bed.cluster);
     run(scene);
     CHECK_INT(scene->stage.stopped, 1);
@@ -220,7 +220,7 @@ TEST(a_standby_is_warm_says_who_leads_and_starts_nothing)
     CHECK(!pl_leadership_is_leading(scene.leadership));
     CHECK(pl_controller_is_standing_by(scene.beat));
     CHECK_INT(pl_workqueue_len(pl_controller_queue(scene.beat), scene.stage.bed.clock.now_ns), 1);
-    CHECK_INT(scene.stage.fake.running, 1); /* what runs everywhere */
+    CHECK_INT(scene.stage.fake.running, 1); /* the controller for all replicas */
     check_describes(&scene, "standby because somebody holds lease ns/perilune-beat");
     CHECK(status(&scene) == 0);
     pass(&scene, 200 * PL_SECOND); /* no cache_sync_timeout: it could start */
@@ -262,7 +262,7 @@ TEST(f34_the_fence_closes_at_the_deadline_whatever_hangs_and_opens_after_a_late_
     struct fake_request *request = bed_expect(&scene.stage.bed, "DELETE", "/api/v1/");
     pass(&scene, 2200 * PL_MS); /* past the deadline after the last renewal was sent */
     CHECK(request->canceled);
-    fake_fail(request, PL_ENETWORK, "ConnectionReset"); /* without it it would hang here */
+    fake_fail(request, PL_ENETWORK, "ConnectionReset"); /* without this the test would hang */
     check_refused(&scene);
     CHECK(pl_leadership_is_leading(scene.leadership));
     CHECK_INT(scene.stage.stopped, 0);
@@ -276,7 +276,7 @@ TEST(f34_the_fence_closes_at_the_deadline_whatever_hangs_and_opens_after_a_late_
               BED_STATUS(404, "NotFound"));
     CHECK_INT(scene.written, 1);
     CHECK_INT(scene.err.code, 0);
-    CHECK_INT(scene.stage.fake.running, 1); /* its run went on all the time */
+    CHECK_INT(scene.stage.fake.running, 1); /* its run was not interrupted */
     finish(&scene);
 }
 
@@ -302,9 +302,9 @@ TEST(with_standby_a_loss_cancels_runs_and_campaigns_once_they_have_ended)
     finish(&scene);
 }
 
-/* Two leader-only controllers, and the lead was lost while the first one's run goes on: another
- * generation takes over, of the second one and, with `kept`, of the first one, which then waits
- * for a kind that does not come. */
+/* Two leader-only controllers lose the lead while the first one's run goes on. Then another
+ * generation takes over: it has the second controller and, with `kept`, the first one, which then
+ * waits for a kind that never appears. */
 static void take_over_while_a_run_ends(bool kept)
 {
     struct scene scene;
@@ -406,7 +406,7 @@ TEST(f35_a_standby_that_stops_does_not_become_leader)
     finish(&scene);
 }
 
-/* 125, over a reload: the run began for this lead, and must not write for the next one. */
+/* Rule 125 across a reload: the run began in this lead, and must not write in the next one. */
 TEST(a_leaders_run_is_cancelled_with_the_lead_though_the_scripts_of_today_let_it_run_anywhere)
 {
     struct scene scene;

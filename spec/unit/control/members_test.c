@@ -1,4 +1,4 @@
-/* Families: kinds come and go under a running controller, and no event is lost. */
+/* Families: kinds appear and disappear while a controller runs, and no event is lost. */
 #include "bed_controller.h"
 
 #define MAPS "/api/v1/configmaps"
@@ -69,7 +69,7 @@ TEST(a_kind_comes_goes_and_comes_back)
     pl_manager_add(stage.manager, pl_controller_create_with(edition));
     pl_manager_start(stage.manager);
     bed_run(&stage.bed);
-    CHECK(pl_controller_is_running(pl_manager_at(stage.manager, 0))); /* nothing holds it up */
+    CHECK(pl_controller_is_running(pl_manager_at(stage.manager, 0))); /* nothing delays it */
     follow(&stage, edition, "v1/ConfigMap", NULL, NULL);
     CHECK_INT(members(edition), 1);
     struct fake_request *watch =
@@ -80,7 +80,7 @@ TEST(a_kind_comes_goes_and_comes_back)
     bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "u1", "6", "")));
     check_log(&stage.fake, "start d/a(MODIFIED);");
     finish(&stage, "d/a");
-    follow(&stage, edition, NULL, NULL, "v1/X"); /* its group is away: it stays */
+    follow(&stage, edition, NULL, NULL, "v1/X"); /* its group cannot be asked: the kind stays */
     CHECK_INT(members(edition), 1);
     check_log(&stage.fake, "");
     follow(&stage, edition, NULL, NULL, NULL);
@@ -137,7 +137,7 @@ TEST(another_edition_goes_on_with_what_the_first_followed)
     bed_run(&stage.bed);
     CHECK(bed_is_quiet(&stage.bed)); /* no list, no watch */
     CHECK_INT(members(second), 1);
-    follow(&stage, first, NULL, NULL, NULL); /* it has no say any more */
+    follow(&stage, first, NULL, NULL, NULL); /* it is no longer asked */
     CHECK_INT(members(second), 1);
     bed_stream(&stage.bed, watch, BED_EVENT("ADDED", BED_MAP("c", "u3", "6", "")));
     check_log(&stage.fake, "");
@@ -172,7 +172,7 @@ TEST(a_map_that_fails_is_asked_again_also_when_its_kind_rests_by_then)
     pl_question_map_failed(question, "boom", NULL);
     pl_question_done(question);
     bed_run(&stage.bed);
-    follow(&stage, edition, NULL, NULL, NULL); /* a is told as gone, */
+    follow(&stage, edition, NULL, NULL, NULL); /* a is reported as deleted, */
     question = fake_question(&stage.fake);
     CHECK_INT(question->event.type, PL_EVENT_DELETE);
     CHECK(question->event.stale);
@@ -181,7 +181,7 @@ TEST(a_map_that_fails_is_asked_again_also_when_its_kind_rests_by_then)
     bed_run(&stage.bed);
     check_log(&stage.fake, "start x/gone(DELETED);");
     finish(&stage, "x/gone");
-    bed_pass(&stage.bed, 2 * PL_SECOND); /* and what failed before is still made up for */
+    bed_pass(&stage.bed, 2 * PL_SECOND); /* and the earlier failure is still retried */
     question = fake_question(&stage.fake);
     pl_question_done(question);
     bed_run(&stage.bed);

@@ -20,7 +20,7 @@ struct scene {
     struct verdict verdict;
 };
 
-/* One second is enough for what is over to be found so. */
+/* One second is enough to notice the end. */
 static void check_over(struct scene *scene, int exit_code)
 {
     CHECK_INT(scene->verdict.calls, 0);

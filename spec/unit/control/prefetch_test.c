@@ -1,5 +1,5 @@
-/* Runs that are handed over before there is room for them. The test plays the lane: a run ends
- * there first, the following one begins, and the controller is told later. */
+/* Runs that are handed over before there is room for them. The test is the lane: a run ends there,
+ * the following one begins, and the controller learns of both later. */
 #include "bed_controller.h"
 
 #include "write/pause.h"
@@ -8,7 +8,7 @@
 #define ENDED_MAX 16
 
 struct lane {
-    struct fake_reconciler fake; /* first: the bed's functions take it for the lane */
+    struct fake_reconciler fake; /* must be first: the bed's functions cast to it */
     struct {
         struct pl_run *run, *next;
     } pairs[FAKE_RUNS];
@@ -78,7 +78,7 @@ static void end_on_lane(struct lane *lane, const char *key)
         fake_start(lane, next);
 }
 
-/* The controller hears of it. */
+/* The controller learns of it. */
 static void tell_end(struct lane *lane, const char *key)
 {
     struct pl_run *run = fake_run(&lane->fake, key);

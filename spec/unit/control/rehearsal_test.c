@@ -1,4 +1,4 @@
-/* A candidate's runs beside those of the running controller, and when they are compared. */
+/* The runs of a candidate beside those of the running controller, and when the two are compared. */
 #include "bed_controller.h"
 
 #include "control/rehearsal.h"
@@ -154,7 +154,7 @@ TEST(each_key_at_rest_is_run_once_and_paused_ones_are_not)
     CHECK_INT(stats.runs, 2);
     CHECK_INT(stats.pending, 0);
     CHECK(!stats.walking);
-    check_log(&scene.stage.fake, ""); /* the running controller heard nothing of it */
+    check_log(&scene.stage.fake, ""); /* the running controller does not notice */
     scene_deinit(&scene);
 }
 
@@ -175,7 +175,7 @@ TEST(a_run_is_followed_by_one_that_sees_what_the_first_found)
     end_running(&scene, "d/a");
     struct pl_run *next = fake_run(&scene.next, "d/a");
     REQUIRE(next != NULL);
-    /* The object has moved on meanwhile; this run sees it as the first one did. */
+    /* The object has changed meanwhile; this run sees it as the first run did. */
     bed_stream(&scene.stage.bed, scene.watch,
                BED_EVENT("MODIFIED", BED_MAP("a", "u1", "7", ",\"data\":{\"x\":\"2\"}")));
     struct pl_doc *seen = NULL;
@@ -204,7 +204,7 @@ TEST(a_key_that_the_running_controller_works_on_is_not_compared_with_rest)
     bed_stream(&scene.stage.bed, scene.watch, BED_EVENT("MODIFIED", BED_MAP("b", "u2", "7", "")));
     end_next(&scene, "d/b"); /* disturbed */
     check_compared(&scene, "");
-    end_running(&scene, "d/a"); /* began before anybody looked: nothing is known of it */
+    end_running(&scene, "d/a"); /* began before the comparison: nothing is known of it */
     end_running(&scene, "d/b");
     bed_pass(&scene.stage.bed, PL_SECOND);
     end_next(&scene, "d/b");

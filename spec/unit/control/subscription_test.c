@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-/* Of three objects whose map function fails two may wait. The third, changed or deleted, is not
- * lost: once there is room, everything is looked at again. */
+/* The map function fails for three objects, and only two may wait. The third, changed or deleted,
+ * is not lost: when there is room, all objects are mapped again. */
 TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
 {
     struct stage stage;
@@ -48,7 +48,7 @@ TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
     bed_run(&stage.bed);
     check_log(&stage.fake, "start d/p(ADDED);");
 
-    /* The two that wait succeed; then a, b and c are asked about, and For is queued. */
+    /* The two waiting questions succeed; then a, b and c are asked about, and For is queued. */
     bed_pass(&stage.bed, 2 * PL_SECOND);
     for (int i = 0; i < 2; i++)
         pl_question_done(fake_question(&stage.fake));
@@ -134,7 +134,7 @@ TEST(failures_of_a_map_name_their_objects_and_are_counted_when_they_are_many)
     CHECK_INT(count(text, "key=d/m0 "), 1);
     CHECK_INT(count(text, "key=d/m10 "), 1);
 
-    /* All of them again, after a second: nothing new. Then, when the minute is over, how many. */
+    /* All of them again after a second: no new line. After the minute, a line with their number. */
     size_t said = strlen(text);
     bed_pass(&stage.bed, PL_SECOND);
     for (int i = 0; i < OBJECTS; i++)

@@ -196,7 +196,7 @@ TEST(a_lost_lead_cancels_a_run_and_the_next_one_begins_it_anew)
     bed_run(&stage.bed);
     CHECK_INT(stage.fake.started, 2);
     end_run(&stage, PL_OUTCOME_DONE);
-    /* Also one that had returned: others led meanwhile. */
+    /* Also a task that had returned: other replicas led meanwhile. */
     pl_controller_set_may_run(controller, false);
     bed_pass(&stage.bed, PL_SECOND);
     pl_controller_set_may_run(controller, true);
@@ -283,12 +283,12 @@ TEST(a_run_is_asked_to_stop_by_a_reload_and_begins_anew_when_it_has_ended)
     end_run(&stage, PL_OUTCOME_DONE);
     check_log(&stage.fake, "start tick(RELOAD);");
     end_run(&stage, PL_OUTCOME_DONE);
-    /* It has returned: only other code is another task. */
+    /* It has returned: only changed code makes a new task. */
     reload(&stage, once(), false);
     CHECK_INT(stage.fake.started, 2);
     reload(&stage, once(), true);
     CHECK_INT(stage.fake.started, 3);
-    /* One that waits for its next try need not wait for new code. */
+    /* A task that waits for its next try does not wait when the code is new. */
     end_run(&stage, PL_OUTCOME_ERROR);
     reload(&stage, once(), true);
     CHECK_INT(stage.fake.started, 4);

@@ -61,7 +61,7 @@ TEST(a_key_that_waits_is_woken_by_events_alone)
     CHECK_INT(count_waiting(&stage), 1);
     bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
     check_log(&stage.fake, "start d/a(MODIFIED);");
-    CHECK_INT(count_waiting(&stage), 1); /* nobody knows better yet */
+    CHECK_INT(count_waiting(&stage), 1); /* not known otherwise yet */
     fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
     CHECK_INT(count_waiting(&stage), 0);
     CHECK(wait_of(&stage) == NULL);

@@ -34,7 +34,7 @@ static void hear(struct scene *scene, uint64_t mark, const char *path)
     pl_write_loops_heard(scene->loops, pl_slice_z("d/a"), mark, paths, "v1/Pod", "d/p", scene->now);
 }
 
-/* A run that writes, and is woken by that. */
+/* A run that writes, and whose write queues its key again. */
 static bool run(struct scene *scene, bool event_first, bool only_events)
 {
     uint64_t mark = ++scene->mark;
@@ -53,7 +53,7 @@ TEST(a_key_that_wakes_itself_is_told_once_with_its_fields)
     struct scene scene = begin();
     int told = 0;
     for (int i = 0; i < 5 * PL_LOOP_RUNS; i++) {
-        /* The first write makes the key known: an event before it is not heard. */
+        /* A key is followed from its first write on: earlier events do not count. */
         bool found = run(&scene, i > 0 && i % 2 == 0, true);
         told += found;
         if (!found)
@@ -63,7 +63,7 @@ TEST(a_key_that_wakes_itself_is_told_once_with_its_fields)
         CHECK_STR(scene.found.fields, "status.count");
     }
     CHECK_INT(told, 1);
-    scene.now += 700 * PL_SECOND; /* it was quiet, and is at it again */
+    scene.now += 700 * PL_SECOND; /* after a pause it happens again */
     for (int i = 0; i < 2 * PL_LOOP_RUNS; i++)
         told += run(&scene, false, true);
     CHECK_INT(told, 2);
@@ -78,9 +78,9 @@ TEST(a_key_that_somebody_else_wakes_now_and_then_is_no_loop)
             hear(&scene, 7, "spec.replicas");
         CHECK(!run(&scene, false, true));
     }
-    for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or what asks to come again */
+    for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or keys that ask to run again */
         CHECK(!run(&scene, false, i % 10 != 9));
-    for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or whose writes wake nobody */
+    for (int i = 0; i < 10 * PL_LOOP_RUNS; i++) /* or whose writes queue no key */
         CHECK(!pl_write_loops_begun(scene.loops, pl_slice_z("d/a"), true, scene.now, &scene.found));
     pl_write_loops_destroy(scene.loops);
 }

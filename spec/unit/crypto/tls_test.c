@@ -104,7 +104,7 @@ static struct pl_http_call *start(struct world *world, struct pl_http_request re
     return call;
 }
 
-/* One GET to that host; its error's reason must be that, NULL for success. */
+/* Sends one GET to that host; its error must have that reason (NULL: success). */
 static void check_get(struct world *world, const char *host, const char *reason, const char *words)
 {
     struct http_answer answer = {0};
@@ -223,7 +223,7 @@ TEST(a_wrong_name_is_refused_unless_the_server_name_says_what_to_expect)
     world.tls.server_name = "api.example.org";
     check_get(&world, "127.0.0.1", NULL, NULL);
     char *host = pl_format("127.0.0.1:%d", world.port);
-    CHECK_STR(world.host, host); /* Host and connection stay the URL's */
+    CHECK_STR(world.host, host); /* the Host header and the connection are those of the URL */
     pl_free(host);
     world.tls.server_name = "other.example.org";
     check_get(&world, "127.0.0.1", "TLS", "other.example.org");

@@ -39,7 +39,7 @@ static bool has(const struct pl_buf *read, const char *name, const char *value)
     return false;
 }
 
-/* A CA with its key, and a server's certificate by it. */
+/* A CA with its key, and a server certificate that it has signed. */
 struct chain {
     struct pl_buf ca_key, ca, key, cert;
 };
@@ -155,7 +155,7 @@ TEST(a_request_must_be_signed_by_its_own_key)
     struct pl_err err;
     REQUIRE(pl_x509_make_request(text(&c.key), FIELDS(field("subject.CN", "x")), &request, &err) ==
             0);
-    /* The last characters are the signature's. */
+    /* The last characters belong to the signature. */
     char *tail = request.ptr + request.len - strlen("-----END CERTIFICATE REQUEST-----\n") - 12;
     *tail = *tail == 'A' ? 'B' : 'A';
     CHECK_INT(pl_x509_sign(text(&request), text(&c.ca), text(&c.ca_key), FIELDS(VALID), &out, &err),
@@ -225,7 +225,7 @@ TEST(texts_that_are_none_are_errors)
     free_chain(&c);
 }
 
-/* The key, its request and a certificate, by a seed; 0: by none. */
+/* A key, a request and a certificate from a seed; 0: random. */
 static char *made_by(uint64_t seed, const char *kind)
 {
     struct pl_buf key = PL_BUF_INIT, all = PL_BUF_INIT;

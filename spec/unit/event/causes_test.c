@@ -1,4 +1,4 @@
-/* Why keys were queued, also when runs that did not begin give the reasons back. */
+/* Why keys were queued, also when a run that did not begin gives its causes back. */
 #include "event/causes.h"
 
 #include "support/test.h"
@@ -11,7 +11,7 @@ static void add(struct pl_causes *causes, enum pl_cause_type type, int times)
         pl_causes_add(causes, key, type);
 }
 
-/* Taken, with more that came since, given back, and more after that. */
+/* Causes are taken, others arrive, the first are given back, and more arrive. */
 static void check_given_back(int taken, int since, int after)
 {
     struct pl_causes causes;

@@ -55,7 +55,7 @@ TEST(each_request_is_kept_once_however_many_there_are)
     pl_requests_deinit(&requests);
 }
 
-/* One that is the beginning of another is another. */
+/* A request whose text begins another one is a different request. */
 TEST(requests_of_like_names_are_told_apart)
 {
     struct pl_requests requests = {0};
@@ -100,7 +100,7 @@ TEST(owners_match_by_group_and_kind_in_any_version)
               "ns/a ns/b");
 }
 
-/* rule 135, choice: the scan goes on behind a reference that cannot be read. */
+/* Rule 135: the scan continues after a reference that cannot be read. */
 TEST(a_reference_that_cannot_be_read_hides_no_other)
 {
     CHECK_STR(requests_of(&owner, PL_EVENT_CREATE, NULL,

@@ -1,4 +1,4 @@
-/* RE2's syntax and meaning, and that every search ends. */
+/* The syntax and meaning of RE2; every search must end. */
 #include "format/regex.h"
 
 #include "base/alloc.h"
@@ -68,7 +68,7 @@ TEST(matches_are_those_of_re2)
         {"x{01}", "x{01}", "0-5"},
         {"(a+)(b+)?", "aac", "0-2 0-2 ?"},
         {"(?P<n>a)(?<m>b)(?:c)", "abc", "0-3 0-1 1-2"},
-        /* the dollar is the end, and not before a last line's end */
+        /* the dollar is the end of the text, not the place before a last line break */
         {"a$", "a\n", ""},
         {"(?m)a$", "a\nb", "0-1"},
         {"(?m)^", "\n", "0-0"},
@@ -83,7 +83,7 @@ TEST(matches_are_those_of_re2)
         {"(?i:a)b", "Ab", "0-2"},
         {"(?i:a)b", "AB", ""},
         {"a(?i)b|c", "C", "0-1"},
-        /* classes are ASCII's */
+        /* classes contain only ASCII */
         {"\\d", "\xd9\xa3", ""},
         {"\\w+", "a_9\xc3\xa4", "0-3"},
         {"\\s", "\v", ""},

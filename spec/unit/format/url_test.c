@@ -81,7 +81,7 @@ TEST(what_others_read_in_another_way_is_refused)
         "http:h", /* browsers find the host h in it */
         "HTTPS:/h/x",
         "http:///h",
-        "http://127.1/", /* 127.0.0.1 for who reads addresses as C does */
+        "http://127.1/", /* 127.0.0.1 for programs that read addresses as C does */
         "http://0x7f.0.0.1/",
         "http://a.0X7",
         "http://2130706433/",

@@ -161,7 +161,7 @@ TEST(what_inflates_is_stopped)
         pl_buf_add_char(&text, '[');
     CHECK_INT(pl_yaml_decode(pl_buf_slice(&text), &docs, &err), PL_ELIMIT);
 
-    /* Nesting by aliases: each level is one deeper than what it stands for. */
+    /* Nesting by aliases: each level is one deeper than the value of its alias. */
     pl_buf_clear(&text);
     pl_buf_add_z(&text, "a0: &a0 []\n");
     for (int i = 1; i < 600; i++)

@@ -145,7 +145,7 @@ TEST(the_end_of_the_client_ends_the_wait)
     CHECK_INT(a.got.err.code, PL_ECANCELED);
 }
 
-/* Credentials never go to another server than their own. */
+/* Credentials are never sent to another server than their own. */
 TEST(a_retry_after_a_change_goes_to_the_new_server)
 {
     struct awaiting a;

@@ -14,7 +14,7 @@ static char dir[64], path[128];
 
 static void write_file(const char *name, const char *text)
 {
-    /* Written beside and renamed, as kubelet and cert-manager do it. */
+    /* Written to another file and renamed, as kubelet and cert-manager do. */
     char file_path[192], temporary[192];
     snprintf(file_path, sizeof file_path, "%s/%s", dir, name);
     snprintf(temporary, sizeof temporary, "%s/new", dir);
@@ -248,7 +248,7 @@ static void check_pair(struct fake_request *request, const struct test_cert *wan
 
 static struct fake_request *get_a_second_later(struct bench *b, struct got *got)
 {
-    b->clock.now_ns += PL_SECOND; /* timers do not run: what is under way stays */
+    b->clock.now_ns += PL_SECOND; /* timers do not run, so requests stay under way */
     return get(b, got);
 }
 
@@ -276,7 +276,7 @@ TEST(the_last_pair_of_certificate_and_key_that_belonged_together_stays_in_use)
     check_pair(get_a_second_later(&b, &got[5]), &certs.pair[0]);
     write_file("cert", certs.pair[1].cert_pem);
     check_pair(get_a_second_later(&b, &got[6]), &certs.pair[1]);
-    check_pair(first, &certs.pair[0]); /* what is under way keeps what it started with */
+    check_pair(first, &certs.pair[0]); /* a request under way keeps its credentials */
     drop_certificate_files(&b, &certs);
 }
 
@@ -333,7 +333,7 @@ TEST(basic_auth_impersonation_proxy_and_plain_http_reach_the_request)
     bench_deinit(&b);
 }
 
-/* What is logged of a token that is read twice from its file. */
+/* The log of a token that is read twice from its file. */
 static void check_warning(const char *server, bool insecure, const char *want)
 {
     struct bench b;
@@ -636,7 +636,7 @@ TEST(a_plugin_that_keeps_giving_what_is_about_to_expire_rests_too)
     start_get(&s, &got[0]);
     CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
     check_token(&s, &got[1], "Bearer t1");
-    CHECK_INT(s.waits.count, 2); /* no plugin among them */
+    CHECK_INT(s.waits.count, 2); /* none of them is a plugin */
     stage_deinit(&s);
 }
 

@@ -8,7 +8,7 @@ struct apart {
     struct bench b;
     struct pl_loop *loop;
     struct pl_decode_thread *thread;
-    /* What was answered, in this order. */
+    /* The answers, in their order. */
     struct {
         int code, status;
         size_t items;
@@ -27,7 +27,7 @@ static void apart_init(struct apart *a)
     bench_start(&a->b);
 }
 
-/* As a host ends: the client first. */
+/* In the order of a host's end: the client first. */
 static void apart_deinit(struct apart *a)
 {
     pl_client_destroy(a->b.client);
@@ -167,7 +167,7 @@ TEST(an_error_in_the_middle_ends_the_request)
     list_pods(&a);
     struct fake_request *request = fake_next(&a.b.net);
     fake_stream(request, "{\"kind\":\"PodList\",\"items\":[nonsense");
-    while (!request->done) { /* it is told with a later piece */
+    while (!request->done) { /* it is reported with a later piece */
         fake_stream(request, " ");
         bench_run(&a.b, 0);
     }
@@ -177,7 +177,7 @@ TEST(an_error_in_the_middle_ends_the_request)
     apart_deinit(&a);
 }
 
-TEST(the_next_page_is_asked_for_while_one_is_decoded) /* 55: by its token alone */
+TEST(the_next_page_is_asked_for_while_one_is_decoded) /* rule 55: only by its token */
 {
     struct apart a;
     apart_init(&a);
@@ -212,7 +212,8 @@ static size_t documents(struct pl_pool *pool)
     return stats.documents;
 }
 
-/* The first page has been received and cannot be decoded to its end; its next one was asked for. */
+/* The first page has been received but cannot be decoded completely; the next page was
+ * requested. */
 static struct fake_request *hold_first_page(struct apart *a, struct pl_op **op)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -220,7 +221,7 @@ static struct fake_request *hold_first_page(struct apart *a, struct pl_op **op)
     struct fake_request *request = fake_next(&a->b.net);
     write_page(&text, 0, 2000, "t");
     fake_stream_bytes(request, pl_slice(text.ptr, 1000));
-    TURN_UNTIL(a->loop, documents(a->b.pool) > 0); /* with them it tells its token */
+    TURN_UNTIL(a->loop, documents(a->b.pool) > 0); /* it delivers its token with them */
     pl_pool_enter(a->b.pool);
     stream_pieces(request, &text, 1000, 50000);
     fake_end(request);
@@ -330,7 +331,7 @@ TEST(a_watch_is_decoded_apart_until_something_else_than_ADDED_comes)
     struct diary diary = {0};
     apart_init(&a);
     struct fake_request *request = watch_pods(&a, &diary);
-    pl_pool_enter(a.b.pool); /* so that nobody else can decode */
+    pl_pool_enter(a.b.pool); /* so that no other thread can decode */
     fake_stream(request, EVENT("ADDED", "a", "5"));
     fake_stream(request, EVENT("ADDED", "b", "6") BOOKMARK("8"));
     pl_loop_turn(a.loop, 0);

@@ -191,7 +191,8 @@ TEST(other_codes_are_not_retried_whatever_they_say)
     bench_deinit(&b);
 }
 
-/* Fault test F12: the reflector asks otherwise; asking the same again brings the same. */
+/* Fault test F12: the reflector changes its request; the same request would have the same
+ * answer. */
 TEST(a_version_that_is_too_large_surfaces_at_once)
 {
     struct bench b;
@@ -274,7 +275,7 @@ TEST(a_read_is_tried_again_on_a_fresh_connection_after_one_was_lost)
     CHECK(request->request.fresh_connection);
     fake_reply(request, 200, "{\"kind\":\"PodList\",\"metadata\":{},\"items\":[" POD "]}");
     CHECK_INT(got.count, 1);
-    CHECK_INT(got.items, 1); /* what the lost answer brought does not count */
+    CHECK_INT(got.items, 1); /* objects of the lost answer do not count */
     bench_deinit(&b);
 }
 

@@ -3,7 +3,7 @@
 
 #include "harness.h"
 
-/* Writes down what a watch says: "open", "ADDED default/a@5", "end ...". */
+/* Records the calls of a watch: "open", "ADDED default/a@5", "end ...". */
 struct diary {
     struct pl_buf text;
     int ends;

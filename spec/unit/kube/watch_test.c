@@ -60,7 +60,7 @@ TEST(a_watch_list_asks_for_the_initial_events)
     pl_buf_deinit(&diary.text);
 }
 
-/* Whatever comes first in an event; and a Status stays one. */
+/* The members of an event come in any order; a Status is always a Status. */
 TEST(partial_metadata_carries_the_kind_it_is_of)
 {
     static const char partial[] =

@@ -2,7 +2,7 @@
 #include "support/fake_control.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})
-/* Each case's result is the run's error. */
+/* The result of each case is the error of the run. */
 #define SCRIPT(cases)                                                                              \
     "local cjson = require('cjson')\nlocal kept\nlocal cases = {\n" cases "}\n"                    \
     "require('perilune').controller('c'):For('v1/Pod')\n"                                          \
@@ -50,7 +50,7 @@ TEST(causes_say_what_led_to_the_run)
     finish();
 }
 
-/* As if they had been there from the start. */
+/* As if they had existed from the start. */
 TEST(a_context_is_an_ordinary_table)
 {
     begin(SCRIPT("pairs = function(context)\n"
@@ -93,7 +93,7 @@ TEST(a_context_that_outlives_its_run_has_its_own_causes)
     finish();
 }
 
-/* What stands there until somebody asks can be read and written by a script that knows its name. */
+/* The unread text can be read and written by a script that knows its name. */
 TEST(no_text_of_a_script_gets_further_than_its_own_causes)
 {
     begin("local odd = {empty = '', short = 'a', channel = 'i\\0CHANNEL', ends = "
@@ -118,7 +118,7 @@ TEST(no_text_of_a_script_gets_further_than_its_own_causes)
     check_run("default/path", 2, "i1: A k key 2");
     check_run("default/bytes", 2, "i1: \200\001 nil nil nil");
     check_run("default/number", 2, "nil");
-    /* No more than a run has, whatever memory a million would take. */
+    /* No more than a run has, although a million would fit into memory. */
     struct fake_run *r = run_key("default/many");
     CHECK(strncmp(r->message, "16: ", 4) == 0);
     free_run(r);

@@ -1,4 +1,4 @@
-/* Lists by label: the indices that they use, and those that they wish for. */
+/* Lists by label: the indices that they use, and those that they ask for. */
 #include "support/fake_control.h"
 
 #define SCRIPT(code)                                                                               \
@@ -71,7 +71,7 @@ static void put_under(const char *key, const char *value)
     pl_values_deinit(&values);
 }
 
-/* One whose values are told here, so that it shows who looks into it. */
+/* An index whose values are set here, so that the test sees who reads it. */
 TEST(lists_look_into_the_smallest_of_the_indices_and_test_what_they_find)
 {
     begin(SCRIPT("local found = client:list('v1/Pod', {labels = 'app=a1'})\n"
@@ -84,7 +84,7 @@ TEST(lists_look_into_the_smallest_of_the_indices_and_test_what_they_find)
     struct pl_store *store = fake.controllers[0].informers[0].store;
     REQUIRE(pl_store_add_index(store, "label:app", NULL, NULL, NULL) == 0);
     put_under("n1/p1", "a1");
-    put_under("n0/p2", "a1"); /* which it has not */
+    put_under("n0/p2", "a1"); /* which does not exist */
     CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
     finish();
 }

@@ -150,7 +150,7 @@ TEST(a_task_returns_not_more_than_whoever_joins_it_can_take)
     finish();
 }
 
-/* Around the depth where the stack is full each wait either works or says so. */
+/* Near the depth at which the stack is full, each wait works or reports an error. */
 TEST(waiting_deep_in_recursion_costs_the_run_at_most)
 {
     begin(
@@ -533,8 +533,8 @@ TEST(what_lies_in_another_replicas_shard_is_refused)
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
     "\",\"namespace\":\"default\",\"uid\":\"" uid "\"}}"
 
-/* By uid what is not cached is asked for; but an object of the run's name that belongs to another
- * replica is not the one that the run is about, which is gone. */
+/* When shards divide uids, an object that is not cached is requested. If the object of that name
+ * belongs to another replica, the run's own object is gone. */
 TEST(by_uid_a_namesake_of_another_replica_is_not_the_runs_object)
 {
     struct pl_shard_set mine = {{1 << 0}};
@@ -639,7 +639,7 @@ TEST(questions_are_answered_by_the_scripts_functions)
     finish();
 }
 
-/* About an object of the first controller's first source, as its informer asks. */
+/* Asks about an object of the first controller's first source, like its informer. */
 static void send_for_indexes(const char *json)
 {
     struct pl_err err;
@@ -699,7 +699,7 @@ TEST(questions_read_the_caches_before_any_run)
     }
 }
 
-/* The other kind may come later: it was not asked for in that order. */
+/* The other kind may sync later: the two have no order. */
 TEST(index_functions_are_asked_again_when_what_they_read_has_synced)
 {
     static const struct {
@@ -710,7 +710,7 @@ TEST(index_functions_are_asked_again_when_what_they_read_has_synced)
         {"perilune.controller('pods', {cache_sync_timeout = '30ms'}):For('v1/Pod')", "", false},
         {"perilune.index('v1/Pod', 'i', function() end)\n"
          "perilune.controller('pods'):For('v1/Pod')",
-         "", false}, /* it may be what Pods wait for */
+         "", false}, /* Pods may wait for it */
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
         char *text = pl_format("%s%s:Reconcile(function() end)\n", READING, cases[i].controller);
@@ -730,7 +730,7 @@ TEST(index_functions_are_asked_again_when_what_they_read_has_synced)
     }
 }
 
-/* As after a reload that brings another index. */
+/* As after a reload with a different index. */
 TEST(questions_wait_for_an_index_that_is_being_built)
 {
     begin("local perilune = require('perilune')\nlocal client = perilune.client\n"
@@ -796,7 +796,7 @@ TEST(a_question_says_which_cache_it_would_have_to_wait_for)
     finish();
 }
 
-/* Whose frame is gone by then. */
+/* A tail call: its frame is gone by then. */
 TEST(errors_of_tail_calls_name_the_line_where_the_called_function_begins)
 {
     begin("local perilune = require('perilune')\nlocal client = perilune.client\n"
@@ -821,7 +821,7 @@ TEST(errors_of_tail_calls_name_the_line_where_the_called_function_begins)
     finish();
 }
 
-/* What LuaJIT itself has to say of it names the function that called: one of ours, or none. */
+/* LuaJIT's own message names the calling function: one of ours, or none. */
 TEST(what_is_raised_by_a_tail_call_is_at_the_line_where_the_called_function_begins)
 {
     begin("local perilune = require('perilune')\n"

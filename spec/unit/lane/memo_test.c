@@ -127,7 +127,7 @@ TEST(many_memos_are_forgotten_at_once)
     struct pl_memos *memos = pl_memos_create();
     struct pl_doc *doc = doc_of("{\"runs\":1}");
     char key[32];
-    for (int i = 0; i < 100000; i++) { /* minutes, if each needed a walk of its own */
+    for (int i = 0; i < 100000; i++) { /* this would take minutes if each needed a separate walk */
         snprintf(key, sizeof key, "d/%d", i);
         REQUIRE(pl_memos_put(memos, "web", key, doc, NULL) == 0);
     }

@@ -7,7 +7,7 @@
     "{\n" cases "}\nperilune.controller('c'):For('v1/Pod')\n"                                      \
     ":Reconcile(function(request, context) return cases[request.name](request, context) end)\n"
 
-/* It waits for what the host knows alone, and belongs to another run once this one has ended. */
+/* Only the host knows what it waits for, and another run uses it when this one has ended. */
 TEST(no_script_resumes_the_coroutine_of_a_run)
 {
     begin(SCRIPT("a = function() rawset(_G, 'kept', coroutine.running())\n"
@@ -29,7 +29,7 @@ TEST(no_script_resumes_the_coroutine_of_a_run)
     finish();
 }
 
-/* Else a run could have the limit once for each task, on a lane that others wait for. */
+/* Otherwise a run could use the whole limit for each task, while others wait for the lane. */
 TEST(a_run_of_which_one_task_met_a_limit_is_over)
 {
     begin("local perilune = require('perilune')\n"
@@ -56,7 +56,7 @@ TEST(a_run_of_which_one_task_met_a_limit_is_over)
     finish();
 }
 
-/* None of them computes for long, and together they never end. */
+/* Each computes only a short time, but together they never end. */
 TEST(tasks_that_make_tasks_have_one_limit_together)
 {
     begin(SCRIPT("fork = function()\n"
@@ -72,7 +72,7 @@ TEST(tasks_that_make_tasks_have_one_limit_together)
     finish();
 }
 
-/* The rest of it is not looked at once it is too large for certain. */
+/* When the value is certainly too large, the rest is not read. */
 TEST(a_memo_that_is_far_too_large_is_not_encoded)
 {
     begin(SCRIPT("small = function(r) local t = perilune.memo(r)\n"

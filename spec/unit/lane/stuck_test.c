@@ -1,5 +1,5 @@
 /* A slice that nothing can interrupt costs its lane, not the host. An abandoned thread computes
- * until its process ends, so that each test has a process of its own. */
+ * until its process ends, so each test runs in a separate process. */
 #include "support/fake_control.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #define BOMB "(('a'):rep(60)):find(('a*'):rep(30) .. 'b')"
-/* The same, with an end. The lane is given up after 0.7 s; this computes for 4 s, so that it is
- * still at it on a machine of five times the speed. */
+/* The same, but it ends. The lane is abandoned after 0.7 s; this computes for 4 s, so it still runs
+ * then on a machine that is five times as fast. */
 #define SLOW_BOMB "(('a'):rep(150)):find(('a*'):rep(4) .. 'b')"
 
 static size_t resident(void)
@@ -38,7 +38,7 @@ TEST(a_lane_that_cannot_be_ended_is_replaced)
     CHECK(stuck->barred);
     CHECK(strstr(stuck->message, "could not be interrupted") != NULL);
     TURN_UNTIL(fake.loop, parked->outcome >= 0);
-    CHECK_INT(parked->outcome, PL_OUTCOME_ERROR); /* tried again: it did nothing */
+    CHECK_INT(parked->outcome, PL_OUTCOME_ERROR); /* retried, because it has done nothing */
     CHECK(!parked->barred);
     CHECK(strstr(parked->message, "another run") != NULL);
     CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
@@ -65,15 +65,17 @@ TEST(a_lane_that_ends_after_all_gives_its_memory_back)
     struct fake_run *parked = start_run("default/parked");
     struct fake_call *call = next_call();
     size_t before = resident();
-    for (int i = 0; i < 8; i++) /* 8 MiB each: new pages are dear, and the limit is the run's */
+    for (int i = 0; i < 8;
+         i++) /* 8 MiB each: new pages cost time, and the limit is that of the run */
         CHECK_RUN("default/hold", PL_OUTCOME_DONE, "");
     struct fake_run *slow = start_run("default/slow");
-    struct fake_run *after = start_run("default/after"); /* is written off before it begins */
+    struct fake_run *after =
+        start_run("default/after"); /* its lane is abandoned before it begins */
     TURN_UNTIL(fake.loop, slow->outcome >= 0 && parked->outcome >= 0 && after->outcome >= 0);
     CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
     CHECK(resident() > before + ((size_t)60 << 20));
     CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
-    /* What the server has not answered yet is waited for. */
+    /* Requests under way are waited for. */
     TURN_UNTIL(fake.loop, resident() < before + ((size_t)30 << 20));
     for (int i = 0; i < 20; i++)
         pl_loop_turn(fake.loop, 1);
@@ -91,7 +93,8 @@ TEST(a_lane_that_ends_after_all_gives_its_memory_back)
     finish();
 }
 
-/* Else the retries of one key would take lane after lane, and the fifth the process. */
+/* Otherwise the retries of one key would block one lane after the other, and the fifth would end
+ * the process. */
 TEST(a_key_that_cost_a_lane_is_not_run_again_on_the_same_code)
 {
     begin("local perilune = require('perilune')\n"
@@ -129,7 +132,7 @@ TEST(a_refused_run_that_is_cancelled_ends_once)
     finish();
 }
 
-/* A candidate beside what runs may not end the host, whatever its keys do. */
+/* A candidate must never end the host, whatever its keys do. */
 TEST(a_shadow_costs_one_lane_at_most)
 {
     begin("local perilune = require('perilune')\n"

@@ -8,7 +8,7 @@
 #define S     PL_SECOND
 #define OTHER "other"
 
-/* The three clocks apart: what is suspended counts for boot alone. */
+/* Three separate clocks: only the boot clock counts suspended time. */
 struct clocks {
     struct pl_clock clock;
     int64_t mono_ns, boot_ns, wall_ns;
@@ -23,7 +23,7 @@ struct bed {
     struct fake_lock lock;
     struct pl_election *election;
     bool serving; /* requests are answered at once */
-    /* What was called back. */
+    /* The callbacks so far. */
     int started, closed, reopened, lost, stopped, leaders;
     char why[400], leader[PL_LEASE_HOLDER];
     bool campaign_when_lost;

@@ -1,4 +1,4 @@
-/* The ends of a lead or a campaign, what follows, and standing by. */
+/* How a lead or a campaign ends, what follows, and how a replica stands by. */
 #include "lead/election.h"
 
 #include "bed_election.h"
@@ -38,7 +38,7 @@ TEST(an_answer_of_the_round_that_was_lost_serves_the_next_campaign)
     CHECK_INT(bed.lost, 1);
     CHECK(!pl_election_may_write(bed.election));
     CHECK(bed.lock.waiting);
-    fake_lock_answer(&bed.lock); /* the success was on its way */
+    fake_lock_answer(&bed.lock); /* the success arrives late */
     CHECK_INT(bed.started, 2);
     CHECK(pl_election_may_write(bed.election));
     bed.serving = true;
@@ -56,7 +56,7 @@ TEST(a_canceled_request_of_the_round_that_was_lost_leads_to_a_try_at_once)
     pass(&bed, 12 * S); /* the request of second 2 hangs */
     CHECK_INT(bed.lost, 1);
     run(&bed);
-    fake_lock_expect(&bed.lock, PL_LEASE_UPDATE); /* of the campaign: the record is young enough */
+    fake_lock_expect(&bed.lock, PL_LEASE_UPDATE); /* the campaign: the record is new enough */
     fake_lock_answer(&bed.lock);
     CHECK_INT(bed.started, 2);
     bed_deinit(&bed);
@@ -183,7 +183,7 @@ TEST(rule_125_a_follower_that_stops_does_not_become_leader)
     run(&bed);
     CHECK_INT(bed.started, 0); /* F35 */
     CHECK_INT(bed.stopped, 1);
-    CHECK_STR(bed.server.record.holder, ""); /* nobody has to wait for who never led */
+    CHECK_STR(bed.server.record.holder, ""); /* nobody waits for a replica that never led */
     bed_deinit(&bed);
 }
 
@@ -234,7 +234,7 @@ TEST(a_standby_that_watches_does_not_poll_and_sees_a_release_at_once)
     step(&bed, PL_LEASE_UPDATE);
     CHECK_INT(bed.started, 1);
     run(&bed);
-    CHECK(!bed.lock.watching); /* a leader has no use for it */
+    CHECK(!bed.lock.watching); /* a leader needs no watch */
     bed_deinit(&bed);
 }
 
@@ -244,7 +244,7 @@ TEST(a_standby_that_watches_takes_over_when_the_observed_duration_ends)
     bed_init(&bed, true);
     stand_by(&bed);
     pass(&bed, 3 * S);
-    others_hold(&bed, OTHER); /* its last sign of life */
+    others_hold(&bed, OTHER); /* its last renewal */
     bed.serving = true;
     pass(&bed, 15 * S - 1);
     CHECK_INT(bed.started, 0);
@@ -274,7 +274,7 @@ TEST(who_is_second_for_a_released_lease_waits_for_the_first)
     others_hold(&bed, "");
     step(&bed, PL_LEASE_GET);
     fake_lock_expect(&bed.lock, PL_LEASE_UPDATE);
-    others_hold(&bed, "third"); /* told by the watch while we write */
+    others_hold(&bed, "third"); /* the watch reports it while we write */
     fake_lock_answer(&bed.lock);
     CHECK_INT(bed.started, 0);
     CHECK_STR(pl_election_holder(bed.election), "third");
@@ -347,7 +347,7 @@ TEST(a_watch_that_ends_is_opened_again_and_polled_meanwhile)
     CHECK(bed.lock.started > before);
     fake_lock_end_watch(&bed.lock, PL_ENETWORK, 0);
     run(&bed);
-    CHECK_INT(bed.lock.watches, 2); /* not as fast as it fails */
+    CHECK_INT(bed.lock.watches, 2); /* not faster, although it fails at once */
     pass(&bed, 4400 * PL_MS);
     CHECK_INT(bed.lock.watches, 3);
     bed_deinit(&bed);

@@ -1,12 +1,12 @@
-/* Three replicas on one simulated server, for ten thousand minutes of virtual time: clocks that
- * run at different rates, wall clocks hours apart or standing still, requests and answers that
- * are late, lost or carried out after everybody has given up, partitions, an ailing server,
- * frozen processes and sleeping machines, restarts, watches that end, lie still or come late.
+/* Three replicas on one simulated server, for ten thousand minutes of virtual time. Clocks run at
+ * different rates; wall clocks are hours apart or stand still. Requests and answers are late, lost,
+ * or carried out after everybody has given up. There are partitions, a failing server, frozen
+ * processes, sleeping machines and restarts, and watches that end, stall or lag.
  *
- * Never may two write at once: may_write is asked of everybody after each thing that happened,
- * frozen or not. It can become true only then, so that no instant is missed.
+ * Two replicas must never be allowed to write at the same time. may_write is asked of every
+ * replica, frozen or not, after each event. It can become true only then, so no moment is missed.
  *
- * And the same for a thousand replicas (F31), for a shorter while.
+ * The same for a thousand replicas (F31), for a shorter time.
  *
  * PL_ELECTION_SEED and PL_ELECTION_MINUTES choose another run. */
 #include "lead/election.h"
@@ -84,7 +84,7 @@ static void create_election(struct replica *r)
         .waits = &r->waits,
         .owner = "simulated",
         .identity = r->identity,
-        /* Leases differ in length: the record's own counts. */
+        /* Leases have different durations: the duration in the record counts. */
         .lease_duration_ns = (15 + 5 * (r->number % 3)) * S,
         .renew_deadline_ns = (10 + 3 * (r->number % 3)) * S,
         .retry_period_ns = 2 * S,
@@ -151,7 +151,7 @@ static void change_wall(struct replica *r)
         r->wall_offset_ns += (int64_t)((u - 0.65) * 7200e9);
 }
 
-/* Where there are many, mostly the one that matters. */
+/* With many replicas, mostly the leader. */
 static struct replica *victim(struct world *world)
 {
     if (world->count > 3 && world->writer >= 0 && happens(world, 0.6))
@@ -193,7 +193,7 @@ static struct replica *make_trouble(struct world *world)
 
 /* ---- the run ---- */
 
-/* When something happens to it by itself, in our time; timers of who is frozen wait. */
+/* The time of the replica's next timer, on our clock; the timers of a frozen replica wait. */
 static void plan(struct replica *r)
 {
     int64_t due, next = INT64_MAX;
@@ -209,7 +209,7 @@ static void plan(struct replica *r)
     r->next_ns = next;
 }
 
-/* Only who just did something may have become one that may write. */
+/* Only the replica that has just acted may have become allowed to write. */
 static void check(struct world *world, const struct replica *actor)
 {
     if (!pl_election_may_write(actor->election)) {
@@ -226,7 +226,7 @@ static void check(struct world *world, const struct replica *actor)
     world->writer = actor->number;
 }
 
-/* What is frozen hears nothing: a message waits with its receiver. */
+/* A frozen replica receives nothing: messages wait for it. */
 static bool postpone(struct message *message)
 {
     const struct replica *r = message->replica;
@@ -376,7 +376,7 @@ TEST(never_may_two_write_at_once)
     int64_t minutes = number_of("PL_ELECTION_MINUTES", MINUTES);
     begin_world(&world, 3);
     run_world(&world, minutes);
-    /* The run was one: leads came and went. */
+    /* The run must have had several leads. */
     CHECK(world.leads > minutes / 20 && world.losses > minutes / 100);
     CHECK(world.closings > minutes / 100 && world.reopenings >= minutes / 1000);
     CHECK(world.written_ns > minutes * 60 * S / 4);
@@ -387,7 +387,8 @@ TEST(nor_may_two_of_a_thousand)
 {
     struct world world;
     begin_world(&world, 1000);
-    /* In ten minutes one may have led all the time, or nobody for most of it. */
+    /* In ten minutes one replica may have led all the time, or there may have been no leader for
+     * most of it. */
     for (int64_t minutes = 10; minutes <= 200 && world.leads < 3; minutes += 10)
         run_world(&world, minutes);
     CHECK(world.leads >= 3);

@@ -103,9 +103,9 @@ TEST(rule_116_a_lease_is_respected_for_its_own_duration_since_it_was_seen_to_cha
     bed.serving = true;
     pl_election_campaign(bed.election);
     pass(&bed, 40 * S);
-    bed.server.record.renew_us -= 7; /* any change is a sign of life */
+    bed.server.record.renew_us -= 7; /* any change of the record counts as a renewal */
     bed.server.version++;
-    bed.clocks.wall_ns -= 7200 * S; /* our wall clock is set: harmless */
+    bed.clocks.wall_ns -= 7200 * S; /* our wall clock jumps: no effect */
     pass(&bed, 5 * S);              /* seen by now */
     pass(&bed, 54 * S);
     CHECK(!pl_election_is_leading(bed.election));
@@ -147,7 +147,7 @@ TEST(rule_117_nobodys_lease_is_taken_at_once_and_rule_118_counts_a_transition)
     CHECK_INT(bed.server.record.acquire_us, acquired);
     CHECK_INT(bed.server.record.transitions, 5);
     CHECK_INT(bed.server.record.renew_us, acquired + 20000000);
-    CHECK_STR(bed.leader, "me"); /* 120: ourselves too */
+    CHECK_STR(bed.leader, "me"); /* rule 120 */
     CHECK_INT(bed.leaders, 1);
     bed_deinit(&bed);
 }
@@ -187,7 +187,7 @@ TEST(a_takeover_whose_answer_was_lost_is_noticed_by_the_next_try)
     pl_election_campaign(bed.election);
     step(&bed, PL_LEASE_GET);
     fake_lock_lose(&bed.lock);
-    CHECK(!pl_election_is_leading(bed.election)); /* nothing is known to have succeeded */
+    CHECK(!pl_election_is_leading(bed.election)); /* no request has surely succeeded */
     int64_t acquired = bed.server.record.acquire_us;
     bed.serving = true;
     pass(&bed, 4400 * PL_MS);
@@ -208,7 +208,7 @@ TEST(a_lead_that_was_gained_long_before_its_answer_came_does_not_begin)
     fake_lock_answer(&bed.lock);
     CHECK_INT(bed.started, 0);
     CHECK(!pl_election_may_write(bed.election));
-    step(&bed, PL_LEASE_UPDATE); /* asks at once how it stands now */
+    step(&bed, PL_LEASE_UPDATE); /* reads the Lease at once */
     CHECK_INT(bed.started, 1);
     bed_deinit(&bed);
 }
@@ -295,7 +295,7 @@ TEST(rule_114_a_round_that_fails_for_the_renew_deadline_ends_the_lead)
     bed_deinit(&bed);
 }
 
-/* Not at each try of the round: at its end it may be ours again. */
+/* Not at each try of the round: the Lease may be ours again at its end. */
 TEST(rule_120_who_leads_is_news_when_a_round_of_renewals_has_ended)
 {
     struct bed bed;
@@ -348,7 +348,7 @@ TEST(a_renewal_that_succeeds_after_the_closing_opens_again)
     CHECK_INT(bed.closed, 1);
     fake_lock_fail(&bed.lock, PL_ETIMEOUT, 0);
     step(&bed, PL_LEASE_GET);
-    CHECK(!pl_election_may_write(bed.election)); /* our name in it is not enough */
+    CHECK(!pl_election_may_write(bed.election)); /* our name in the Lease is not enough */
     step(&bed, PL_LEASE_UPDATE);
     CHECK_INT(bed.reopened, 1);
     pass(&bed, 5 * S);
@@ -445,7 +445,7 @@ TEST(an_answer_that_names_a_shorter_duration_is_taken_at_its_word)
     pl_election_campaign(bed.election);
     step(&bed, PL_LEASE_GET);
     fake_lock_expect(&bed.lock, PL_LEASE_CREATE);
-    bed.lock.record.duration_s = 5; /* an admission webhook says so */
+    bed.lock.record.duration_s = 5; /* an admission webhook refuses it */
     fake_lock_answer(&bed.lock);
     CHECK_INT(bed.started, 1);
     pass(&bed, 5 * S - 1);
@@ -455,7 +455,8 @@ TEST(an_answer_that_names_a_shorter_duration_is_taken_at_its_word)
     bed_deinit(&bed);
 }
 
-/* Something between us and the storage drops the field: each try would succeed and be over. */
+/* A component between us and the storage drops the field: each attempt would succeed and be
+ * lost. */
 TEST(an_answer_without_a_duration_is_a_failure_and_no_reason_to_hurry)
 {
     struct bed bed;
@@ -485,7 +486,7 @@ TEST(renewals_are_told_apart_although_the_wall_clock_stands_still)
         CHECK(i == 0 || bed.server.record.renew_us != before);
         before = bed.server.record.renew_us;
     }
-    bed.clocks.wall_ns -= 7200 * S; /* set back by hours: followed, not denied */
+    bed.clocks.wall_ns -= 7200 * S; /* set back by hours: the lead is followed, not contested */
     pass(&bed, 2 * S);
     CHECK(bed.server.record.renew_us < before);
     bed_deinit(&bed);

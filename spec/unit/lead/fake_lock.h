@@ -1,11 +1,10 @@
-/* A lock that the test plays the server of. What is asked waits until the test has it carried out
- * (or not) and answered (or not):
+/* A lock whose server is the test. A request waits until the test carries it out (or not) and
+ * answers it (or not):
  *
  *     fake_lock_expect(&lock, PL_LEASE_GET);   ... one request of that verb is waiting
  *     fake_lock_answer(&lock);                 ... carried out, and its answer told
  *     fake_lock_fail(&lock, PL_EAPI, 500);     ... not carried out
- *     fake_lock_lose(&lock);                   ... carried out, the answer lost
- */
+ *     fake_lock_lose(&lock);                   ... carried out, the answer lost */
 #pragma once
 
 #include "base/timer.h"
@@ -197,7 +196,7 @@ static inline void fake_lock_lose(struct fake_lock *lock)
     fake_lock_fail(lock, PL_ETIMEOUT, 0);
 }
 
-/* The watch's stream opens and tells what there is. */
+/* The watch's stream opens and reports the current record. */
 static inline void fake_lock_open(struct fake_lock *lock)
 {
     REQUIRE(lock->watching && !lock->open);
@@ -207,7 +206,7 @@ static inline void fake_lock_open(struct fake_lock *lock)
         lock->watch_ops->on_change(lock->watch_arg, &lock->server->record);
 }
 
-/* Another client writes (NULL: deletes) what the watch, if it is open, tells. */
+/* Another client writes the record (NULL: deletes it); an open watch reports it. */
 static inline void fake_lock_others_write(struct fake_lock *lock,
                                           const struct pl_lease_record *record)
 {

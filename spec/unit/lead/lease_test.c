@@ -199,7 +199,7 @@ TEST(rule_123_an_update_keeps_everything_else_and_reuses_the_last_object)
         pl_doc_unref(doc);
         reply(&bed, request, 200, LEASE("6", "me"));
     }
-    /* A failure does not change what the next one is built on. */
+    /* A failure does not change the version that the next update is based on. */
     reply(&bed, ask(&bed, PL_LEASE_UPDATE, "PUT", PATH "/l", &mine), 409, "{\"code\":409}");
     CHECK_INT(bed.err.status, 409);
     struct fake_request *request = ask(&bed, PL_LEASE_UPDATE, "PUT", PATH "/l", &mine);
@@ -336,7 +336,7 @@ static struct fake_request *watch(struct bed *bed)
     struct pl_buf value = PL_BUF_INIT;
     CHECK(fake_query(request, "fieldSelector", &value));
     CHECK_STR(pl_buf_z(&value), "metadata.name=l");
-    CHECK(!fake_query(request, "resourceVersion", &value)); /* begins with what there is */
+    CHECK(!fake_query(request, "resourceVersion", &value)); /* begins with the current state */
     pl_buf_deinit(&value);
     return request;
 }

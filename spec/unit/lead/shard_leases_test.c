@@ -131,8 +131,8 @@ struct watched {
     struct pl_shards *shards;
     struct pl_membership *m;
     struct pl_shard_leases *leases;
-    int told;     /* how often it was said whether the server filters, */
-    bool filters; /* and what */
+    int told;     /* how often it was reported whether the server filters, */
+    bool filters; /* and the last report */
 };
 
 static void on_filters(void *arg, bool filters)
@@ -249,7 +249,7 @@ TEST(whether_the_server_filters_is_asked_once_and_shard_info_alone_says_yes)
         bool filters;
     } cases[] = {
         {LIST("\"shardInfo\":{\"selector\":\"" ALL "\"},"), true},
-        {LIST(""), false}, /* as of custom resources, which are filtered in silence */
+        {LIST(""), false}, /* as for custom resources, which are filtered without a mark */
         {LIST("\"shardInfo\":{\"selector\":\"\"},"), false},
         {LIST("\"shardInfo\":{\"selector\":\"shardRange(object.metadata.uid, '0x0', '0x1')\"},"),
          false},
@@ -424,7 +424,7 @@ TEST(the_id_of_a_member_may_be_part_of_a_leases_name_whatever_the_machine_is_cal
     }
 }
 
-/* Others see a renewal by its time, which is no time of theirs. */
+/* Others recognise a renewal by its changed time; they do not compare it with their own clocks. */
 TEST(each_renewal_has_another_time_whatever_the_wall_clock_does)
 {
     static const int64_t steps_ns[] = {
@@ -440,7 +440,7 @@ TEST(each_renewal_has_another_time_whatever_the_wall_clock_does)
         for (size_t k = 0; k < i; k++)
             CHECK(stamps[i] != stamps[k]);
     }
-    CHECK(stamps[6] < stamps[5]); /* it tells the time that it is told */
+    CHECK(stamps[6] < stamps[5]); /* the clock works */
     end_watching(&w);
 }
 

@@ -31,7 +31,7 @@ struct replica {
     bool stopping;
     char identity[PL_LEASE_HOLDER];
     int64_t back_at_ns; /* stopped until then; 0: runs */
-    int64_t next_ns;    /* when something happens by itself */
+    int64_t next_ns;    /* the time of the next timer */
     /* Its lock. */
     bool busy, watching, watch_open;
     uint64_t request; /* the number of the one under way, so that late answers are told apart */
@@ -80,8 +80,8 @@ struct world {
     int64_t deaf_until_ns;
     /* What was seen. */
     int64_t leads, losses, closings, reopenings, restarts, releases;
-    int64_t written_ns; /* for how long somebody may have written */
-    int writer;         /* the replica that may, or -1 */
+    int64_t written_ns; /* how long a replica was allowed to write */
+    int writer;         /* the replica that is allowed to write, or -1 */
     int violations;
     bool ending;
 };

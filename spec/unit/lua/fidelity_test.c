@@ -83,7 +83,7 @@ TEST(a_double_is_exact_only_for_its_shortest_decimal)
     CHECK(!pl_number_is_exact(pl_slice_z("0.12345678901234567890"), 0.12345678901234568));
     CHECK(pl_number_is_exact(pl_slice_z("1.5e+000000000001"), 15.0));
     CHECK(!pl_number_is_exact(pl_slice_z("1e99999999999999999999"), 1e308));
-    /* A document's number ends where it ends, whatever lies behind it. */
+    /* The end of a number in a document does not depend on the bytes after it. */
     CHECK(pl_number_is_exact(pl_slice("1.5e23", 5), 150.0));
     CHECK(pl_number_is_exact(pl_slice("1.5e-2", 5), 1.5));
 }

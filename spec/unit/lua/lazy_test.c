@@ -92,7 +92,7 @@ TEST(members_that_were_read_are_the_scripts_to_change)
     pl_state_destroy(s);
 }
 
-/* The member of that name, at the top of the stack: is it there as a whole? */
+/* Whether the member with that name, at the top of the stack, is filled completely. */
 static void check_whole(struct pl_state *s, const char *name, bool want)
 {
     lua_getfield(s->L, -1, name);
@@ -227,7 +227,7 @@ TEST(an_object_may_be_cut_to_parts_of_it)
     pl_state_destroy(s);
 }
 
-/* With a place in the pool for its names, from the third of a form on. */
+/* The third object of a form and later ones have a place for their names in the pool. */
 static struct pl_doc *doc_in(struct pl_pool *pool, int uid, const char *status)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -242,8 +242,7 @@ static struct pl_doc *doc_in(struct pl_pool *pool, int uid, const char *status)
     return doc;
 }
 
-/* A part that was found in one object says where it is in the next one, if that lists the same
- * names. */
+/* The position of a member in one object is tried first in the next one with the same names. */
 TEST(objects_of_a_list_are_cut_to_the_same_parts)
 {
     enum { DOCS = 60 };
@@ -349,7 +348,7 @@ TEST(the_document_an_object_was_read_from_is_remembered)
     pl_state_destroy(s);
 }
 
-/* LuaJIT sees some hundred bytes of each. */
+/* LuaJIT counts a few hundred bytes for each. */
 TEST(documents_that_nobody_uses_any_more_are_let_go_while_runs_go_on)
 {
     enum { RUNS = 20000 };
@@ -389,7 +388,7 @@ TEST(values_of_secrets_are_known_as_such)
     pl_state_destroy(s);
 }
 
-/* Small as it is: each value is to be known when it is read. */
+/* Although it is small, each value must be registered when it is read. */
 TEST(values_of_a_small_secret_are_masked)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
@@ -411,7 +410,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Not a benchmark: a factor of ten above what is measured, against mistakes of a kind. */
+/* Not a benchmark: the limit is ten times the measured value, to find mistakes of complexity. */
 TEST(an_object_and_one_field_cost_microseconds)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
@@ -431,7 +430,7 @@ TEST(an_object_and_one_field_cost_microseconds)
     pl_state_destroy(s);
 }
 
-/* The stock `next` shows what is hidden in a level to a script that keeps the one of pairs. */
+/* A script that keeps the `next` of pairs can see the hidden member of a level. */
 TEST(what_a_script_does_to_the_hidden_entries_of_a_level_breaks_nothing)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);

@@ -1,10 +1,10 @@
-/* Hostile scripts end within their limits, and the state goes on. */
+/* Hostile scripts end within their limits, and the state stays usable. */
 #include "lua/profile.h"
 #include "support/state_support.h"
 
-/* Of CPU time, which many endless loops here use up; a busy machine makes it no shorter. */
+/* CPU time, which many endless loops here use completely; a busy machine does not shorten it. */
 #define LIMIT (30 * PL_MS)
-/* What comes to its end by itself is not ended before, on the slowest machine. */
+/* Code that ends by itself must not be ended before, even on the slowest machine. */
 #define NO_LIMIT (20 * PL_SECOND)
 
 static struct pl_state *state_with_dog(struct pl_watchdog **dog)
@@ -200,9 +200,9 @@ TEST(a_limit_is_said_with_the_line_of_the_script_that_met_it)
         "\nwhile true do coroutine.wrap(function() return 1 end)() end",
         "\nwhile true do ('x'):rep(100):find('y') end",
         "\nwhile true do xpcall(error, function(e) return e end) end",
-        /* no frame of the script is left when the limit is raised for good */
+        /* no frame of the script is left when the limit finally raises */
         "return coroutine.wrap(pcall)(function()\nwhile true do end end)",
-        /* LuaJIT knows nothing of lines where a block was refused */
+        /* LuaJIT knows no line when a block is refused */
         "local s = ('x'):rep(3e7)\nlocal t = s .. s .. s .. s .. s .. s .. s .. s .. s",
         "local s, t = ('x'):rep(1e6), {} for i = 1, 1e4 do t[i] = s end\nlocal u = table.concat(t)",
         "local s = ('x'):rep(3e7) local f = function()\nreturn s .. s .. s .. s .. s .. s .. s .. "
@@ -235,7 +235,7 @@ TEST(a_place_is_said_of_its_own_slice_alone)
     pl_watchdog_destroy(dog);
 }
 
-/* The parser alone may make more than a state can survive. */
+/* The parser alone may allocate more than a state can survive. */
 TEST(source_text_is_a_small_part_of_the_memory_limit)
 {
     struct pl_state *s = new_state(NULL, 16 * MIB);
@@ -255,8 +255,8 @@ TEST(source_text_is_a_small_part_of_the_memory_limit)
     pl_state_destroy(s);
 }
 
-/* Of three bytes of text an empty table is made, which takes fifty times as many. */
-#ifndef __SANITIZE_THREAD__ /* where these take minutes, and find nothing about threads */
+/* Three bytes of text make an empty table, which needs fifty times as many. */
+#ifndef __SANITIZE_THREAD__ /* these take minutes there, and concern no threads */
 TEST(documents_of_many_small_tables_end_at_the_limit)
 {
     static const char *const codes[] = {
@@ -307,7 +307,7 @@ TEST(a_table_that_is_in_many_places_ends_at_a_limit)
     pl_watchdog_destroy(dog);
 }
 
-/* Text has a limit of its own, which a fast machine would come to within LIMIT. */
+/* Text has a separate limit, which a fast machine would reach within LIMIT. */
 TEST(text_of_a_table_that_is_in_many_places_ends_at_a_limit)
 {
     static const char *const encoders[] = {"require('perilune').json", "require('cjson')"};
@@ -323,7 +323,7 @@ TEST(text_of_a_table_that_is_in_many_places_ends_at_a_limit)
     pl_watchdog_destroy(dog);
 }
 
-/* What they have made by then is given back: a sanitizer sees it if not. */
+/* Their memory is freed; otherwise a sanitizer reports it. */
 TEST(decoding_again_and_again_is_ended)
 {
     struct pl_watchdog *dog;
@@ -344,7 +344,7 @@ TEST(decoding_again_and_again_is_ended)
     pl_watchdog_destroy(dog);
 }
 
-#ifndef __SANITIZE_THREAD__ /* its own record of the stack ends first, and it dies of that */
+#ifndef __SANITIZE_THREAD__ /* its record of the stack overflows first, which ends the process */
 TEST(the_c_stack_ends_before_it_is_full)
 {
     static const char *const codes[] = {
@@ -401,7 +401,7 @@ TEST(a_limit_is_of_one_slice_and_of_cpu_time)
 {
     struct pl_watchdog *dog;
     struct pl_state *s = state_with_dog(&dog);
-    /* Together they compute for longer than the limit, which is that of each. */
+    /* Together they compute longer than the limit, which holds for each of them. */
     for (int i = 0; i < 5; i++) {
         struct pl_fault fault = {.message = NULL};
         int failed = run_code(s, "local c = os.clock() while os.clock() - c < 0.02 do end return 1",
@@ -416,7 +416,7 @@ TEST(a_limit_is_of_one_slice_and_of_cpu_time)
 
 /* ---- in coroutines, as runs have them ---- */
 
-/* over(): the watchdog wants the slice ended, at once. */
+/* over(): the watchdog ends the slice at once. */
 static int over(lua_State *L)
 {
     struct pl_limits *limits = lua_touserdata(L, lua_upvalueindex(1));
@@ -510,7 +510,7 @@ TEST(a_coroutine_in_a_coroutine_is_stopped_first)
     pl_watchdog_destroy(dog);
 }
 
-/* What is between C functions is raised through, what is around them is stopped. */
+/* Coroutines between C functions get the error; those around them are stopped. */
 TEST(a_function_called_from_c_is_left_by_an_error_and_no_further)
 {
     static const char *const codes[] = {
@@ -607,7 +607,7 @@ static int fill_up(lua_State *L)
     return 0;
 }
 
-/* The second overflow, where the first one was caught, uses up what is kept for errors. */
+/* If the first overflow was caught, the second one uses up the reserve for errors. */
 static int use_up(lua_State *L)
 {
     int below = (int)lua_tointeger(L, 1);
@@ -620,7 +620,7 @@ static int use_up(lua_State *L)
 TEST(an_error_on_a_stack_without_a_slot_to_spare_is_described)
 {
     struct pl_state *s = new_state(NULL, 32 * MIB);
-    for (int below = 0; below < 16; below++) { /* what a call takes is LuaJIT's secret */
+    for (int below = 0; below < 16; below++) { /* the size of a frame is internal to LuaJIT */
         lua_State *co = lua_newthread(s->L);
         struct pl_fault fault = {.message = NULL};
         lua_pushcfunction(co, use_up);

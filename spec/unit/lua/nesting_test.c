@@ -3,7 +3,7 @@
 
 #include "support/test.h"
 
-/* A frame so many bytes below the first one; stacks grow down. */
+/* A frame that many bytes below the first one; stacks grow down. */
 static const void *frame(size_t below)
 {
     return (const void *)(uintptr_t)((1u << 30) - below);
@@ -31,7 +31,7 @@ TEST(calls_one_after_the_other_do_not_add_up)
     CHECK_INT(nesting.count, 1);
 }
 
-/* Left by an error: nobody has said so. */
+/* Left by an error, without a notice. */
 TEST(a_call_that_was_left_is_forgotten_by_the_next_one_above_it)
 {
     struct pl_nesting nesting = fresh();

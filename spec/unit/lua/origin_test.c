@@ -144,7 +144,7 @@ TEST(what_was_looked_for_in_vain_is_a_change_once_it_is_there)
     CHECK_STR(path, "./late.yaml");
     pl_free(path);
     unlink("late.yaml");
-    unlink("b.lua"); /* the folder lists something else */
+    unlink("b.lua"); /* the listing of the folder has changed */
     CHECK(!pl_origin_is_current(origin, NULL));
     pl_origin_unref(origin);
     leave_folder();
@@ -205,7 +205,7 @@ TEST(a_script_that_reads_ever_more_names_does_not_grow_it_for_ever)
     for (int i = 0; i < 10050; i++) {
         snprintf(name, sizeof name, "missing-%d", i);
         CHECK_INT(pl_origin_read(origin, "a.lua", name, &text, &is_new, NULL), PL_ENOTFOUND);
-        if (is_new != (i < 9999)) { /* "new" has the host look at all its files again */
+        if (is_new != (i < 9999)) { /* because of "new" the host compares all its files again */
             TEST_FAIL("%s: new %d", name, is_new);
             break;
         }
@@ -222,7 +222,7 @@ TEST(a_script_that_reads_ever_more_names_does_not_grow_it_for_ever)
     pl_origin_unref(origin);
 }
 
-/* As long ago as the folder's clock needs, so that its entry is enough. */
+/* Old enough for the resolution of the clock, so that comparing the entry is enough. */
 static void age(const char *name)
 {
     struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
@@ -242,13 +242,14 @@ TEST(texts_are_compared_where_times_say_nothing)
 {
     enter_folder();
     save_all();
-    struct pl_origin *origin = load(); /* just written: the same tick may bring another text */
+    struct pl_origin *origin =
+        load(); /* just written: the text may change within the same tick of the clock */
     save_in_place("word.lua", "drow");
     CHECK(!pl_origin_is_current(origin, NULL));
     save_in_place("word.lua", "word");
     CHECK(pl_origin_is_current(origin, NULL));
     save_in_place("word.lua", "drow");
-    age("word.lua"); /* as cp -p and rsync -t leave it */
+    age("word.lua"); /* as after cp -p and rsync -t */
     CHECK(!pl_origin_is_current(origin, NULL));
     save("word.lua", "word");
     CHECK(pl_origin_is_current(origin, NULL));

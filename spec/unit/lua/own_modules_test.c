@@ -11,7 +11,7 @@ TEST(code_of_the_build_is_taken)
     pl_state_destroy(s);
 }
 
-/* What errors and tracebacks show: the same chunk and lines. */
+/* Errors and tracebacks show the same chunk name and lines. */
 TEST(code_tells_where_it_is_from_as_text_does)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);

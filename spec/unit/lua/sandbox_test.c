@@ -101,7 +101,7 @@ TEST(perilune_host_is_not_for_scripts)
     CHECK_FAILS(s, "return coroutine.wrap(require)('perilune.host')", NULL, "is Perilune's own");
     CHECK_FAILS(s, "return coroutine.wrap(function() return require('perilune.host') end)()", NULL,
                 "is Perilune's own");
-    /* A function of Perilune's own that calls the script's, which a tail call hides. */
+    /* A function of Perilune that calls a function of the script; a tail call hides it. */
     CHECK_FAILS(s,
                 "return require('perilune.check').array_of(function() "
                 "return require('perilune.host') end)('x', {1})",

@@ -40,7 +40,7 @@ TEST(documents_go_with_the_last_object_of_their_shelf)
     pl_state_destroy(s);
 }
 
-/* What is at its address later has to prove anew that it is a shelf. */
+/* A later object at its address must be checked again. */
 TEST(a_shelf_that_was_read_is_forgotten_with_it)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
@@ -68,7 +68,7 @@ TEST(a_large_document_shares_with_none_that_comes_later)
     pl_state_destroy(s);
 }
 
-/* Also those that the shelf has no room for any more, and those at an address that had another. */
+/* Also objects for which the shelf has no room, and objects at an address that another one had. */
 TEST(the_levels_of_objects_that_share_are_told_apart)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);

@@ -9,7 +9,7 @@ struct bed {
     struct virtual_clock clock;
     struct pl_awake awake;
     int asked;       /* how often, in the last wait */
-    int there_after; /* questions; each takes a tenth of the longest wait */
+    int there_after; /* checks; each takes a tenth of the longest wait */
 };
 
 static bool is_there(void *arg)
@@ -26,7 +26,7 @@ static void begin(struct bed *bed)
     bed->awake.processors = 2;
 }
 
-/* Awake as long as it is, and asleep_ns after that. */
+/* Spins as long as it may, then sleeps asleep_ns. */
 static void wait_for(struct bed *bed, int there_after, int64_t asleep_ns)
 {
     bed->asked = 0;

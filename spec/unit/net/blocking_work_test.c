@@ -7,7 +7,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-/* Work whose reader answers when it is let: until then its thread is stuck. */
+/* Work that blocks its thread until the test lets it continue. */
 struct reader {
     struct pl_loop *loop;
     sem_t answer;
@@ -37,7 +37,7 @@ static void on_drop(void *arg)
     ((struct reader *)arg)->dropped++;
 }
 
-/* answers: those that need not be waited for. */
+/* answers: work that does not block. */
 static struct pl_blocking_work *start_with(struct reader *reader, struct pl_loop *loop,
                                            unsigned answers)
 {

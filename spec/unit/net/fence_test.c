@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* A client and a server's sockets that are read byte by byte, or not at all. */
+/* A client, and server sockets that the test reads byte by byte or not at all. */
 struct stage {
     struct pl_loop *loop;
     struct pl_http_client *client;
@@ -68,7 +68,7 @@ static struct pl_http_call *ask(struct stage *stage, const char *method, struct 
     return transport.ops->start(transport.self, &request, &http_answer_ops, &stage->answer);
 }
 
-/* There is a connection; the last one, unless it was forgotten. */
+/* Waits for a connection; reuses the last one unless it was forgotten. */
 static bool accepted(struct stage *stage)
 {
     if (stage->peer.fd < 0)
@@ -91,7 +91,7 @@ static char *begin_big(struct stage *stage, struct pl_http_call **call)
     char *body = pl_calloc(1, BIG);
     *call = ask(stage, "POST", pl_slice(body, BIG));
     TURN_UNTIL(stage->loop, accepted(stage));
-    for (int i = 0; i < 20; i++) /* it fills whatever there is */
+    for (int i = 0; i < 20; i++) /* it fills all buffers */
         pl_loop_turn(stage->loop, 1);
     CHECK_INT(stage->answer.done, 0);
     return body;
@@ -111,7 +111,7 @@ TEST(what_was_sent_in_part_when_the_fence_closed_is_never_completed)
     stage_up(&stage);
     char *body = begin_big(&stage, &call);
     stage.open = false;
-    /* The peer reads again, so the socket takes more; nobody has said a word to the client. */
+    /* The peer reads again, so the socket accepts more; the client is not told. */
     check_never_completed(&stage);
     TURN_UNTIL(stage.loop, stage.answer.done);
     CHECK_INT(stage.answer.code, PL_EREFUSED);
@@ -119,8 +119,8 @@ TEST(what_was_sent_in_part_when_the_fence_closed_is_never_completed)
     stage_down(&stage);
 }
 
-/* curl, TLS and HTTP/2 hold bytes back that they send without asking anybody, whenever something
- * happens on the connection. So whatever happens, the fence comes first. */
+/* curl, TLS and HTTP/2 buffer bytes and send them without a check at any event of the connection.
+ * So the fence is asked before every event. */
 TEST(nothing_happens_on_a_connection_behind_a_closed_fence_but_its_end)
 {
     struct stage stage;
@@ -228,7 +228,7 @@ TEST(a_number_that_became_another_sockets_is_left_alone)
     stage_down(&stage);
 }
 
-/* Of a queue that is full a connection gets no answer. */
+/* If the queue is full, a connection gets no answer. */
 static int join_queue(int port)
 {
     struct sockaddr_in name = {.sin_family = AF_INET,
@@ -240,7 +240,7 @@ static int join_queue(int port)
     return fd;
 }
 
-/* Canceled, or out of time, while they still wait for the other side. */
+/* Canceled or timed out while they still wait for the peer. */
 TEST(connections_that_never_came_about_leave_room_for_others)
 {
     struct stage stage;
@@ -275,7 +275,7 @@ TEST(connections_that_never_came_about_leave_room_for_others)
     stage_down(&stage);
 }
 
-/* F45. Nothing runs between the signal and what follows it here: no turn of the loop. */
+/* F45. No turn of the loop runs between the signal and the next statement. */
 TEST(a_process_that_goes_on_after_a_stop_asks_its_fences_first_of_all)
 {
     struct stage stage;

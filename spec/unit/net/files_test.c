@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Real files and inotify: events are there when the system call that made them has returned. */
+/* Real files and inotify: events are available when the system call that caused them has
+ * returned. */
 struct world {
     struct pl_loop *loop;
     struct pl_files *files;
@@ -96,7 +97,7 @@ static void watch_folder(struct world *world)
     pl_files_use(world->files, set);
 }
 
-/* Was anything told since? */
+/* Whether there were events since the last call. */
 static bool told(struct world *world)
 {
     pl_loop_turn(world->loop, 0);

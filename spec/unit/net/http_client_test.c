@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The client against the server of this layer, on one loop. */
+/* The client with the server of this layer, on one loop. */
 struct world {
     struct pl_loop *loop;
     struct pl_server *server;
@@ -50,7 +50,7 @@ static void echo(struct pl_exchange *exchange)
     pl_buf_deinit(&text);
 }
 
-/* What an upgraded client says comes back; "end" ends it, "abort" cuts it. */
+/* Bytes of an upgraded client are sent back; "end" ends the connection, "abort" cuts it. */
 static void on_said(void *arg, struct pl_slice bytes)
 {
     struct world *world = arg;
@@ -261,7 +261,7 @@ TEST(the_proxy_of_the_environment_is_not_used)
     tear_down(&world);
 }
 
-/* curl quotes what it does not understand. */
+/* curl's message quotes the invalid input. */
 TEST(a_proxy_s_password_is_in_no_error)
 {
     static const char *const proxies[] = {"http://me:hunter2@[bad", "http://me:hunter2@127.0.0.1:x",
@@ -600,7 +600,7 @@ TEST(many_tls_requests_to_a_peer_that_says_nothing_all_give_up_at_the_same_time)
     pl_loop_turn(world.loop, 1);
     for (int i = 0; i < 5; i++)
         CHECK_INT(answers[i].done, 0);
-    /* They wait for one connection together, not one after the other. */
+    /* They wait for one connection at the same time, not one after the other. */
     time.now_ns += 1;
     for (int i = 0; i < 5; i++) {
         TURN_UNTIL(world.loop, answers[i].done);
@@ -640,7 +640,7 @@ static void stage_down(struct stage *stage)
     tear_down(&stage->world);
 }
 
-/* Starts a request, forgetting the answer to the last one. */
+/* Starts a request and forgets the answer to the last one. */
 static void ask_stage(struct stage *stage, struct pl_http_request request)
 {
     http_answer_deinit(&stage->answer);
@@ -659,7 +659,7 @@ static bool has_request(struct stage *stage, const char *end)
     return stage->peer.fd >= 0 && raw_got(&stage->peer, end);
 }
 
-/* Waits for a request that ends so, answers with these bytes. */
+/* Waits for a request that ends with this text, and answers with these bytes. */
 static void play(struct stage *stage, const char *end, const char *answer)
 {
     fcntl(stage->listener, F_SETFL, O_NONBLOCK);
@@ -701,7 +701,7 @@ TEST(connections_are_reused_within_a_lane_only)
     stage_down(&stage);
 }
 
-/* Fault test F17: an idle connection of the same age may be as dead. */
+/* Fault test F17: an idle connection of the same age may be dead, too. */
 TEST(after_a_timeout_no_request_goes_to_an_older_connection)
 {
     struct stage stage;
@@ -730,7 +730,7 @@ TEST(a_connection_that_ends_between_two_requests_is_not_used_again)
     struct stage stage;
     stage_up(&stage);
     for (int round = 0; round < 4; round++) {
-        /* The second request of a round finds its connection as it was left. */
+        /* The second request of a round uses the connection in the state in which it was left. */
         for (int i = 0; i < 2; i++) {
             ask_stage(&stage, (struct pl_http_request){.method = "POST", .body = pl_slice_z("{}")});
             play(&stage, "{}", OK_EMPTY);
@@ -740,7 +740,7 @@ TEST(a_connection_that_ends_between_two_requests_is_not_used_again)
         }
         CHECK_INT(stage.accepted, round + 1);
         hang_up(&stage);
-        if (round % 2 == 0) /* the loop hears of it, or curl is the first to */
+        if (round % 2 == 0) /* the loop or curl notices it first */
             pl_loop_turn(stage.world.loop, 10);
     }
     stage_down(&stage);
@@ -856,7 +856,7 @@ TEST(an_answer_may_come_byte_by_byte)
 
 enum { ENDLESS = 48 << 20 };
 
-/* A server that is faster than who reads. */
+/* A server that is faster than the reader. */
 static void *pour(void *arg)
 {
     const struct stage *stage = arg;

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* Poked at with plain sockets on the same thread: the kernel's buffers are between.
- * The server's time is virtual. */
+/* The test uses plain sockets on the same thread, with the kernel's buffers between. The server's
+ * time is virtual. */
 struct world {
     struct virtual_clock time;
     struct pl_loop *loop;
@@ -99,7 +99,7 @@ static void tear_down(struct world *world)
     pl_buf_deinit(&world->log);
 }
 
-/* Lets that much time pass, and what it makes due happen. */
+/* Lets that much time pass and does the work that becomes due. */
 static void pass(struct world *world, int64_t ms)
 {
     world->time.now_ns += ms * PL_MS;
@@ -325,7 +325,7 @@ static void check_refused(struct pl_server_options options, struct pl_slice requ
 
 TEST(a_body_over_the_limit_is_413_at_once_with_a_length)
 {
-    /* Nothing of the body is sent, the answer comes all the same. */
+    /* The answer comes although nothing of the body is sent. */
     check_refused((struct pl_server_options){.max_body = 1000},
                   pl_slice_z("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n"), 413);
     check_refused(
@@ -441,7 +441,7 @@ static void check_refused_in_pieces(const char *request, size_t size)
     tear_down(&world);
 }
 
-/* What servers and proxies in front of them could take for different things. */
+/* Requests that servers and their proxies could interpret differently. */
 TEST(a_request_that_can_be_read_in_two_ways_is_400)
 {
     static const char *const requests[] = {
@@ -738,9 +738,9 @@ TEST(a_reply_larger_than_the_limit_on_streams_arrives_when_it_is_read)
     size_t size = 32 * 1000 * 1000;
     char *body = pl_calloc(1, size);
     pl_exchange_reply(world.held[0], 200, "text/plain", pl_slice(body, size));
-    int small = 1 << 17; /* so that the kernel asks for more as soon as some was read */
+    int small = 1 << 17; /* so that the kernel wants more as soon as some bytes were read */
     setsockopt(peer.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    /* Slowly, but each time some of it: many times the time in which nothing is a fault. */
+    /* Slowly, but always some bytes: for many times the limit on a standstill. */
     while (peer.got.len < size && !peer.ended) {
         char bytes[320000];
         ssize_t n = recv(peer.fd, bytes, sizeof bytes, MSG_DONTWAIT);

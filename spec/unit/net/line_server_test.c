@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* Poked at with plain sockets on the same thread: the kernel's buffers are between. */
+/* The test uses plain sockets on the same thread, with the kernel's buffers between. */
 struct world {
     struct virtual_clock time;
     struct pl_loop *loop;
@@ -107,7 +107,7 @@ TEST(lines_are_answered_in_order_one_at_a_time)
     raw_send(&peer, "four\nfive\n");
     TURN_UNTIL(world.loop, world.held != NULL);
     pl_loop_turn(world.loop, 2);
-    CHECK(logged(&world, "one\ntwo\nthree\nfour\n")); /* five waits for four's answer */
+    CHECK(logged(&world, "one\ntwo\nthree\nfour\n")); /* five waits for the answer to four */
     world.hold = false;
     pl_line_end(world.held);
     TURN_UNTIL(world.loop, raw_got(&peer, "five\n.\n"));

@@ -94,8 +94,8 @@ TEST(a_turn_waits_no_longer_than_it_was_told)
     pl_loop_destroy(loop);
 }
 
-/* libuv counts whole milliseconds, and looks at its timers before it polls: a time-out of one may
- * have passed by then, when the turn began at the end of one. */
+/* libuv counts whole milliseconds and checks its timers before it polls. So a time-out of one
+ * millisecond may have passed already if the turn began near the end of a millisecond. */
 TEST(a_turn_waits_no_longer_although_its_time_is_over_before_it_waits)
 {
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
@@ -285,7 +285,7 @@ static void watch_letters(struct pl_inbox *inbox, bool watched)
     CHECK(letters->watched != watched);
     letters->watched = watched;
     letters->watches += watched;
-    letters->some = watched || letters->some; /* it comes while the loop looks */
+    letters->some = watched || letters->some; /* it arrives while the loop spins */
 }
 
 static void take_letters(struct pl_inbox *inbox)
@@ -332,7 +332,7 @@ TEST(a_loop_that_sleeps_at_once_watches_nothing)
     struct letters letters = {
         .inbox = {.has_some = has_letters, .watch = watch_letters, .deliver = take_letters}};
     pl_loop_add_inbox(loop, &letters.inbox);
-    pl_loop_turn(loop, 1); /* nobody expects anything: its first wait is none awake */
+    pl_loop_turn(loop, 1); /* no message is expected: the first wait does not spin */
     CHECK_INT(letters.watches, 0);
     CHECK_INT(letters.delivered, 0);
     pl_loop_remove_inbox(&letters.inbox);

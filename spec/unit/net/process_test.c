@@ -123,8 +123,8 @@ TEST(a_cancelled_process_is_killed_and_not_heard_of_again)
     pl_loop_destroy(run.loop);
 }
 
-/* Stands in for the C library's: a machine so busy that a killed process does not die for a while.
- */
+/* Replaces the function of the C library: as on a busy machine, a killed process does not die for a
+ * while. */
 static bool spares;
 
 __attribute__((visibility("default"))) int kill(pid_t pid, int signum)

@@ -14,7 +14,7 @@ static int tell(void *arg, enum pl_ws_type type, struct pl_slice payload)
     return heard->answer;
 }
 
-/* Fed whole and byte by byte: the same must come of it. */
+/* Fed whole and byte by byte: the results must be equal. */
 static void check_feed(struct pl_slice bytes, bool from_client, int code, const char *said,
                        const char *why)
 {

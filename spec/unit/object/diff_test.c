@@ -29,7 +29,7 @@ static void check_docs(struct pl_doc *a, struct pl_doc *b, const char *want)
     pl_doc_unref(b);
 }
 
-/* Of documents of their own, and of a pool, where values are partly shared. */
+/* With separate documents, and with documents of a pool, which share values. */
 static void check_diff(const char *old_text, const char *new_text, const char *want)
 {
     struct pl_pool *pool = pl_pool_create();

@@ -45,7 +45,7 @@ TEST(an_object_without_labels_has_none)
     }
 }
 
-/* Its labels are not those of its document. */
+/* The labels of the filter are not those of the document. */
 TEST(an_object_inside_of_another_keeps_nothing)
 {
     struct pl_doc *doc = json("{'template':{'metadata':{'labels':{'app':'db'}}}}");

@@ -111,7 +111,7 @@ static void check_identity(struct pl_doc *doc, const char *ns, const char *name,
 {
     struct pl_node object = pl_doc_root(doc);
     struct pl_scratch scratch;
-    for (int again = 0; again < 2; again++) { /* where they stand is kept after the first time */
+    for (int again = 0; again < 2; again++) { /* their position is kept after the first time */
         CHECK_SLICE(pl_meta_uid(object, &scratch), uid);
         CHECK_SLICE(pl_meta_rv(object, &scratch), rv);
         CHECK_SLICE(pl_meta_namespace(object, &scratch), ns);
@@ -145,8 +145,8 @@ TEST(what_identifies_an_object_is_the_same_however_often_it_is_asked_for)
     }
 }
 
-/* In one pool: values that several objects hold lie outside of each, and all of an object's
- * metadata may. */
+/* In one pool: values that several objects share lie outside of each object, possibly all metadata
+ * of an object. */
 TEST(what_identifies_an_object_is_found_where_it_is_shared)
 {
     struct pl_pool *pool = pl_pool_create();

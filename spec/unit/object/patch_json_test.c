@@ -13,7 +13,7 @@ static struct pl_doc *apply(const char *target, const char *patch, struct pl_err
     return result;
 }
 
-/* RFC 6902, appendix A, and the corners that it leaves to the reader. */
+/* RFC 6902, appendix A, and cases that it leaves open. */
 TEST(json_patches_do_what_the_rfc_shows)
 {
     static const struct {

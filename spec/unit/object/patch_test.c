@@ -70,7 +70,7 @@ TEST(one_member_is_set_or_removed)
     check_with("{'a':1}", "", "[2]", "[2]");
 }
 
-/* ---- a property: what differs, as a merge patch, leads from one to the other ---- */
+/* ---- a property: the difference as a merge patch makes the second value of the first ---- */
 
 static void random_value(struct pl_rand *rand, struct pl_build *b, int depth)
 {

@@ -51,7 +51,8 @@ TEST(a_host_of_loopback_is_answered_and_no_other)
     CHECK_INT(pl_page_access_check(&f.access, &none), PL_PAGE_FOREIGN_HOST);
 }
 
-/* A name may be bound anew to our address by whoever owns it; an address can't. */
+/* The owner of a name can point it at our address (DNS rebinding); with an address this is
+ * impossible. */
 TEST(off_loopback_addresses_and_its_own_name_are_answered)
 {
     struct fixture f;

@@ -83,7 +83,7 @@ TEST(a_value_has_the_same_pseudonym_each_time_and_another_with_another_key)
     write_json(other, secret, &c);
     CHECK_STR(pl_buf_z(&a), pl_buf_z(&b));
     CHECK(strcmp(pl_buf_z(&a), pl_buf_z(&c)) != 0);
-    write_json(other, pl_buf_z(&a), &b); /* what is one already */
+    write_json(other, pl_buf_z(&a), &b); /* a text that is a pseudonym already */
     CHECK_STR(pl_buf_z(&a), pl_buf_z(&b));
     pl_buf_deinit(&a);
     pl_buf_deinit(&b);

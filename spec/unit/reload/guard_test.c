@@ -35,7 +35,7 @@ TEST(five_failures_of_more_than_half_the_runs_end_it)
     }
 }
 
-/* Five lost lanes are the end of the process. */
+/* Five lost lanes end the process. */
 TEST(a_run_that_cannot_be_interrupted_weighs_as_five_failures)
 {
     static const struct {

@@ -5,15 +5,15 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
-/* Notes effects, and answers as it is told: `looks`, `checks` and `prepares` may come from inside
- * the effect, as they do in the host. */
+/* Records effects and answers as the test says: `looks`, `checks` and `prepares` may come from
+ * inside the effect, as in the host. */
 struct bed {
     struct virtual_clock time;
     struct pl_reload_state state;
     char did[256]; /* effects in order: "look load ..." */
     int64_t due_ns;
     bool no_room, no_load, bad;
-    int inside; /* an event that `prepare` tells before it returns; -1: none */
+    int inside; /* an event that `prepare` reports before it returns; -1: none */
     int loads, looks;
 };
 
@@ -111,7 +111,7 @@ static void bed_init(struct bed *bed)
     pl_reload_state_init(&bed->state, &ops, bed, &bed->time.clock, true);
 }
 
-/* What the event did. */
+/* The effects of the event. */
 static const char *tell(struct bed *bed, enum pl_reload_event event)
 {
     bed->did[0] = '\0';
@@ -124,7 +124,7 @@ static void pass(struct bed *bed, int64_t ms)
     bed->time.now_ns += ms * PL_MS;
 }
 
-/* Moves to what was waited for. */
+/* Advances the time to the next timer. */
 static const char *wait_over(struct bed *bed)
 {
     if (bed->due_ns > bed->time.now_ns)
@@ -153,8 +153,8 @@ static const char *const event_names[PL_RELOAD_EVENTS] = {
     "asked",  "changed", "read",    "back",  "due",      "is_running", "is_refused", "is_next",
     "is_new", "loaded",  "unmixed", "mixed", "prepared", "unprepared", "stop"};
 
-/* Each answer that is not "nothing": the state, the event, the state after it, the effects. Where a
- * state was come to by a change: an answer that waits does so for quiet. */
+/* Each answer that is not "nothing": the state, the event, the state after it, the effects. If a
+ * change led to the state, an answer that waits does so until the changes stop. */
 static const char *const expected[][4] = {
     {"idle", "asked", "quiet", "wait:0"},
     {"idle", "changed", "quiet", "wait:20"},
@@ -271,7 +271,7 @@ TEST(a_burst_goes_on_while_the_disk_is_compared)
     wait_over(&bed);
     CHECK_STR(tell(&bed, PL_RELOAD_IS_NEW), "load");
 
-    bed_init(&bed); /* what was found to need nothing may have been found too early */
+    bed_init(&bed); /* the result "nothing to do" may be too early */
     go_to(&bed, PL_RELOAD_LOOK);
     tell(&bed, PL_RELOAD_CHANGED);
     CHECK_STR(tell(&bed, PL_RELOAD_IS_RUNNING), "wait:20");
@@ -346,7 +346,7 @@ TEST(a_change_after_the_load_is_looked_at_while_it_is_prepared)
     CHECK_STR(tell(&bed, PL_RELOAD_IS_NEW), "drop load");
 }
 
-/* ---- who asks ---- */
+/* ---- requests of clients ---- */
 
 TEST(who_asks_waits_for_nothing_and_has_what_was_refused_tried_again)
 {
@@ -404,7 +404,7 @@ TEST(without_watching_only_who_asks_has_a_look)
     CHECK_INT(bed.state.at, PL_RELOAD_IDLE);
 }
 
-/* ---- what is in the way ---- */
+/* ---- obstacles ---- */
 
 TEST(a_load_waits_for_room)
 {
@@ -460,7 +460,7 @@ TEST(what_was_compared_with_a_generation_that_does_not_run_any_more_is_compared_
     CHECK_STR(tell(&bed, PL_RELOAD_UNMIXED), "check");
     CHECK_STR(tell(&bed, PL_RELOAD_UNMIXED), "prepare");
 
-    bed_init(&bed); /* a look that never ends keeps nothing else from it */
+    bed_init(&bed); /* a look that never ends delays nothing else */
     go_to(&bed, PL_RELOAD_PREPARE_LOOK);
     CHECK_STR(tell(&bed, PL_RELOAD_PREPARED), "apply");
     CHECK_STR(tell(&bed, PL_RELOAD_IS_NEXT), "look");
@@ -468,7 +468,7 @@ TEST(what_was_compared_with_a_generation_that_does_not_run_any_more_is_compared_
 
 /* ---- at random ---- */
 
-/* The disk is a number, and so are generations; 0 of ten cannot run. */
+/* The state of the disk is a number, and so are generations; numbers that end with 0 cannot run. */
 struct world {
     struct bed bed;
     struct pl_rand rand;

@@ -5,13 +5,13 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
-/* Notes effects in order, and keeps what the real ones would leave behind. */
+/* Records effects in order, and keeps the state that the real effects would leave. */
 struct bed {
     struct virtual_clock time;
     struct pl_shadow_state state;
     char did[256];
     bool busy;                 /* a run is under way */
-    int inside;                /* an event that `prepare` tells before it returns; -1: none */
+    int inside;                /* an event that `prepare` reports before it returns; -1: none */
     int64_t limit_ns, poll_ns; /* due; 0: not started */
     int told, ended, resets;
     bool untold, closing, loading;
@@ -119,7 +119,7 @@ static void bed_init(struct bed *bed)
     pl_shadow_state_init(&bed->state, &ops, bed, &bed->time.clock);
 }
 
-/* What the event did. */
+/* The effects of the event. */
 static const char *tell(struct bed *bed, enum pl_shadow_event event)
 {
     bed->did[0] = '\0';

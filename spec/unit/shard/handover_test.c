@@ -1,6 +1,6 @@
-/* How shards pass from one member to another, and what goes wrong meanwhile: receivers that die,
- * Leases that others delete, members that say another number of shards. One thing at a time on the
- * simulated server; simulation_test.c does everything at once. */
+/* How shards pass from one member to another, and the faults meanwhile: receivers that die, Leases
+ * that others delete, members with another number of shards. One fault at a time on the simulated
+ * server; simulation_test.c has all at once. */
 #include "shard_promises.h"
 
 static struct lease *lease_of_member(struct world *w, int number)
@@ -39,7 +39,8 @@ static void open_world(struct world *w, uint64_t seed, int members, unsigned sha
 
 /* ---- what is written ---- */
 
-/* Each member writes its own Lease each retry period, and who has shard 0 the Lease NAME. */
+/* Each member writes its own Lease each retry period; the holder of shard 0 also writes the Lease
+ * NAME. */
 TEST(at_rest_members_renew_and_no_lease_of_a_shard_is_written_whatever_their_number)
 {
     static const unsigned numbers[] = {4, 64, 256};
@@ -53,7 +54,7 @@ TEST(at_rest_members_renew_and_no_lease_of_a_shard_is_written_whatever_their_num
         pass(&w, 60 * S);
         for (unsigned i = 0; i < numbers[k]; i++)
             CHECK(w.leases[1 + i].is.version == versions[i]);
-        CHECK(w.writes > 160 && w.writes < 200); /* 30 a minute each, by clocks of their own */
+        CHECK(w.writes > 160 && w.writes < 200); /* 30 a minute each, by their own clocks */
         CHECK_INT((int64_t)w.reads, 0);
         world_deinit(&w);
     }
@@ -197,7 +198,7 @@ TEST(a_shards_lease_without_its_label_gets_it_back)
     world_deinit(&w);
 }
 
-/* More than a replica cares to know: of members, and of shards of another number. */
+/* More Leases than a replica remembers: of members, and of shards of another number. */
 static void flood(struct process *p)
 {
     char text[16];
@@ -227,7 +228,8 @@ TEST(among_thousands_of_rubbish_leases_a_replica_knows_itself_and_who_has_shards
     struct world w;
     open_world(&w, 30, 2, 8);
     struct process *flooded = &w.processes[0], *other = &w.processes[1];
-    freeze(other, flooded); /* it comes back under an id that the flooded one has no place for */
+    freeze(other,
+           flooded); /* it comes back under an id for which the flooded replica has no room */
     CHECK_STR(other->id, "m0002");
     CHECK_INT(held_by(flooded), 8);
     freeze(flooded, flooded);
@@ -242,7 +244,7 @@ TEST(among_thousands_of_rubbish_leases_a_replica_knows_itself_and_who_has_shards
 
 /* ---- shares ---- */
 
-/* A member that renews and takes nothing leaves its share to who is there. */
+/* A member that renews but takes nothing leaves its share to the others. */
 TEST(what_has_been_free_for_a_retry_period_is_taken_over_the_share)
 {
     struct world w;
@@ -285,9 +287,9 @@ TEST(of_two_numbers_of_shards_that_begin_together_one_stays)
         struct world w;
         int both = 0;
         world_init(&w, seed, 2, 16);
-        w.limit_ns *= 4; /* nothing is promised while they find out */
+        w.limit_ns *= 4; /* no promise holds until they find out */
         begin(&w.processes[0]);
-        if (seed % 2 == 0) /* else neither sees the other before it has joined */
+        if (seed % 2 == 0) /* otherwise neither sees the other before it has joined */
             pass(&w, (int64_t)(chance(&w) * (double)(3 * S)));
         w.shards = 12;
         begin(&w.processes[1]);
@@ -296,7 +298,7 @@ TEST(of_two_numbers_of_shards_that_begin_together_one_stays)
             end_refused(&w);
             both += is_acting(&w.processes[0]) && is_acting(&w.processes[1]);
         }
-        CHECK_INT(both, 0); /* a key lies in one's shard and in another's */
+        CHECK_INT(both, 0); /* a key is in a shard of each of the two */
         bool first = w.processes[0].m != NULL, second = w.processes[1].m != NULL;
         if (first == second)
             TEST_FAIL("seed %d: %s are there", (int)seed, first ? "both" : "none of them");

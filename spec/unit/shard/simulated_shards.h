@@ -1,6 +1,6 @@
 /* Members that share shards on a virtual clock: a server with Leases, processes with clocks of
  * their own that run up to 10 % apart, a network on which requests, answers and news are late or
- * lost. Time goes in ticks; after each one the promises are checked. */
+ * lost. Time advances in ticks; after each tick the promises are checked. */
 #pragma once
 
 #include "base/alloc.h"
@@ -35,12 +35,13 @@ struct process {
     struct pl_shards_follower follower;
     struct pl_membership *m; /* NULL: does not run */
     char id[64];
-    uint64_t heard;                    /* the number of changes that it has heard of */
-    uint64_t known[LEASES];            /* by lease: the version it was told or answered last */
+    uint64_t heard; /* the number of changes that have reached it */
+    uint64_t
+        known[LEASES]; /* by lease: the version that it got last, by the watch or in an answer */
     int64_t settles_ns[PL_SHARDS_MAX]; /* ours: when the shard settles */
     bool leaving, has_joined, refused;
     int64_t stopped_ns; /* when it was told to leave */
-    unsigned messages;  /* on their way that point here */
+    unsigned messages;  /* messages under way that point here */
 };
 
 enum phase { ARRIVES, ANSWERS, GIVES_UP };
@@ -81,7 +82,7 @@ struct world {
     bool rough;
     int64_t settle_ns; /* how long shards may take; 0: for ever */
     bool never_lists, never_drains;
-    /* What was seen. */
+    /* The observations. */
     uint64_t left;
     int64_t leaving_ns, longest_leaving_ns; /* from a stop until everything was given away */
     uint64_t writes, reads, moves, promised, joins, stops, deaths, freezes, losses, refusals, late;
@@ -292,7 +293,7 @@ static inline void on_late(void *self)
 
 static const struct pl_membership_ops ops = {start, on_lost, on_refused, on_late};
 
-/* Caches fill, and runs end, some time later. */
+/* Some time later caches are filled, and runs have ended. */
 static inline void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
     struct process *p = arg;
@@ -330,7 +331,7 @@ static inline void join(struct process *p)
     w->joins++;
 }
 
-/* What there is is listed; what changes from then on is heard. */
+/* Existing Leases are listed; later changes are watched. */
 static inline void list(struct process *p)
 {
     struct world *w = p->world;
@@ -397,7 +398,7 @@ static inline void cancel_requests(struct process *p)
     }
 }
 
-/* At once, whatever is under way: nothing of it is heard of any more. */
+/* Ends at once; messages under way are dropped. */
 static inline void end(struct process *p, int64_t back_after_ns)
 {
     p->back_at_ns = back_after_ns < INT64_MAX ? p->world->now_ns + back_after_ns : INT64_MAX;
@@ -436,7 +437,7 @@ static inline void kill_it(struct process *p)
 static inline void hear(struct process *p)
 {
     struct world *w = p->world;
-    /* Lagging: as many changes as were there a while ago, told in order. */
+    /* With a lag: the changes up to a while ago, in order. */
     int64_t until = (int64_t)w->changes;
     if (p->lag_ns > 0 && chance(w) < (double)p->lag_ns / (double)(125 * PL_MS))
         return;
@@ -489,7 +490,7 @@ static inline void check_gap(struct world *w, unsigned i, int actors)
         w->free_since[i] = 0;
         return;
     }
-    /* Who was named and has vanished before it acted is another one to be waited for. */
+    /* A named member that vanished before it acted must be waited for again. */
     if (w->free_since[i] == 0 || w->named_at[i] > w->free_since[i]) {
         w->free_since[i] = w->now_ns;
         w->ailed_at[i] = w->ailed_ns;
@@ -511,7 +512,7 @@ static inline void check(struct world *w)
         held[k] = (struct pl_shard_set){{0}};
         if (p->m == NULL || !pl_membership_may_write(p->m))
             continue;
-        members += p->has_joined; /* who leaves takes none */
+        members += p->has_joined; /* a leaving member takes none */
         held[k] = pl_shards_held(p->shards);
     }
     int actors[PL_SHARDS_MAX] = {0};
@@ -521,7 +522,7 @@ static inline void check(struct world *w)
                 actors[word * 64 + (unsigned)__builtin_ctzll(bits)]++;
     for (unsigned i = 0; i < w->shards; i++) {
         w->two_actors += actors[i] > 1;
-        check_gap(w, i, members > 0 ? actors[i] : 1); /* without anybody nobody waits */
+        check_gap(w, i, members > 0 ? actors[i] : 1); /* without members nobody waits */
     }
 }
 
@@ -547,7 +548,7 @@ static inline void pass(struct world *w, int64_t ns)
         tick(w);
 }
 
-/* ---- making one ---- */
+/* ---- making a simulation ---- */
 
 static inline void world_init(struct world *w, uint64_t seed, int count, unsigned shards)
 {
@@ -560,8 +561,8 @@ static inline void world_init(struct world *w, uint64_t seed, int count, unsigne
     w->processes = pl_calloc((size_t)count, sizeof *w->processes);
     for (int k = 0; k < count; k++)
         w->processes[k] = (struct process){.world = w, .number = k};
-    /* A Lease's time and a retry period by the slowest clock; where who saw the last sign of life
-     * has gone, too, a newcomer counts anew; requests are repeated. */
+    /* The duration of a Lease and a retry period by the slowest clock. If the member that saw the
+     * last renewal is gone, too, a new one counts again; requests are repeated. */
     w->limit_ns = (int64_t)(1.055 * (2 * 15 + 2) * (double)S + 7.5 * (double)S);
     pl_log_configure(PL_LOG_ERROR, false, 2);
 }

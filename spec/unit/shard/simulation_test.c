@@ -1,7 +1,7 @@
-/* Many members on one simulated server: they join, stop, die, freeze and are cut off, the server
- * answers late, refuses and conflicts, and clocks run 10 % apart. After each step no shard has two
- * actors, and none was without one for longer than promised. In the end no shard has moved more
- * often than promised.
+/* Many members on one simulated server: they join, stop, die, freeze and are cut off; the server
+ * answers late, refuses, or answers with a conflict; clocks run 10 % apart. After each step no
+ * shard has two actors, and none was without one for longer than promised. In the end no shard has
+ * moved more often than promised.
  *
  * PL_SHARD_MEMBERS, PL_SHARD_COUNT, PL_SHARD_MINUTES, PL_SHARD_SETTLE (seconds) and PL_SHARD_SEED
  * choose another run; scripts/bench/shards does. */
@@ -167,7 +167,7 @@ TEST(what_a_dead_member_had_is_taken_after_a_lease_duration)
     CHECK(w.worst_gap_ns > 12 * S); /* it may have renewed just before */
     CHECK(w.worst_gap_ns < (int64_t)(1.055 * 17 * (double)S));
     pass(&w, 30 * S);
-    CHECK(!w.leases[1 + PL_SHARDS_MAX].exists); /* who has shard 0 clears up */
+    CHECK(!w.leases[1 + PL_SHARDS_MAX].exists); /* the holder of shard 0 removes it */
     world_deinit(&w);
 }
 
@@ -225,7 +225,7 @@ TEST(while_one_without_shards_leads_no_shard_is_taken)
     pass(&w, 20 * S); /* it is renewed no more */
     CHECK_INT(held_by(&w.processes[0]), 8);
     CHECK_STR(w.leases[0].holder, "m0000");
-    write_title(&w, "stranger"); /* as nobody may do */
+    write_title(&w, "stranger"); /* which is not allowed */
     pass(&w, S);
     CHECK_INT(held_by(&w.processes[0]), 0);
     for (unsigned i = 0; i < 8; i++)
@@ -281,7 +281,7 @@ TEST(leases_of_another_number_that_nobody_holds_are_deleted)
         snprintf(lease->holder, sizeof lease->holder, "m0000");
         publish(&w, 1 + (int)i);
     }
-    w.limit_ns *= 2; /* nothing is promised of them */
+    w.limit_ns *= 2; /* no promise holds for them */
     begin(&w.processes[0]);
     pass(&w, 80 * S);
     CHECK_INT(w.refusals, 0);

@@ -31,7 +31,7 @@ TEST(exponential_doubles_per_key_up_to_the_maximum)
     pl_ratelimit_destroy(limit);
 }
 
-/* 96: where the doubling leaves 63 bits, whatever the base. */
+/* Rule 96: where the doubling exceeds 63 bits, for any base. */
 TEST(exponential_never_overflows)
 {
     static const int64_t bases[] = {1, 2, 3, 1024, 5 * PL_MS, INT64_MAX};

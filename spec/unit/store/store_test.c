@@ -133,7 +133,7 @@ TEST(an_index_owns_its_argument)
     CHECK_INT(two, 1);
 }
 
-/* rule 30, choice: a failing function leaves the object out instead of ending the host. */
+/* Rule 30: a failing function leaves the object out and does not end the host. */
 TEST(a_refused_object_is_left_out_of_that_index)
 {
     struct pl_store *store = pl_store_create();
@@ -316,7 +316,7 @@ TEST(two_lists_of_different_keys_are_compared_at_the_same_time)
     uint32_t b = pl_store_begin_marks(store);
     pl_doc_unref(pl_store_mark(store, pl_slice_z("b2"), b));
     pl_doc_unref(pl_store_mark(store, pl_slice_z("a2"), a));
-    pl_store_unmarked(store, a, on_unmarked, &rest); /* those of b are for b to say */
+    pl_store_unmarked(store, a, on_unmarked, &rest); /* only b knows those of b */
     CHECK_SLICE(pl_buf_slice(&rest), "b1");
     pl_buf_clear(&rest);
     pl_store_unmarked(store, b, on_unmarked, &rest);

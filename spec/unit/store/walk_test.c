@@ -33,7 +33,7 @@ static void fill(struct pl_store *store, struct pl_pool *pool)
     }
 }
 
-/* All but every tenth, which are far from each other. */
+/* All except every tenth; the rest are far from each other. */
 static void remove_most(struct pl_store *store)
 {
     char room[64];
@@ -58,7 +58,7 @@ static size_t spans_of(const struct slab *slab)
     return count;
 }
 
-/* Which spans are left is the order of hashes' to say, so a single store may keep some more. */
+/* The order of the hashes decides which spans are left, so one store may keep some more. */
 TEST(what_is_left_after_many_removals_lies_close_together)
 {
     size_t full = 0, left = 0;
@@ -103,7 +103,7 @@ TEST(what_was_moved_is_found_as_before)
     for (int i = 0; i < KEPT; i++) {
         struct pl_doc *now = pl_store_get(store, key_of(i * 10 + 3, room));
         moved += now != held[i];
-        CHECK_INT(version_of(held[i]), i * 10 + 3); /* its reader is not disturbed */
+        CHECK_INT(version_of(held[i]), i * 10 + 3); /* a reader keeps its document */
         pl_doc_unref(now);
         pl_doc_unref(held[i]);
     }

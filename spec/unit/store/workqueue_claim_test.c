@@ -148,7 +148,7 @@ TEST(a_claimed_key_counts_and_is_shown_as_ready_until_it_begins)
     end();
 }
 
-/* Whoever begins may have looked before (rule 88). */
+/* The run may have read the state before the add (rule 88). */
 TEST(what_is_added_to_a_claimed_key_runs_once_more_after_it)
 {
     begin("ab");

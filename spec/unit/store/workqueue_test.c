@@ -140,7 +140,7 @@ TEST(a_key_worked_on_keeps_its_turn_but_holds_up_nobody)
     end();
 }
 
-/* 105: those passed over come back in the order of their turns. */
+/* Rule 105: keys that were passed over come back in the order of their turns. */
 TEST(keys_passed_over_come_back_in_their_order)
 {
     begin();
@@ -278,7 +278,7 @@ TEST(a_key_is_ready_at_exactly_its_time)
     end();
 }
 
-/* 101: the earlier time, the higher priority. */
+/* Rule 101: the earlier time, the higher priority. */
 TEST(delays_of_one_key_keep_the_earlier_time)
 {
     begin();
@@ -476,7 +476,7 @@ TEST(times_are_observed_and_running_work_is_summed)
     end();
 }
 
-/* rule 93, choice: everything asked for as a retry counts, a plain add does not. */
+/* Rule 93: everything that is requested as a retry counts, a plain add does not. */
 TEST(retries_count_what_was_asked_for)
 {
     begin();
@@ -602,7 +602,7 @@ TEST(agrees_with_a_model_over_random_calls) /* F38, F49 */
         key_name(key, i);
         if (op < 3) {
             int priority = (int)(draw >> 16 & 3) - 2;
-            /* Every due time is its own: equal ones promise no order. */
+            /* All due times differ, since equal ones have no order. */
             int64_t after = draw >> 24 & 1 ? (int64_t)(draw >> 32 & 15) * 1000 + round % 1000 : 0;
             for (int k = 0; k < MODEL_KEYS; k++)
                 after += after != 0 && model[k].waiting && model[k].due == now + after;

@@ -5,7 +5,7 @@
 
 #include "unit/control/bed.h"
 
-/* A sink that writes everything down: "replace 10 a@1 b@2;add c@3;bookmark 9". */
+/* A sink that records every call: "replace 10 a@1 b@2;add c@3;bookmark 9". */
 struct diary {
     struct bed bed;
     struct pl_buf text;
@@ -221,7 +221,7 @@ static inline struct fake_request *get_going(struct diary *diary)
     return watch;
 }
 
-/* After a silence, and when the server was away, its version is asked for before a watch. */
+/* After a silence or an outage, the server's version is checked before a watch. */
 static inline void answer_version(struct diary *diary, const char *ours, const char *its)
 {
     char query[80], list[300];
@@ -234,7 +234,7 @@ static inline void answer_version(struct diary *diary, const char *ours, const c
     bed_reply(&diary->bed, take_list(diary, query), 200, list);
 }
 
-/* The server is ahead of ours: the newest object that we know is asked for, as it was then. */
+/* The server is ahead of us: the newest known object is requested at its version. */
 static inline struct fake_request *take_witness(struct diary *diary, const char *query)
 {
     struct fake_request *list =

@@ -23,7 +23,7 @@ static void end(void)
     pl_store_destroy(store);
 }
 
-/* ---- a listener that writes down what it hears ---- */
+/* ---- a listener that records its events ---- */
 
 struct ear {
     struct pl_listener listener;
@@ -91,7 +91,7 @@ static void on_delete(struct pl_listener *listener, struct pl_slice key, struct 
 
 static const struct pl_listener_ops ear_ops = {on_add, on_update, on_delete};
 
-/* What the ear has heard since the last time. */
+/* The events since the last call. */
 static const char *heard(struct ear *ear)
 {
     static char text[256];
@@ -106,7 +106,7 @@ static void listen(struct ear *ear, int64_t resync_ns)
     CHECK_INT(pl_distributor_add(d, &ear->listener, &ear_ops, resync_ns, 0), 0);
 }
 
-/* ---- what the watch brings: "a1" is object a at version 1 ---- */
+/* ---- events of the watch: "a1" is object a at version 1 ---- */
 
 static struct pl_doc *versioned(const char *what)
 {
@@ -355,12 +355,12 @@ TEST(the_stores_version_never_runs_ahead_of_its_content)
     end();
 }
 
-/* 3, 49: what the queue lost the store may still have. */
-/* A listener that looks at the whole store at each notice. */
+/* Rules 3 and 49: the store may still have what the queue has lost. */
+/* A listener that reads the whole store at each event. */
 struct eye {
     struct pl_listener listener;
     int notices;
-    char seen[64]; /* the store at the first notice; the same at every other */
+    char seen[64]; /* the store at the first event; the same at every other */
 };
 
 static void look(struct pl_listener *listener)

@@ -92,14 +92,14 @@ TEST(what_lies_elsewhere_is_dropped_whatever_the_server_sends)
 {
     struct scene scene;
     begin_with(&scene, PL_SHARD_BY_NAMESPACE, PL_PART_NAMESPACE, 0, BED_MAPS("10", ALL_OF_NS));
-    check_query(scene.watch, "shardSelector", NULL); /* by namespace nothing is asked for */
+    check_query(scene.watch, "shardSelector", NULL); /* no list: shards divide namespaces */
     check_keys(&scene, "e/x");
     event(&scene, BED_EVENT("ADDED", IN("b", "y", "9", "11")));
     event(&scene, BED_EVENT("MODIFIED", IN("e", "x", "1", "12")));
     event(&scene, BED_EVENT("DELETED", IN("a", "x", "3", "13")));
     check_keys(&scene, "e/x");
     check_events(&scene, "+x@5 ~x@5>12");
-    /* Its version counts: the next watch goes on behind it. */
+    /* Its version counts: the next watch continues from it. */
     fake_end(scene.watch);
     bed_pass(&scene.bed, 2 * PL_SECOND);
     check_query(bed_expect(&scene.bed, "GET", MAPS), "resourceVersion", "13");
@@ -126,7 +126,7 @@ TEST(a_shard_that_comes_is_listed_beside_the_watch)
     CHECK(pl_shards_is_settled(scene.shards, 3));
     check_keys(&scene, "e/x f/new f/x");
     check_events(&scene, "+new@11 +x@8"); /* the kept one notices nothing */
-    CHECK(bed_is_quiet(&scene.bed));      /* and neither does the watch */
+    CHECK(bed_is_quiet(&scene.bed));      /* nor does the watch */
     close_scene(&scene);
 }
 
@@ -144,7 +144,7 @@ TEST(a_shard_that_goes_takes_its_objects_along_in_silence)
     check_keys(&scene, "e/x");
     event(&scene, BED_EVENT("MODIFIED", IN("f", "x", "4", "14")));
     check_events(&scene, "");
-    set(&scene, 3, PL_SHARD_COMING); /* what happened meanwhile is not known */
+    set(&scene, 3, PL_SHARD_COMING); /* the changes meanwhile are unknown */
     bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", MAPS), 200,
               BED_MAPS("14", IN("f", "x", "4", "14")));
     check_keys(&scene, "e/x f/x");
@@ -288,7 +288,7 @@ TEST(a_server_that_refuses_the_selector_is_asked_without_it)
     }
 }
 
-/* The list beside the watch is the first to hear of it. */
+/* The list beside the watch notices it first. */
 TEST(a_new_shard_is_listed_without_the_selector_that_is_refused)
 {
     static const int codes[] = {400, 500};
@@ -342,7 +342,7 @@ TEST(a_streamed_list_is_asked_for_without_the_selector_that_is_refused)
     close_scene(&scene);
 }
 
-/* What is known of the objects that are ours stays true: the watch goes on from its version. */
+/* The objects that are ours stay correct: the watch continues from its version. */
 TEST(a_server_that_stops_to_filter_in_the_middle_is_not_listed_again)
 {
     struct scene scene;
@@ -380,7 +380,7 @@ TEST(children_lie_where_their_controller_does_and_move_with_it)
     begin_with(&scene, PL_SHARD_BY_UID, PL_PART_CONTROLLER, 0,
                BED_MAPS("10", OWNED("m", "1", "5", "baa") "," OWNED("n", "2", "6", "aaa") "," IN(
                                   "d", "o", "3", "7")));
-    check_query(scene.watch, "shardSelector", NULL); /* their own uids say nothing */
+    check_query(scene.watch, "shardSelector", NULL); /* their own uids do not matter */
     check_keys(&scene, "d/m");
     event(&scene, BED_EVENT("MODIFIED", OWNED("n", "2", "11", "bab")));
     event(&scene, BED_EVENT("MODIFIED", OWNED("m", "1", "12", "aab")));
@@ -435,7 +435,7 @@ TEST(a_streamed_list_is_filtered_too)
     event(&scene, BED_EVENT("ADDED", IN("d", "z", "aaa", "11")));
     event(&scene, BED_EVENT("MODIFIED", IN("d", "w", "jaa", "12")));
     check_keys(&scene, "d/v");
-    check_events(&scene, "+v@5"); /* what is not ours was never stored */
+    check_events(&scene, "+v@5"); /* objects of others were never stored */
     CHECK(pl_shards_is_settled(scene.shards, 0));
     close_scene(&scene);
 }

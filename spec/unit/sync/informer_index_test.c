@@ -8,7 +8,7 @@ struct answers {
 
 static void answer(struct answers *answers, const char *value);
 
-/* A walk over what is there may come by an object twice. */
+/* A walk over the objects may visit one twice. */
 static void answer_all(struct answers *answers, const char *value)
 {
     while (!pl_list_empty(&answers->questions))
@@ -141,7 +141,7 @@ TEST(generations_share_an_index_and_the_younger_one_is_asked)
     CHECK_INT(pl_informer_add_index(scene.informer, &first, &err), 0);
     answer_all(&old, "red");
     CHECK_INT(pl_informer_add_index(scene.informer, &second, &err), 0);
-    CHECK_INT(young.asked, 0); /* it is there already */
+    CHECK_INT(young.asked, 0); /* it exists already */
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
     CHECK(pl_list_empty(&old.questions));
     answer(&young, "blue");
@@ -182,8 +182,8 @@ TEST(a_changed_index_is_another_one_beside_the_old)
     finish(&scene);
 }
 
-/* What changes while the index is built is found all the while, by the values of one of its states.
- */
+/* An object that changes while the index is built can be found all the time, by the values of one
+ * of its states. */
 TEST(an_object_that_changes_while_its_index_is_built_is_not_missing_when_it_is_complete)
 {
     struct scene scene = {0};

@@ -95,7 +95,8 @@ TEST(F15_a_streamed_list_counts_when_it_is_whole) /* rule 77 */
         BED_EVENT("ADDED", BED_MAP("b", "2", "90", "")),
         BED_EVENT("MODIFIED", BED_MAP("a", "1", "91", "")),
         BED_EVENT("DELETED", BED_MAP("b", "2", "92", "")),
-        BED_EVENT("DELETED", BED_MAP("c", "3", "93", "")), /* of something it never told of */
+        BED_EVENT("DELETED",
+                  BED_MAP("c", "3", "93", "")), /* of an object that was never reported */
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(events); i++) {
         event(&scene, events[i]);
@@ -127,7 +128,7 @@ TEST(F26_what_a_relist_finds_unchanged_is_the_same_document)
     begin(&scene);
     struct pl_store *store = pl_informer_store(scene.informer);
     struct pl_doc *before = pl_store_get(store, pl_slice_z("d/a"));
-    /* Without a version, so that what is listed counts. */
+    /* Without a version, so that the list counts. */
     fake_stream(scene.watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
     while (bed_is_quiet(&scene.bed))
         bed_pass(&scene.bed, 100 * PL_MS);
@@ -176,7 +177,7 @@ TEST(a_first_list_is_stored_as_it_comes_but_not_synced_before_it_is_whole)
     check_events(&scene, "+a@5");
     list = bed_expect(&scene.bed, "GET", "/api/v1/configmaps");
     bed_reply(&scene.bed, list, 410, BED_STATUS(410, "Expired"));
-    /* What the server had then it has no more. */
+    /* The server has lost what it had then. */
     scene.watch =
         list_and_watch(&scene, "/api/v1/configmaps", BED_MAPS("20", BED_MAP("b", "2", "16", "")));
     check_stored(&scene, "d/a", "absent");
@@ -211,7 +212,7 @@ TEST(F26_readers_see_a_relist_as_a_whole)
 
 #define SOURCES 60
 
-/* One line when it went and one when it came, whatever the number of sources. */
+/* One line when the server went away and one when it came back, for any number of sources. */
 static void check_said(FILE *log)
 {
     char line[512];
@@ -227,7 +228,7 @@ static void check_said(FILE *log)
     CHECK_INT(lines, 2);
 }
 
-/* The API server goes for five minutes under so many watches, and comes back. */
+/* The API server is away for five minutes while there are many watches, and comes back. */
 TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_list)
 {
     struct bed bed;
@@ -253,7 +254,7 @@ TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_li
     }
     int before = bed.net.start_count;
     bed_pass(&bed, PL_SECOND);
-    CHECK(bed.net.start_count - before <= 14); /* a burst at most, and not one more each */
+    CHECK(bed.net.start_count - before <= 14); /* at most a burst, and not one for each */
     bed_pass(&bed, 5 * 60 * PL_SECOND);
     CHECK(bed.net.start_count - before <= 100); /* one in five to ten seconds */
     while (fake_next(&bed.net) != NULL)
@@ -301,7 +302,7 @@ TEST(objects_of_a_kind_that_goes_away_are_gone) /* F43 */
                   "404 page not found\n");
         check_events(&scene, i == 0 ? "!a@5 !b@6" : "!c@7");
         for (int k = 0; k < 6; k++) {
-            bed_pass(&scene.bed, 11 * PL_SECOND); /* it is asked for at least that often */
+            bed_pass(&scene.bed, 11 * PL_SECOND); /* it is requested at least that often */
             bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 404,
                       "404 page not found\n");
             check_events(&scene, "");
@@ -441,7 +442,7 @@ TEST(sources_with_the_same_options_share_an_informer)
     finish(&scene);
 }
 
-/* ---- keys, late comers ---- */
+/* ---- keys, late listeners ---- */
 
 struct key_diary {
     struct pl_key_watch watch;

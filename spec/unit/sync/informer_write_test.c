@@ -21,18 +21,18 @@ TEST(a_change_of_others_before_the_echo_is_neither_lost_nor_told_twice) /* F39 *
 {
     struct scene scene = {0};
     begin(&scene);
-    /* Ours is 12 and contains theirs, 11. */
+    /* Our write is 12 and contains theirs, 11. */
     write_through(&scene, BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"1\",\"y\":\"2\"}"), false);
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", ",\"data\":{\"x\":\"1\"}")));
     event(&scene,
           BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"1\",\"y\":\"2\"}")));
     check_events(&scene, "~a@5>12");
-    /* Ours is 14, theirs came after it. */
+    /* Our write is 14; theirs came after it. */
     write_through(&scene, BED_MAP("a", "1", "14", ""), false);
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "14", "")));
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "15", "")));
     check_events(&scene, "~a@12>14 ~a@14>15");
-    /* Ours is 16, and the watch brings theirs without it. */
+    /* Our write is 16, and the watch delivers theirs, which does not contain it. */
     write_through(&scene, BED_MAP("a", "1", "16", ""), false);
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "17", "")));
     check_events(&scene, "~a@15>16 ~a@16>17");
@@ -108,7 +108,7 @@ TEST(what_was_created_survives_a_list_that_is_older)
     check_stored(&scene, "d/n", "22");
     check_stored(&scene, "d/a", "23");
     check_stored(&scene, "d/b", "absent");
-    /* A list that is newer decides. */
+    /* A newer list decides. */
     relist(&scene, BED_MAPS("30", BED_MAP("a", "1", "23", "")));
     check_events(&scene, "!n@22");
     finish(&scene);

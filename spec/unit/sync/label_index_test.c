@@ -1,4 +1,4 @@
-/* Indices that lists by label have wished for. */
+/* Indices that lists by label have asked for. */
 #include "sync/label_index.h"
 
 #include "base/timer.h"
@@ -9,7 +9,7 @@
 
 enum { COUNT = 3000 };
 
-/* The clock goes on by a millisecond with each look at it, so that a turn is soon over. */
+/* Each reading of the clock advances it by a millisecond, so that a turn ends soon. */
 struct bed {
     struct virtual_clock clock;
     struct pl_timers timers;
@@ -74,7 +74,7 @@ static int turns(struct bed *bed)
     return count;
 }
 
-/* How many are under it; less than 0: the error. */
+/* The number of objects under the value; less than 0: the error. */
 static int under(struct bed *bed, const char *index, const char *value)
 {
     struct pl_docs docs = {0};

@@ -18,7 +18,7 @@ static const char *const paths[SOURCES] = {"/api/v1/configmaps", "/api/v1/pods",
                                            "/apis/example.com/v1/websites"};
 static const char *const kinds[SOURCES] = {"ConfigMap", "Pod", "Website"};
 
-/* When something was asked for in vain. */
+/* The times of failed requests. */
 struct tries {
     int64_t at_ns[TRIES];
     int count;
@@ -153,7 +153,7 @@ static void pass(struct world *world, int64_t ns)
     serve(world);
 }
 
-/* Nothing can be asked any more, and what was open ends. */
+/* No request reaches the server any more, and open ones end. */
 static void go_down(struct world *world)
 {
     world->down = true;
@@ -231,7 +231,7 @@ static void start(struct world *world)
     pl_manager_start(world->stage.manager);
 }
 
-/* It leads, three kinds are watched, and a minute has gone well. */
+/* The host leads and watches three kinds, and a minute has passed without faults. */
 static void begin(struct world *world)
 {
     start(world);
@@ -273,7 +273,7 @@ static int said(const struct world *world, const char *part)
     return count;
 }
 
-/* Of the gaps between tries from the `first` on: within bounds, and of many lengths. */
+/* The gaps between tries from `first` on must be within the bounds and have many lengths. */
 static void check_gaps(const struct tries *tries, int first, int64_t least, int64_t most)
 {
     int64_t seen[TRIES];
@@ -287,7 +287,7 @@ static void check_gaps(const struct tries *tries, int first, int64_t least, int6
         seen[known] = gap;
         lengths += known == lengths;
     }
-    CHECK(lengths >= 10); /* jittered: at a fixed pace it would be one or two */
+    CHECK(lengths >= 10); /* with jitter; without it there would be one or two */
 }
 
 TEST(ten_minutes_without_a_name_cost_few_requests_two_lines_and_no_list) /* rules 64, 83-85, F37 */
@@ -349,7 +349,7 @@ TEST(the_lease_is_lost_in_time_when_its_server_has_no_name_and_won_again_after) 
     CHECK_INT(said(&world, "the lease can be reached again"), 1);
     CHECK_INT(said(&world, "lease acquired"), 1);
     CHECK_INT(said(&world, "lease lost"), 1);
-    /* Of ten minutes: the server, the lease (renewing, then getting it), what became of it. */
+    /* Lines of ten minutes: the server, the Lease (renewal, then campaign), its result. */
     CHECK(said(&world, "") <= 12);
     finish(&world);
 }

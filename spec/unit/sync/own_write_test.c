@@ -16,7 +16,7 @@ static void note(struct pl_own_writes *writes, const char *key, const char *uid,
 TEST(what_is_news_after_a_write)
 {
     static const struct {
-        bool deleted; /* what we did to uid 1 at version 10 */
+        bool deleted; /* our write to uid 1 at version 10 */
         const char *uid, *rv;
         bool deletion;
         bool news, confirmed;
@@ -28,13 +28,13 @@ TEST(what_is_news_after_a_write)
         {false, "1", "10", true, true, true},  /* servers that send the last version with the end */
         {false, "0", "9", true, false, false}, /* the end of an earlier object of that name */
         {false, "0", "11", true, false, false},
-        {false, "2", "11", false, true, true}, /* somebody made another one since */
+        {false, "2", "11", false, true, true}, /* another client has created a new one since */
         {true, "1", "10", false, false, false},
-        {true, "1", "12", false, false, false}, /* on its way to the end */
+        {true, "1", "12", false, false, false}, /* it is being deleted */
         {true, "1", "13", true, true, true},
         {true, "2", "9", false, false, false},
         {true, "2", "14", false, true, true},
-        {false, "1", "", false, true, true}, /* no number: taken as it comes */
+        {false, "1", "", false, true, true}, /* no number: accepted */
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
         struct pl_own_writes writes;

@@ -10,7 +10,7 @@
 
 static const struct pl_err away = {.code = PL_ENETWORK, .message = "connection refused"};
 
-/* Connections that want to come back, and a server that answers or does not. */
+/* Connections that want to reconnect, and a server that answers or does not. */
 struct one {
     struct pl_reconnect turn;
     bool connected;
@@ -113,7 +113,7 @@ TEST(F37_two_hundred_watches_come_back_one_after_another)
     CHECK(connected() > 30 && connected() < 90);
     pass(6 * PL_SECOND);
     CHECK_INT(connected(), ALL);
-    /* No two at distances that are all the same. */
+    /* The distances must not all be the same. */
     int same = 0;
     for (size_t i = 12; i < ALL; i++)
         same += bed.ones[i].last_ns - bed.ones[i - 1].last_ns ==
@@ -188,7 +188,7 @@ static void give_up(struct pl_reconnect *turn)
         CHECK(!pl_reconnect_ask(bed.all, turn, PL_RECONNECT_LIST, give_up));
 }
 
-/* Of a request that failed for another reason than the server nothing is told here. */
+/* A request that failed for another reason than the server is not reported here. */
 TEST(attempts_that_end_in_their_own_way_keep_nobody_from_trying)
 {
     begin(PL_RECONNECT_LIST);
@@ -220,7 +220,7 @@ TEST(trouble_of_one_alone_is_not_the_servers)
     finish();
 }
 
-/* ---- what an operator reads of it ---- */
+/* ---- log lines for operators ---- */
 
 static void fail_with(const char *message)
 {
@@ -256,7 +256,7 @@ TEST(each_reason_of_a_servers_silence_is_one_line_and_no_retry_is_another)
     FILE *log = tmpfile();
     REQUIRE(log != NULL);
     pl_log_configure(PL_LOG_INFO, false, fileno(log));
-    for (int i = 0; i < 20; i++) /* what stands in brackets differs each time */
+    for (int i = 0; i < 20; i++) /* the text in brackets differs each time */
         fail_with(i % 2 ? "GET host:1: connection refused (after 1 ms)"
                         : "PATCH host:2: connection refused (after 20 ms)");
     CHECK_INT(said(log, AWAY), 1);
@@ -271,8 +271,8 @@ TEST(each_reason_of_a_servers_silence_is_one_line_and_no_retry_is_another)
     pl_reconnect_heard(bed.all, &bed.ones[0].turn);
     CHECK_INT(said(log, AGAIN), 1);
 
-    /* It comes and goes: the same reason within a minute is no line, nor is its end; another
-     * reason is one. */
+    /* It comes and goes: the same reason within a minute makes no line, nor does its end; another
+     * reason makes one. */
     for (int i = 0; i < 3; i++) {
         bed.clock.now_ns += 10 * PL_SECOND;
         fail_with("GET host:1: connection refused (after 1 ms)");
@@ -284,12 +284,12 @@ TEST(each_reason_of_a_servers_silence_is_one_line_and_no_retry_is_another)
     pl_reconnect_heard(bed.all, &bed.ones[0].turn);
     CHECK_INT(said(log, ""), 2);
 
-    /* Later it is one again. */
+    /* Later it makes a line again. */
     bed.clock.now_ns += 61 * PL_SECOND;
     fail_with("GET host:1: connection refused (after 1 ms)");
     CHECK_INT(said(log, AWAY), 1);
 
-    /* More reasons than are remembered: each is told, and none is told twice in a row. */
+    /* More reasons than are remembered: each is logged, and none twice in a row. */
     char text[64];
     for (int i = 0; i < 40; i++) {
         snprintf(text, sizeof text, "GET host:1: reason %d (x)", i / 2);

@@ -22,12 +22,13 @@ static void begin_pages(struct apart *a)
 static void finish_pages(struct apart *a)
 {
     stop(&a->diary);
-    pl_decode_thread_destroy(a->thread); /* what it has at hand is the pool's, and goes before it */
+    pl_decode_thread_destroy(
+        a->thread); /* its documents belong to the pool, so they are freed first */
     put_away(&a->diary);
     pl_loop_destroy(a->loop);
 }
 
-/* Everything that is decoded comes, and everything that can happen happens. */
+/* Delivers everything decoded, and does all work. */
 #define RUN_UNTIL(a, cond) TURN_UNTIL((a)->loop, (bed_run(&(a)->diary.bed), (cond)))
 
 #define PAGE(name, token)                                                                          \

@@ -96,7 +96,7 @@ static void stream_some(struct diary *diary, struct fake_request *stream, int co
     }
 }
 
-/* Its sink takes lists as they come. */
+/* Its sink stores lists while they arrive. */
 static struct fake_request *begin_taking(struct diary *diary)
 {
     begin_with(diary, true);
@@ -157,7 +157,7 @@ TEST(a_list_that_was_taken_in_part_begins_anew_when_it_is_cut) /* rules 60, 78 *
             stream_some(&diary, stream, 64);
         bed_pass(&diary.bed, 4 * PL_SECOND);
         CHECK_INT(diary.taken, 64);
-        diary.taken = 0; /* the next page is to be a first one */
+        diary.taken = 0; /* the next page begins a new list */
         stream = take_stream(&diary, "");
         stream_some(&diary, stream, 64);
         CHECK_INT(diary.taken, 64);
@@ -184,13 +184,13 @@ TEST(F15_a_cut_among_the_initial_events_moves_no_version)
     struct fake_request *stream = get_streaming(&diary);
     bed_stream(&diary.bed, stream, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
     bed_pass(&diary.bed, 2 * PL_SECOND);
-    stream = take_stream(&diary, "10"); /* 65: not older than what we have */
+    stream = take_stream(&diary, "10"); /* rule 65: not older than the known version */
     bed_stream(&diary.bed, stream, BED_EVENT("ADDED", BED_MAP("b", "2", "90", "")));
     CHECK_SLICE(pl_reflector_rv(diary.reflector), "10");
     fake_fail(stream, PL_ENETWORK, "ConnectionReset");
     CHECK(bed_is_quiet(&diary.bed));
     bed_pass(&diary.bed, 4 * PL_SECOND);
-    stream = take_stream(&diary, "10"); /* 78: once more, from nothing */
+    stream = take_stream(&diary, "10"); /* rule 78: once more, without a version */
     check_diary(&diary, "");
     bed_stream(&diary.bed, stream, BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")));
     bed_stream(&diary.bed, stream, BED_INITIAL_END("91"));
@@ -311,7 +311,7 @@ TEST(F22_a_stream_that_is_always_cut_gives_way_to_a_list)
     }
     bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
     check_diary(&diary, "replace 10;");
-    /* 79: the next cycle streams again. */
+    /* Rule 79: the next cycle streams again. */
     bed_stream(&diary.bed, take_plain_watch(&diary, "10"),
                BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
     bed_pass(&diary.bed, 4 * PL_SECOND);
@@ -335,7 +335,7 @@ TEST(a_version_that_cannot_be_streamed_is_dropped_at_once) /* rule 78, F10, F12 
         bed_stream(&diary.bed, stream, BED_INITIAL_END("4"));
         check_diary(&diary, "anew 4;");
         CHECK_SLICE(pl_reflector_rv(diary.reflector), "4");
-        /* And when that does not help either, a list, and pauses. */
+        /* And if that fails too, a list, with pauses. */
         bed_stream(&diary.bed, stream, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
         bed_pass(&diary.bed, 4 * PL_SECOND);
         bed_reply(&diary.bed, take_stream(&diary, "4"), 410, BED_STATUS(410, "Expired"));

@@ -75,7 +75,7 @@ TEST(F25_an_expired_page_leads_to_one_unlimited_list) /* rule 55 */
 {
     static const char *const answers[] = {
         BED_STATUS(410, "Expired"),
-        /* With a token to go on inconsistently, which nobody wants. */
+        /* With a token for an inconsistent continuation, which is not used. */
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
         "\"Expired\",\"code\":410,\"metadata\":{\"continue\":\"t9\"}}",
     };
@@ -100,7 +100,7 @@ TEST(F25_a_list_that_expires_again_and_again_pauses)
               BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
     bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 410,
               BED_STATUS(410, "Expired"));
-    /* In pages although none were asked for, and they expire too. */
+    /* In pages although none were requested, and they expire too. */
     bed_reply(&diary.bed, take_list(&diary, "resourceVersion=0"), 200,
               BED_LIST("ConfigMap", "11", ",\"continue\":\"t2\"", BED_MAP("a", "1", "5", "")));
     bed_reply(&diary.bed, take_list(&diary, "continue=t2"), 410, BED_STATUS(410, "Expired"));
@@ -160,7 +160,7 @@ TEST(a_list_in_one_piece_that_is_cut_is_paged) /* rule 52 gives way */
     finish(&diary);
 }
 
-/* Nothing was cut: there was no connection. */
+/* No stream was cut: there was no connection. */
 TEST(F37_lists_that_get_no_connection_wait_for_the_server_with_all_others)
 {
     struct diary diary;
@@ -218,7 +218,7 @@ TEST(a_version_that_cannot_be_listed_is_dropped_at_once_and_once) /* rules 51, 5
         bed_pass(&diary.bed, 2 * PL_SECOND);
         bed_reply(&diary.bed, take_list(&diary, "resourceVersion=10"), i < 2 ? 410 : 504,
                   answers[i]);
-        /* Without a pause, and when that fails too, with one. */
+        /* Without a pause; if that fails too, with one. */
         bed_reply(&diary.bed, take_list(&diary, "limit=500"), 410, BED_STATUS(410, "Gone"));
         CHECK(bed_is_quiet(&diary.bed));
         bed_pass(&diary.bed, 4 * PL_SECOND);
@@ -273,7 +273,7 @@ TEST(F10_watches_that_always_expire_lead_to_lists_without_a_version_and_longer_p
         bed_reply(&diary.bed, take_list(&diary, i == 0 ? "resourceVersion=10" : "limit=500"), 200,
                   BED_MAPS("10", ));
     }
-    for (int i = 0; i < 5; i++) /* 83, and a step of the test */
+    for (int i = 0; i < 5; i++) /* rule 83, and a step of the test */
         CHECK(pauses[i] >= (800 * PL_MS << i) && pauses[i] <= (1600 * PL_MS << i) + 50 * PL_MS);
     finish(&diary);
 }
@@ -457,8 +457,8 @@ TEST(versions_that_go_back_lead_to_a_list_without_a_version) /* F27 */
     finish(&diary);
 }
 
-/* Versions of a restored server soon pass those that a source remembers: nothing it could ask tells
- * it then, but another source may have seen it. */
+/* The versions of a restored server soon exceed those that a source remembers. Then the source
+ * cannot notice it, but another source may have seen it. */
 TEST(what_another_source_found_restored_is_listed_anew) /* F27 */
 {
     for (int watching = 0; watching < 2; watching++) {

@@ -2,7 +2,8 @@
 
 #define AT_10 "limit=1&resourceVersion=10&resourceVersionMatch=Exact"
 
-/* Knows a@5 at version 10; the server was away and is at 40 now. Takes what is asked then. */
+/* The reflector knows a@5 at version 10; the server was away and is at 40 now. Takes the request
+ * that follows. */
 static struct fake_request *come_back(struct diary *diary)
 {
     struct fake_request *watch = get_going(diary);
@@ -31,7 +32,7 @@ TEST(a_server_whose_object_is_what_it_was_is_watched_on) /* F27 */
     finish(&diary);
 }
 
-/* Restored from a backup, or another one altogether, and ahead of us already. */
+/* Restored from a backup, or another server, and already ahead of us. */
 TEST(a_server_whose_object_is_another_or_was_not_there_is_listed_anew) /* F27 */
 {
     static const char *const answers[] = {
@@ -57,7 +58,7 @@ TEST(a_server_that_does_not_know_our_version_any_more_says_so_to_the_watch)
     fake_begin(watch, 200);
     bed_pass(&diary.bed, 2 * PL_SECOND);
     fake_end(watch);
-    take_watch(&diary, "10"); /* and is not doubted again */
+    take_watch(&diary, "10"); /* and is not checked again */
     finish(&diary);
 }
 
@@ -76,7 +77,7 @@ TEST(an_answer_that_does_not_come_leaves_the_doubt)
     finish(&diary);
 }
 
-/* The newest of a list and of all events since, while it is there. */
+/* The newest object of a list and of all events since, while it exists. */
 TEST(the_newest_object_is_asked_for)
 {
     struct diary diary;

@@ -46,7 +46,7 @@ TEST(what_is_only_counted_is_not_told)
     CHECK_INT(trouble.failures, 2);
     CHECK_INT(trouble.since_ns, PL_SECOND);
     CHECK(!trouble.told);
-    CHECK(note(&trouble, 503, "away", 3)); /* when it is told for the first time */
+    CHECK(note(&trouble, 503, "away", 3)); /* when it is first logged */
     CHECK(trouble.told);
     pl_trouble_end(&trouble, 4 * PL_SECOND, "it works", NULL, 0);
     CHECK(!pl_trouble_is_on(&trouble));

@@ -6,7 +6,7 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-/* The one fault that a check finds in a value, or "". */
+/* The only fault that a check finds in a value, or "". */
 static const char *fault_of(struct pl_arena *arena, pl_check *check, const char *value,
                             const char *arg)
 {

@@ -103,7 +103,7 @@ TEST(what_does_nothing_or_will_go_is_warned_of)
         check(&cases[i]);
 }
 
-/* A hostile object can't make texts without end. */
+/* A hostile object can't cause endless texts. */
 TEST(there_is_a_most_of_warnings)
 {
     struct pl_arena arena = {0};

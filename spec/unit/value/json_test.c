@@ -39,8 +39,8 @@ static const struct pl_scan_sink *drop_all(int *count, struct pl_scan_sink *sink
     return sink;
 }
 
-/* The same text a byte at a time gives the same verdict at the same place; a stream may also
- * hold several values, so texts that only end too late are left out. */
+/* The same text, fed byte by byte, gives the same result at the same position. A stream may have
+ * several values, so texts with something after the value are left out. */
 static void check_bytewise(const char *name, struct pl_slice text, const struct pl_err *want)
 {
     struct pl_scan_sink sink;

@@ -22,7 +22,7 @@ static struct pl_doc *pooled(struct pl_pool *pool, const char *json)
     return doc;
 }
 
-/* An object of its own uid that shares its spec with others of that `group`. */
+/* An object with a unique uid that shares its spec with the others of the `group`. */
 static struct pl_doc *object(struct pl_pool *pool, int uid, int group)
 {
     char json[1024];
@@ -167,7 +167,7 @@ TEST(handles_of_a_half_read_document_survive_the_last_other_user)
         REQUIRE(got != NULL);
         check_json(got, text);
         pl_doc_unref(got);
-        /* And half read for good. */
+        /* Documents that are never read completely. */
         CHECK_INT(pl_scan_feed(scan, pl_slice(text, cut), NULL), 0);
         pl_scan_destroy(scan);
         CHECK_INT(stats_of(pool).nodes, 0);
@@ -205,7 +205,8 @@ TEST(a_document_dropped_elsewhere_is_freed_as_the_next_turn_begins)
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, drop, object(pool, i, 0)) == 0);
         pthread_join(thread, NULL);
-        /* Making the next one is a turn, too, so each finds what the one before it left. */
+        /* Making the next document also takes the turn, so each sees the state that the one before
+         * has left. */
         CHECK_INT(pool->documents, 1);
     }
     CHECK_INT(stats_of(pool).documents, 0);
@@ -213,7 +214,7 @@ TEST(a_document_dropped_elsewhere_is_freed_as_the_next_turn_begins)
     pl_pool_destroy(pool);
 }
 
-/* Wants its turn while the test has it. */
+/* Waits for its turn while the test has it. */
 struct waiter {
     struct pl_pool *pool;
     bool had_it; /* in turns of the pool */
@@ -248,7 +249,7 @@ TEST(who_waits_comes_next_however_soon_the_turn_is_wanted_again)
     pl_pool_destroy(pool);
 }
 
-/* Several threads make documents of like objects and drop those of the others. */
+/* Several threads make documents of similar objects and free those of other threads. */
 enum { MAKERS = 4, MADE = 400 };
 
 struct maker {
@@ -345,7 +346,8 @@ TEST(readers_need_no_lock_while_the_owner_adds_and_frees)
     pl_pool_destroy(pool);
 }
 
-/* Random documents over a small vocabulary, random lives; each must read back as written. */
+/* Random documents over a small vocabulary, with random lifetimes; each must read back as
+ * written. */
 static void random_value(struct pl_rand *rand, struct pl_buf *out, int depth)
 {
     uint64_t pick = pl_rand_u64(rand) % (depth > 0 ? 8 : 5);

@@ -1,5 +1,5 @@
 /* Guesses: documents of one kind with small differences, so that names and strings are as guessed,
- * nearly so, or escaped; whatever was guessed must read back as written. */
+ * almost as guessed, or escaped. Every document must read back as written. */
 #include "value/build.h"
 #include "value/pool.h"
 #include "value/scan.h"
@@ -17,7 +17,7 @@ static int keep(void *arg, struct pl_slice type, struct pl_doc *doc)
     return 0;
 }
 
-/* Feeds in two pieces and compares with what the same text is without a pool. */
+/* Feeds the text in two pieces and compares the result with that of a scan without a pool. */
 static void check_pieces(struct pl_scan *scan, struct pl_doc **slot, struct pl_slice json,
                          size_t cut)
 {
@@ -78,7 +78,7 @@ TEST(documents_that_are_nearly_as_guessed_read_back)
         add_object(&rand, &json, 3);
         check_pieces(scan, &doc, pl_buf_slice(&json), pl_rand_u64(&rand) % json.len);
         size_t slot = pl_rand_u64(&rand) % KEPT;
-        pl_doc_unref(kept[slot]); /* often the last that held what was guessed */
+        pl_doc_unref(kept[slot]); /* often the last document with the guessed value */
         kept[slot] = doc;
         if (i % 1000 == 0) {
             for (size_t j = 0; j < KEPT; j++) {

@@ -109,7 +109,8 @@ TEST(pages_without_blocks_are_given_back)
     }
     size_t full = resident(&slab);
     CHECK(full >= (size_t)COUNT * SIZE);
-    /* Neighbours go together, as a namespace's objects do: all but every tenth hundred. */
+    /* Neighbours are freed together, like the objects of a namespace: all except every tenth
+     * hundred. */
     for (int i = 0; i < COUNT; i++) {
         if (i / 100 % 10 != 0)
             pl_slab_free(&slab, blocks[i], SIZE);

@@ -16,7 +16,7 @@ static enum pl_certificates_step plan(const struct pl_certificates *have, int64_
     return pl_certificates_plan(have, names, now, &at);
 }
 
-/* Carries out what is planned, once. */
+/* Carries out the plan once. */
 static void step(struct pl_certificates *have, enum pl_certificates_step want, int64_t now)
 {
     struct pl_certificates next;
@@ -59,8 +59,8 @@ TEST(a_certificate_is_renewed_at_two_thirds_by_the_same_authority)
     pl_certificates_deinit(&have);
 }
 
-/* Whoever has the bundle of any moment can verify what is served at that moment and at the one
- * before. */
+/* With the CA bundle of any moment, a client can verify the certificates that are served at that
+ * moment and at the one before. */
 TEST(an_authority_is_renewed_with_overlap)
 {
     struct pl_certificates have = make(BEGIN);
@@ -92,7 +92,7 @@ TEST(an_authority_is_renewed_with_overlap)
     pl_certificates_deinit(&have);
 }
 
-/* The overlap fits into what is left of a short life. */
+/* The overlap fits into the rest of a short lifetime. */
 TEST(short_lives_have_short_overlaps)
 {
     struct pl_certificates have = {.cert_pem = NULL};

@@ -82,7 +82,7 @@ static void gone(struct scene *scene, const char *path)
     bed_reply(&scene->bed, get, 404, BED_STATUS(404, "NotFound"));
 }
 
-/* A list of that path, which has no query; a watch's has one. */
+/* A list of that path, which has no query; a watch has one. */
 static struct fake_request *list_of(struct scene *scene, const char *path)
 {
     bed_run(&scene->bed);
@@ -114,7 +114,7 @@ static void answer_list(struct scene *scene, const char *path, const char *items
     pl_buf_deinit(&text);
 }
 
-/* Neither configuration is there, and nothing of ours under another name. */
+/* Neither configuration exists, and there is none of ours under another name. */
 static void nothing_is_there(struct scene *scene)
 {
     gone(scene, VALIDATING "/own");
@@ -123,7 +123,8 @@ static void nothing_is_there(struct scene *scene)
     answer_list(scene, MUTATING, "");
 }
 
-/* The next request of that method within so long; its path must begin so. Watches are left open. */
+/* The next request with that method within the time; its path must begin with that text. Watches
+ * stay open. */
 static struct fake_request *comes(struct scene *scene, const char *method, const char *path,
                                   int64_t within_ns)
 {

@@ -85,7 +85,7 @@ TEST(conversion_is_told_and_taken_back)
     pl_doc_unref(nothing);
 }
 
-/* ---- is it to be written again? ---- */
+/* ---- whether it must be written again ---- */
 
 #define OURS(time) "{'manager':'perilune-webhooks','operation':'Apply','time':'" time "'}"
 #define OTHERS(time)                                                                               \

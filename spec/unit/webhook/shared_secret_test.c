@@ -11,7 +11,7 @@
 
 static const char *const names[] = {"hooks.team.svc", NULL};
 
-/* One replica and the server, which is played by the test: its Secret is `stored`. */
+/* One replica, and the server, which is the test: its Secret is `stored`. */
 struct bed {
     struct virtual_clock clock;
     struct pl_timers timers;
@@ -84,7 +84,7 @@ static const char not_found[] =
 static const char exists[] =
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"AlreadyExists\",\"code\":409}";
 
-/* As the server would store it. */
+/* Stores it like the server. */
 static char *stored(const struct pl_certificates *certificates)
 {
     char *head = json_text("{'apiVersion':'v1','kind':'Secret','metadata':{'name':'certs'}}");
@@ -154,8 +154,8 @@ TEST(who_is_second_takes_what_is_there)
     bed_deinit(&other);
 }
 
-/* Time passes while nobody looks, as in a machine that sleeps; then each look is answered with what
- * is there, for a few minutes. Returns the next request that changes it. */
+/* Time passes without any work, as while a machine sleeps. Then each read is answered with the
+ * stored Secret, for a few minutes. Returns the next request that changes it. */
 static struct fake_request *play(struct bed *bed, const struct pl_certificates *there, int64_t ns)
 {
     bed->clock.now_ns += ns;

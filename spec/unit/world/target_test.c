@@ -1,4 +1,4 @@
-/* Readable names of requests. */
+/* The readable names of requests. */
 #include "world/target.h"
 
 #include "support/test.h"

@@ -67,7 +67,7 @@ static void check_refused(enum pl_verb verb, enum pl_patch_type type, const char
     pl_free(made.text);
 }
 
-/* ---- what a write would make ---- */
+/* ---- the result of a write ---- */
 
 TEST(a_created_object_gets_a_made_up_identity_and_no_status)
 {
@@ -180,7 +180,8 @@ TEST(a_run_keeps_a_limited_number_of_effects_and_counts_the_rest)
     }
     CHECK_INT(pl_capture_count(capture), PL_CAPTURE_EFFECTS);
     CHECK_INT(pl_capture_dropped(capture), 5);
-    CHECK_STR(pl_capture_at(capture, 0)->name, "event ? 0"); /* a script's bytes may be no text */
+    CHECK_STR(pl_capture_at(capture, 0)->name,
+              "event ? 0"); /* the bytes of a script may be no valid text */
     pl_capture_unref(capture);
 }
 

@@ -1,4 +1,5 @@
-/* The fence of the gate: writes of leader-only controllers, while this replica leads and not. */
+/* The fence of the gate: writes of leader-only controllers, while this replica leads and while it
+ * does not. */
 #include "unit/control/bed_controller.h"
 
 #define MAPS "/api/v1/configmaps"
@@ -49,7 +50,7 @@ static void begin_with(struct scene *scene, struct pl_shards *shards)
     scene->fence = (struct pl_fence){may_write, scene};
     pl_gate_fence(scene->gate, &scene->fence);
     pl_manager_start(scene->stage.manager);
-    if (shards != NULL) /* one has a part, the other the whole */
+    if (shards != NULL) /* one server has a part of the request, the other all of it */
         bed_reply(&scene->stage.bed, bed_expect(&scene->stage.bed, "GET", MAPS), 200,
                   BED_MAPS("10", ));
     stage_sync(&scene->stage, MAPS, BED_MAPS("10", ));
@@ -66,7 +67,7 @@ static void begin(struct scene *scene)
 static void finish(struct scene *scene)
 {
     bed_run(&scene->stage.bed);
-    while (fake_run(&scene->stage.fake, "d/n") != NULL) { /* it heard of what was written */
+    while (fake_run(&scene->stage.fake, "d/n") != NULL) { /* it was told of the write */
         fake_finish(&scene->stage.fake, "d/n", PL_OUTCOME_DONE);
         bed_run(&scene->stage.bed);
     }
@@ -188,7 +189,7 @@ TEST(what_is_behind_the_fence_has_connections_of_its_own)
     finish(&scene);
 }
 
-/* F45: nobody has told the gate yet; the connection only became ready too late. */
+/* F45: the gate does not know it yet; only the connection became ready too late. */
 TEST(a_write_that_waited_for_its_connection_is_refused_when_it_could_be_sent)
 {
     struct scene scene;
@@ -251,9 +252,9 @@ TEST(a_write_of_a_run_leaves_while_the_shard_of_its_key_is_held_and_no_longer)
     check_refused(&scene);
     CHECK(post->canceled);
     CHECK(strstr(scene.err.message, "the run's shard was lost while it was on its way") != NULL);
-    create_as(&scene, scene.everywhere, false); /* is sharded by nothing */
+    create_as(&scene, scene.everywhere, false); /* is not sharded */
     check_made(&scene);
-    scene.shard = 0; /* a key that lies in no shard */
+    scene.shard = 0; /* a key that belongs to no shard */
     create_as(&scene, scene.leader_only, false);
     check_made(&scene);
     finish(&scene);
@@ -394,7 +395,7 @@ TEST(the_gate_of_another_cluster_has_the_fence_and_the_end_of_the_own_one)
     finish(&scene);
 }
 
-/* Which has no shards of its own. */
+/* Another cluster, which has no shards. */
 TEST(a_write_to_another_cluster_leaves_while_the_shard_of_the_runs_key_is_held_too)
 {
     struct scene scene;

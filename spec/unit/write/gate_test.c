@@ -9,7 +9,7 @@ struct scene {
     struct stage stage;
     struct pl_controller *controller;
     struct fake_request *maps, *pods; /* watches */
-    /* What on_written was told. */
+    /* The arguments of on_written. */
     int written;
     struct pl_err err;
     struct pl_doc *object;
@@ -188,7 +188,7 @@ TEST(a_write_can_be_cancelled_at_each_of_its_steps)
 
 TEST(an_owner_whose_kind_the_server_does_not_know_yet_is_asked_for_again)
 {
-    for (int way = 0; way < 3; way++) { /* it learns of it, it does not, the write is cancelled */
+    for (int way = 0; way < 3; way++) { /* with on_written, without it, the write is cancelled */
         struct scene scene;
         begin(&scene);
         struct bed *bed = &scene.stage.bed;
@@ -334,7 +334,7 @@ TEST(an_applied_object_without_namespace_goes_to_its_owner)
     struct fake_request *patch = bed_expect(&scene.stage.bed, "PATCH", path);
     CHECK(strstr(pl_buf_z(&patch->body), "\"namespace\":\"d\"") != NULL);
     bed_reply(&scene.stage.bed, patch, 500, BED_STATUS(500, "InternalError"));
-    /* What is known already is checked like any other. */
+    /* An owner that is known is checked like any other. */
     write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "q");
     write.patch_type = PL_PATCH_APPLY;
     write.ns = pl_slice_z("");
@@ -508,7 +508,7 @@ TEST(updates_patches_and_deletes_of_what_was_read_carry_its_identity) /* F28 */
     finish(&scene);
 }
 
-/* The server says of such a patch only that it does not fit. */
+/* For such a patch the server reports only that it does not fit. */
 TEST(a_json_patch_that_does_not_fit_is_told_with_the_operation)
 {
     static const struct {
@@ -600,7 +600,7 @@ TEST(a_merge_patch_that_changes_nothing_is_not_sent_when_every_change_wakes_us)
         send(&scene, &write, "[{\"op\":\"add\",\"path\":\"/spec/priority\",\"value\":1}]", NULL,
              NULL);
         check_skipped(&scene, false);
-        /* d/q is not ours: nothing wakes us for it. */
+        /* d/q is not ours: its events queue no key of ours. */
         write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "q");
         send(&scene, &write, "{\"spec\":{}}", NULL, NULL);
         check_skipped(&scene, false);
@@ -624,13 +624,13 @@ TEST(an_apply_is_skipped_only_when_the_same_was_applied_before_and_is_still_ther
     CHECK_INT(scene.written, 1);
     send(&scene, &write, body, NULL, NULL);
     check_skipped(&scene, true);
-    /* Fewer fields than last time is a change. */
+    /* Fewer fields than last time are a change. */
     send(&scene, &write, "{\"metadata\":{\"name\":\"p\"}}", NULL, NULL);
     check_skipped(&scene, false);
-    send(&scene, &write, body, NULL, NULL); /* what failed is forgotten */
+    send(&scene, &write, body, NULL, NULL); /* a failed write is forgotten */
     bed_reply(bed, bed_expect(bed, "PATCH", path), 200,
               OWNED_POD("12", "\"nodeName\":\"n\",\"priority\":1"));
-    /* Somebody else changed it. */
+    /* Another client has changed it. */
     bed_stream(bed, scene.pods, BED_EVENT("MODIFIED", OWNED_POD("13", "\"priority\":3")));
     send(&scene, &write, body, NULL, NULL);
     check_skipped(&scene, false);
@@ -713,7 +713,7 @@ TEST(deletes_are_absent_or_terminating_at_once)
               "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\",\"details\":{"
               "\"name\":\"p\",\"kind\":\"pods\",\"uid\":\"7\"}}");
     check_cached(&scene, 1, "d/p", "gone");
-    /* A late event of it brings it back no more. */
+    /* A late event does not bring it back. */
     bed_stream(bed, scene.pods, BED_EVENT("MODIFIED", OWNED_POD("11", "")));
     check_cached(&scene, 1, "d/p", "gone");
     bed_stream(bed, scene.pods, BED_EVENT("DELETED", OWNED_POD("12", "")));

@@ -36,7 +36,7 @@ TEST(server_owned_fields_and_the_order_of_members_are_no_change)
     pl_doc_unref(cached);
 }
 
-/* What is decided by looking is what merging and comparing would decide. */
+/* The quick comparison must have the same result as merging and comparing. */
 TEST(a_merge_patch_changes_nothing_when_the_merged_object_is_the_same)
 {
     static const char *const patches[] = {

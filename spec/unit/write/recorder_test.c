@@ -66,7 +66,7 @@ static struct pl_recorder_stats stats_of(struct scene *scene)
     return stats;
 }
 
-/* Answers everything that comes within ns with success; how many that were. */
+/* Answers all requests within ns with success; returns their number. */
 static int serve(struct scene *scene, int64_t ns)
 {
     int served = 0;
@@ -272,7 +272,8 @@ TEST(while_the_server_is_away_memory_is_bounded_and_warnings_are_the_last_to_go)
     CHECK(stats.waiting + stats.in_flight <= PL_EVENT_WAITING);
     CHECK(stats.waiting >= PL_EVENT_WAITING - PL_EVENT_FLIGHT);
     CHECK_INT(stats.sent, 0);
-    /* Half of the flood of one reason is over its share; no other Warning made room for it. */
+    /* Half of the many Events of one reason exceed its share; no other Warning was dropped for
+     * them. */
     fake_transport_down(&scene.bed.net, 0, NULL);
     int warnings = 0;
     for (int second = 0; second < 120; second++) {
@@ -307,7 +308,7 @@ TEST(what_the_server_could_not_take_is_sent_again_with_the_same_name)
     CHECK(pl_node_equal(pl_doc_root(one), pl_doc_root(two)));
     pl_doc_unref(one);
     pl_doc_unref(two);
-    /* The first one had arrived after all. */
+    /* The first request had arrived nevertheless. */
     bed_reply(&scene.bed, second, 409, BED_STATUS(409, "AlreadyExists"));
     bed_pass(&scene.bed, 60 * PL_SECOND);
     CHECK(bed_is_quiet(&scene.bed));

@@ -9,7 +9,7 @@ function M.with(name, f)
   return setmetatable({}, { [name] = f })
 end
 
--- A value that is small, and enormous for whoever walks over it.
+-- A value that is small in memory but enormous when it is walked.
 function M.doubled(levels)
   local t = { leaf = "leaf" }
   for _ = 1, levels do
@@ -26,7 +26,7 @@ function M.nested(levels)
   return t
 end
 
--- Public functions, by their names below require("perilune"), and what each is called with.
+-- Public functions, by their names below require("perilune"), and the arguments for each.
 M.functions = [[
   controller index every run channel enqueue memo event manifest manifests hash random key deepcopy
   equal merge dig array number quantity duration selector try terminal spawn join rolled_out
@@ -58,11 +58,11 @@ function M.odd_values()
     { apiVersion = "v1", kind = "Pod", metadata = { name = "x", namespace = "y/z" } },
   }
 end
--- How many there are, with a last one that is nil.
+-- The number of arguments, including a nil at the end.
 M.odd_count = 37
 
--- Calls one public function with each odd value, and with each two of some; what it raises is its
--- own business. Returns how often it was called.
+-- Calls one public function with each odd value, and with pairs of some; any error is right.
+-- Returns the number of calls.
 function M.misuse(name)
   local perilune, values, calls = require("perilune"), M.odd_values(), 0
   local owner, field = name:match("^(%w+)%.([%w_]+)$")

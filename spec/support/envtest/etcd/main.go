@@ -1,4 +1,4 @@
-// etcd as a program of its own, from the module that the API server is tested with.
+// The program etcd, from the module with which the API server is tested.
 package main
 
 import (

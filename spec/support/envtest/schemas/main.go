@@ -60,7 +60,7 @@ type resource struct {
 	}
 }
 
-// Types whose JSON is not that of their fields.
+// Types whose JSON does not have the form of their fields.
 var special = map[string]string{
 	"k8s.io/apimachinery/pkg/apis/meta/v1.Time":         "time",
 	"k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime":    "microtime",
@@ -120,7 +120,7 @@ func scalar(t reflect.Type) string {
 	return ""
 }
 
-// The type as the table spells it, and the named Go type of its scalars ("" for none).
+// The type in the table's form, and the named Go type of its scalars ("" for none).
 func spell(t reflect.Type, protobuf string) (string, string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -309,7 +309,7 @@ func readOpenapi(folder string) {
 	}
 }
 
-// The documents leave enums out, the definitions that they are made of have them.
+// The documents have no enums; the definitions from which they are made have them.
 func readEnums() {
 	values := func(s spec.Schema) (out []string) {
 		if s.Items != nil && s.Items.Schema != nil && len(s.Enum) == 0 {
