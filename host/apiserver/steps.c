@@ -5,6 +5,7 @@
 #include "admission/certificates.h"
 #include "admission/classes.h"
 #include "admission/devices.h"
+#include "admission/pod_certificates.h"
 #include "apicall/body.h"
 #include "apicall/convert.h"
 #include "apiserver/config.h"
@@ -399,6 +400,7 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
     pl_api_devices_validate(ctx, faults, object, old);
     if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status"))
         pl_valid_state(faults, type->kind, object, old);
+    pl_api_pod_certificates_validate(ctx, faults, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);
