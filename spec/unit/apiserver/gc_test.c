@@ -127,8 +127,8 @@ static void make_owned_by(struct api *t, const char *name, const char *owner)
     api_settle(t);
 }
 
-#define WIDGETS "/apis/example.com/v1/namespaces/default/widgets"
-#define WIDGET_DEFINITION                                                                          \
+#define OWNERS "/apis/example.com/v1/namespaces/default/widgets"
+#define OWNER_DEFINITION                                                                           \
     "{'metadata':{'name':'widgets.example.com'},'spec':{'group':'example.com','scope':'"           \
     "Namespaced'"                                                                                  \
     ",'names':{'plural':'widgets','kind':'Widget'},'versions':[{'name':'v1','served':true,"        \
@@ -148,7 +148,7 @@ TEST(an_owner_of_an_unknown_kind_keeps_the_object_until_the_kind_is_known)
     CHECK_INT(api_get(&t, DEFAULT_CMS "/b"), 200);
     CHECK_INT(api_get(&t, DEFAULT_CMS "/c"), 200);
     CHECK_INT(pl_node_len(api_node(&t, "metadata.ownerReferences")), 2);
-    CHECK_INT(api_post(&t, DEFINITIONS, WIDGET_DEFINITION), 201);
+    CHECK_INT(api_post(&t, DEFINITIONS, OWNER_DEFINITION), 201);
     api_settle(&t);
     CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 404);
     CHECK_INT(api_get(&t, DEFAULT_CMS "/b"), 200);
@@ -161,9 +161,9 @@ TEST(dependents_go_with_a_kind_that_goes)
     struct api t;
     struct pl_scratch scratch;
     api_open(&t);
-    CHECK_INT(api_post(&t, DEFINITIONS, WIDGET_DEFINITION), 201);
+    CHECK_INT(api_post(&t, DEFINITIONS, OWNER_DEFINITION), 201);
     api_settle(&t);
-    CHECK_INT(api_post(&t, WIDGETS,
+    CHECK_INT(api_post(&t, OWNERS,
                        "{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'x'}}"),
               201);
     char *owner = pl_format("{'apiVersion':'example.com/v1','kind':'Widget','name':'x','uid':"
