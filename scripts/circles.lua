@@ -8,7 +8,7 @@ local build = arg[1]
 
 -- {the private header, the files}. All files are in the header's folder.
 local known = {
-  { "cel/value.h", "budget compare value" },
+  { "cel/value.h", "budget compare finder value" },
   { "apicall/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",

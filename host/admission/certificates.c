@@ -15,16 +15,29 @@
 /* ---- texts ---- */
 
 /* The fields of pl_x509_read are names and values, each with a NUL after it. */
-static bool has_field(struct pl_slice fields, const char *name, const char *value)
+static const char *next_field(struct pl_slice fields, const char *at, const char *name)
 {
     const char *end = fields.ptr + fields.len;
-    for (const char *at = fields.ptr; at < end;) {
-        const char *is = at + strlen(at) + 1;
-        if (strcmp(at, name) == 0 && strcmp(is, value) == 0)
-            return true;
-        at = is + strlen(is) + 1;
+    while (at < end && strcmp(at, name) != 0) {
+        at += strlen(at) + 1;
+        at += strlen(at) + 1;
     }
-    return false;
+    return at < end ? at + strlen(at) + 1 : NULL;
+}
+
+static bool has_field(struct pl_slice fields, const char *name, const char *value)
+{
+    const char *is = next_field(fields, fields.ptr, name);
+    while (is != NULL && strcmp(is, value) != 0)
+        is = next_field(fields, is + strlen(is) + 1, name);
+    return is != NULL;
+}
+
+bool pl_api_certificate_field(struct pl_slice fields, const char *name, struct pl_slice *value)
+{
+    const char *is = next_field(fields, fields.ptr, name);
+    *value = pl_slice_z(is != NULL ? is : "");
+    return is != NULL;
 }
 
 /* The text at the path, decoded, if it has a block of that type. */
@@ -76,7 +89,7 @@ void pl_api_certificates_validate(struct pl_api_ctx *ctx, struct pl_api_faults *
 
 /* ---- rights ---- */
 
-static bool may_for_signer(struct pl_api_ctx *ctx, const char *verb, struct pl_slice signer)
+bool pl_api_may_for_signer(struct pl_api_ctx *ctx, const char *verb, struct pl_slice signer)
 {
     struct pl_api_attributes asked = {.verb = pl_slice_z(verb),
                                       .is_resource = true,
@@ -107,7 +120,7 @@ static int check_right(struct pl_api_ctx *ctx, const struct pl_tree *object,
                                           differs(object, old, "status.conditions"))
             ? "sign"
             : NULL;
-    if (verb == NULL || may_for_signer(ctx, verb, signer))
+    if (verb == NULL || pl_api_may_for_signer(ctx, verb, signer))
         return 0;
     return pl_api_forbid(ctx, ctx->request.name,
                          pl_arena_f(&ctx->arena,

@@ -6,6 +6,7 @@
 
 #include "admission/classes.h"
 #include "admission/limit_ranges.h"
+#include "admission/pod_resources.h"
 #include "admission/prepare_service.h"
 #include "schema/crd.h"
 #include "valid/subresource.h"
@@ -74,7 +75,12 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, const str
         (pl_api_admit_pod(ctx, object) != 0 || pl_api_admit_limits(ctx, "pods", object) != 0))
         return -1;
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    struct pl_tree *whole = pl_tree_dig(old, "spec.resources");
     int64_t grace = 0;
+    if (whole != NULL) /* clients that do not know it leave it out */
+        pl_tree_default(arena, spec, "resources", pl_tree_copy(arena, whole));
+    if (pl_slice_eqz(ctx->request.subresource, "resize"))
+        pl_api_pod_resources_default(arena, spec);
     if (pl_tree_integer(pl_tree_getz(spec, "terminationGracePeriodSeconds"), &grace) && grace < 0)
         pl_tree_setz(arena, spec, "terminationGracePeriodSeconds", pl_tree_int(arena, 1));
     pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
@@ -235,6 +241,7 @@ static void first_status(struct pl_api_ctx *ctx, const char *kind, struct pl_tre
         if (strcmp(firsts[i].kind, kind) == 0)
             pl_tree_default(arena, object, "status", pl_tree_literal(arena, firsts[i].status));
     if (strcmp(kind, "Pod") == 0 && pl_tree_getz(object, "status") == NULL) {
+        pl_api_pod_resources_default(arena, pl_tree_getz(object, "spec"));
         struct pl_tree *status = pl_tree_child(arena, object, "status");
         pl_tree_set_strz(arena, status, "phase", "Pending");
         pl_tree_set_strz(arena, status, "qosClass", pl_valid_pod_class(object));

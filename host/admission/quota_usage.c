@@ -87,46 +87,48 @@ static bool is_pod_type(const struct pl_api_type *type)
     return pl_api_type_is_builtin(type, "Pod");
 }
 
-/* The sum of the containers, or the largest init container if that is more. Init containers that
- * restart always run beside the others, so they are added to both. */
-static void sum_containers(struct pl_usage *sums, const struct pl_tree *spec, const char *list)
+static void add_amounts(struct pl_usage *usage, const struct pl_tree *container, const char *list)
 {
-    struct pl_usage beside = {.count = 0};
-    PL_TREE_FOR(one, pl_tree_getz(spec, "containers"))
-    PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(one->value, "resources"), list))
-    {
-        struct pl_amount amount;
-        if (pl_amount_read(item->value, &amount))
-            pl_usage_add(sums, item->key, amount);
+    struct pl_amount amount;
+    PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(container, "resources"), list))
+    if (pl_amount_read(item->value, &amount))
+        pl_usage_add(usage, item->key, amount);
+}
+
+static void take_larger(struct pl_usage *most, const struct pl_usage *other)
+{
+    for (size_t i = 0; i < other->count; i++) {
+        struct pl_amount *has = usage_find(most, other->list[i].name);
+        if (has == NULL)
+            pl_usage_add(most, other->list[i].name, other->list[i].amount);
+        else if (other->list[i].amount.milli > has->milli)
+            *has = other->list[i].amount;
     }
+}
+
+void pl_usage_of_containers(struct pl_usage *sums, const struct pl_tree *spec, const char *list)
+{
+    struct pl_usage beside = {.count = 0}, first = {.count = 0};
+    PL_TREE_FOR(one, pl_tree_getz(spec, "containers"))
+    add_amounts(sums, one->value, list);
     PL_TREE_FOR(one, pl_tree_getz(spec, "initContainers"))
     {
-        bool stays = pl_slice_eqz(pl_tree_text_at(one->value, "restartPolicy"), "Always");
-        PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(one->value, "resources"), list))
-        {
-            struct pl_amount amount;
-            if (!pl_amount_read(item->value, &amount))
-                continue;
-            if (stays) {
-                pl_usage_add(sums, item->key, amount);
-                pl_usage_add(&beside, item->key, amount);
-                continue;
-            }
-            const struct pl_amount *others = pl_usage_get(&beside, item->key);
-            struct pl_amount here = others != NULL ? amount_sum(*others, amount) : amount;
-            struct pl_amount *has = usage_find(sums, item->key);
-            if (has == NULL)
-                pl_usage_add(sums, item->key, here);
-            else if (here.milli > has->milli)
-                *has = here;
+        if (pl_slice_eqz(pl_tree_text_at(one->value, "restartPolicy"), "Always")) {
+            add_amounts(sums, one->value, list);
+            add_amounts(&beside, one->value, list);
+            continue;
         }
+        struct pl_usage here = beside;
+        add_amounts(&here, one->value, list);
+        take_larger(&first, &here);
     }
+    take_larger(sums, &first);
 }
 
 static void sum_pod(struct pl_usage *sums, const struct pl_tree *spec, const char *list)
 {
     sums->count = 0;
-    sum_containers(sums, spec, list);
+    pl_usage_of_containers(sums, spec, list);
     PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(spec, "resources"), list))
     {
         struct pl_amount amount; /* the Pod's own amount replaces that of its containers */

@@ -29,6 +29,10 @@ struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount);
 /* Computes the usage of an object. Texts live in the arena. */
 void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl_api_type *type,
                  const struct pl_tree *object);
+/* Adds the amounts of a Pod's containers; list: "requests" or "limits". These are the sum of the
+ * containers, or the largest init container if that is more. Init containers that restart always
+ * run beside the others, so they are added to both. Names are borrowed from the spec. */
+void pl_usage_of_containers(struct pl_usage *sums, const struct pl_tree *spec, const char *list);
 /* The amount of that resource, which is part of the usage; NULL: the object uses none. */
 const struct pl_amount *pl_usage_get(const struct pl_usage *usage, struct pl_slice name);
 void pl_usage_add(struct pl_usage *usage, struct pl_slice name, struct pl_amount amount);

@@ -1,8 +1,7 @@
 /* Prevents privilege escalation. The writer of a role must have each of its rights, or the verb
  * "escalate" on it. The writer of a binding must have the rights of its role, or the verb "bind" on
  * the role. Rules are split into single rights (one verb, group, resource and name), and one rule
- * of the writer must cover each. Missing rights are reported as rules, as kube-apiserver does. A
- * write that changes no right is not checked. */
+ * of the writer must cover each. Missing rights are reported as rules, as kube-apiserver does. */
 #include "apicall/rbac.h"
 
 #include <stdlib.h>
@@ -143,25 +142,28 @@ static void rbac_escalation_add_quoted(struct pl_buf *out, const struct pl_tree 
     pl_buf_add_char(out, ']');
 }
 
-static int rbac_escalation_by_key(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
-    return pl_slice_cmp((*(struct pl_tree_item *const *)a)->key,
-                        (*(struct pl_tree_item *const *)b)->key);
+    return pl_slice_cmp(*(const struct pl_slice *)a, *(const struct pl_slice *)b);
 }
 
 static void add_missing(struct pl_buf *out, const struct check *check)
 {
     size_t count = 0;
-    struct pl_tree_item **items =
-        pl_arena_alloc(&check->ctx->arena, (check->missing->count + 1) * sizeof(*items));
+    struct pl_arena *arena = &check->ctx->arena;
+    struct pl_slice *texts = pl_arena_alloc(arena, (check->missing->count + 1) * sizeof(*texts));
     PL_TREE_FOR(item, check->missing)
-    items[count++] = item;
-    qsort(items, count, sizeof(*items), rbac_escalation_by_key);
-    for (size_t i = 0; i < count; i++) {
-        pl_buf_add_f(out, "\n{%.*sVerbs:", PL_FMT(items[i]->key));
-        rbac_escalation_add_quoted(out, items[i]->value);
-        pl_buf_add_char(out, '}');
+    {
+        struct pl_buf text = PL_BUF_INIT;
+        pl_buf_add_f(&text, "\n{%.*sVerbs:", PL_FMT(item->key));
+        rbac_escalation_add_quoted(&text, item->value);
+        pl_buf_add_char(&text, '}');
+        texts[count++] = pl_arena_copy(arena, pl_buf_slice(&text));
+        pl_buf_deinit(&text);
     }
+    qsort(texts, count, sizeof(*texts), by_text);
+    for (size_t i = 0; i < count; i++)
+        pl_buf_add_slice(out, texts[i]);
 }
 
 static int rbac_escalation_fail(struct pl_api_ctx *ctx, const struct pl_tree *object,
@@ -215,18 +217,36 @@ static bool may(struct pl_api_ctx *ctx, const char *verb, const char *resource, 
     return pl_api_rbac_allows(ctx, &ctx->user, &asked, NULL);
 }
 
+/* True if the change concerns only members with which an object is garbage-collected. */
+static bool is_for_collector(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                             const struct pl_tree *old)
+{
+    static const char *const members[] = {"ownerReferences", "finalizers", "managedFields",
+                                          "resourceVersion"};
+    if (old == NULL)
+        return false;
+    struct pl_tree *copies[] = {pl_tree_copy(&ctx->arena, object), pl_tree_copy(&ctx->arena, old)};
+    for (size_t i = 0; i < PL_ARRAY_LEN(copies); i++)
+        for (size_t k = 0; k < PL_ARRAY_LEN(members); k++)
+            pl_tree_removez(pl_tree_getz(copies[i], "metadata"), members[k]);
+    return pl_tree_equal(copies[0], copies[1]);
+}
+
+static bool has_aggregation(const struct pl_tree *role)
+{
+    const struct pl_tree *selectors = pl_tree_dig(role, "aggregationRule.clusterRoleSelectors");
+    return pl_tree_is(selectors, PL_ARRAY) && selectors->count > 0;
+}
+
 static int check_role(struct pl_api_ctx *ctx, const struct pl_tree *object,
                       const struct pl_tree *old)
 {
-    const struct pl_tree *rules = pl_tree_getz(object, "rules");
-    const struct pl_tree *aggregation = pl_tree_getz(object, "aggregationRule");
-    if (old != NULL && pl_tree_equal(rules, pl_tree_getz(old, "rules")) &&
-        pl_tree_equal(aggregation, pl_tree_getz(old, "aggregationRule")))
+    /* a new role has no name in the request */
+    if (may(ctx, "escalate", ctx->type->plural, ctx->request.ns, ctx->request.name))
         return 0;
-    if (may(ctx, "escalate", ctx->type->plural, ctx->request.ns,
-            pl_tree_text_at(object, "metadata.name")))
-        return 0;
-    if (pl_tree_is(aggregation, PL_OBJECT) &&
+    if (check_rules(ctx, object, pl_tree_getz(object, "rules")) != 0)
+        return -1;
+    if ((has_aggregation(object) || has_aggregation(old)) &&
         check_rules(ctx, object,
                     pl_tree_literal(&ctx->arena, "[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],"
                                                  "\"resources\":[\"*\"]},{\"verbs\":[\"*\"],"
@@ -234,19 +254,17 @@ static int check_role(struct pl_api_ctx *ctx, const struct pl_tree *object,
         return rbac_escalation_fail(
             ctx, object,
             pl_slice_z("must have cluster-admin privileges to use the aggregationRule"));
-    return check_rules(ctx, object, rules);
+    return 0;
 }
 
-static int check_binding(struct pl_api_ctx *ctx, const struct pl_tree *object,
-                         const struct pl_tree *old)
+static int check_binding(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
-    if (old != NULL &&
-        pl_tree_equal(pl_tree_getz(object, "roleRef"), pl_tree_getz(old, "roleRef")) &&
-        pl_tree_equal(pl_tree_getz(object, "subjects"), pl_tree_getz(old, "subjects")))
-        return 0;
     struct pl_slice kind = pl_tree_text_at(object, "roleRef.kind");
     struct pl_slice name = pl_tree_text_at(object, "roleRef.name");
     const char *plural = pl_slice_eqz(kind, "Role") ? "roles" : "clusterroles";
+    if (!pl_slice_eqz(kind, "Role") && !pl_slice_eqz(kind, "ClusterRole"))
+        return pl_api_fail(&ctx->status, 500, "", "unsupported role reference kind: \"%.*s\"",
+                           PL_FMT(kind));
     if (may(ctx, "bind", plural, ctx->request.ns, name))
         return 0;
     const struct pl_tree *rules = pl_api_rbac_role(ctx, ctx->request.ns, kind, name);
@@ -262,9 +280,9 @@ int pl_api_rbac_check_write(struct pl_api_ctx *ctx, const struct pl_tree *object
     if (is_own || ctx->type->is_custom ||
         pl_api_user_is_in(&ctx->user, pl_slice_z("system:masters")))
         return 0;
-    if (is_kind(ctx, "Role") || is_kind(ctx, "ClusterRole"))
-        return check_role(ctx, object, old);
-    if (is_kind(ctx, "RoleBinding") || is_kind(ctx, "ClusterRoleBinding"))
-        return check_binding(ctx, object, old);
-    return 0;
+    bool is_role = is_kind(ctx, "Role") || is_kind(ctx, "ClusterRole");
+    bool is_binding = is_kind(ctx, "RoleBinding") || is_kind(ctx, "ClusterRoleBinding");
+    if ((!is_role && !is_binding) || is_for_collector(ctx, object, old))
+        return 0;
+    return is_role ? check_role(ctx, object, old) : check_binding(ctx, object);
 }

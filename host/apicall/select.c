@@ -78,10 +78,24 @@ static bool is_other_name(struct pl_api_ctx *ctx, struct pl_slice path)
     return false;
 }
 
+/* The first backslash that escapes nothing; NULL: there is none. */
+static const char *wrong_escape(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != '\\')
+            continue;
+        if (i + 1 == text.len || memchr("\\,=", text.ptr[i + 1], 3) == NULL)
+            return text.ptr + i;
+        i++;
+    }
+    return NULL;
+}
+
 /* Reports the first term without an operator, in kube-apiserver's words. */
 static int fail_form(struct pl_api_ctx *ctx)
 {
     struct pl_slice whole = ctx->request.field_selector;
+    const char *escape = wrong_escape(whole);
     size_t start = 0;
     for (size_t i = 0; i <= whole.len; i++) {
         if (i < whole.len && whole.ptr[i] != ',')
@@ -95,6 +109,10 @@ static int fail_form(struct pl_api_ctx *ctx)
                                       PL_FMT(whole), PL_FMT(term));
         start = i + 1;
     }
+    if (escape != NULL)
+        return pl_api_bad_request(&ctx->status,
+                                  "invalid field selector: invalid escape sequence: %.*s",
+                                  whole.ptr + whole.len - escape > 1 ? 2 : 1, escape);
     return pl_api_bad_request(&ctx->status, "invalid selector: '%.*s'", PL_FMT(whole));
 }
 

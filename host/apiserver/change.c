@@ -154,6 +154,16 @@ static void take_resources(struct pl_arena *arena, struct pl_tree *spec, const s
     }
 }
 
+/* The resources of the Pod as a whole; prepare.c fills in what is left out. */
+static void take_whole(struct pl_arena *arena, struct pl_tree *spec, const struct pl_tree *sent)
+{
+    struct pl_tree *whole = pl_tree_getz(sent, "resources");
+    if (pl_tree_is(whole, PL_OBJECT))
+        pl_tree_setz(arena, spec, "resources", whole);
+    else
+        pl_tree_removez(spec, "resources");
+}
+
 /* For a Pod's subresource: takes its part of the sent spec, and keeps everything else of the stored
  * Pod. */
 static void keep_other_parts(struct change *c)
@@ -169,6 +179,7 @@ static void keep_other_parts(struct change *c)
     if (pl_slice_eqz(c->ctx->request.subresource, "resize")) {
         take_resources(arena, spec, sent, "containers");
         take_resources(arena, spec, sent, "initContainers");
+        take_whole(arena, spec, sent);
     } else if (containers != NULL) {
         pl_tree_setz(arena, spec, "ephemeralContainers", containers);
     } else {
@@ -403,8 +414,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
         return -1;
     count_generation(&c);
-    if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
-        pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
+    if (pl_api_rbac_check_write(ctx, c.object, c.old) != 0 ||
+        pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
         pl_api_certificates_check(ctx, c.object, c.old) != 0 ||
         pl_api_pod_security(ctx, c.object, c.old) != 0 ||
         pl_api_admit_growth(ctx, c.object, c.old) != 0 ||

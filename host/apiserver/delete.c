@@ -296,35 +296,36 @@ int pl_api_delete(struct pl_api_ctx *ctx)
 
 /* ---- deleting many ---- */
 
-static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t count)
-{
-    struct pl_buf out = PL_BUF_INIT;
-    char text[PL_KIND_TEXT];
-    pl_buf_add_f(&out,
-                 "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{%s\"resourceVersion\":"
-                 "\"%" PRIu64 "\"},\"items\":[",
-                 ctx->type->list_kind, PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)),
-                 ctx->type->is_custom ? "\"continue\":\"\"," : "",
-                 pl_api_storage_rv(ctx->api->storage));
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            pl_buf_add_char(&out, ',');
-        pl_api_object_write(&out, ctx->type, ctx->version, pl_doc_root(docs[i]), true);
-    }
-    pl_buf_add_z(&out, "]}\n");
-    pl_api_answer(ctx, 200, pl_buf_slice(&out));
-    pl_buf_deinit(&out);
-}
-
 /* The objects of a collection before the first deletion, and their state afterwards. */
 struct many {
     struct pl_api_entry **entries;
     struct pl_node *nodes; /* in the request's version */
     struct pl_doc **docs;  /* references; NULL: not deleted */
     size_t count;
+    size_t remaining; /* beyond the limit of the request */
 };
 
-static void delete_choose(struct many *many, struct pl_api_ctx *ctx,
+/* remaining: text of members of the list's metadata, or "". */
+static void answer_list(struct pl_api_ctx *ctx, const struct many *many, struct pl_slice remaining)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    char text[PL_KIND_TEXT];
+    pl_buf_add_f(&out,
+                 "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{%.*s\"resourceVersion\":"
+                 "\"%" PRIu64 "\"},\"items\":[",
+                 ctx->type->list_kind, PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)),
+                 PL_FMT(remaining), pl_api_storage_rv(ctx->api->storage));
+    for (size_t i = 0; i < many->count; i++) {
+        if (i > 0)
+            pl_buf_add_char(&out, ',');
+        pl_api_object_write(&out, ctx->type, ctx->version, pl_doc_root(many->docs[i]), true);
+    }
+    pl_buf_add_z(&out, "]}\n");
+    pl_api_answer(ctx, 200, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+static void delete_choose(struct many *many, struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
                           const struct pl_api_select *select)
 {
     const struct pl_api_table *table = ctx->type->table;
@@ -333,6 +334,14 @@ static void delete_choose(struct many *many, struct pl_api_ctx *ctx,
     many->docs = pl_calloc(table->count + 1, sizeof(struct pl_doc *));
     for (size_t i = 0; i < table->count; i++) {
         struct pl_node root = pl_doc_root(table->entries[i]->doc);
+        if (pl_slice_cmp(pl_slice_z(table->entries[i]->key), plan->from) < 0)
+            continue;
+        if (plan->limit > 0 && many->count == (size_t)plan->limit) {
+            many->remaining +=
+                select->ns == NULL ||
+                pl_node_str_eq(pl_node_dig(root, "metadata", "namespace"), pl_slice_z(select->ns));
+            continue;
+        }
         if (!pl_api_select_matches(select, root))
             continue;
         many->nodes[many->count] = root;
@@ -382,16 +391,34 @@ static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
     many->docs[i] = pl_tree_doc(shown, NULL);
 }
 
+/* The members of the answer's metadata that tell what is left. */
+static struct pl_slice tell_remaining(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                                      const struct pl_api_select *select, const struct many *many)
+{
+    bool is_part = many->remaining > 0;
+    bool counts = is_part && select->labels == NULL && select->fields == NULL;
+    struct pl_slice none = pl_slice("", 0);
+    struct pl_slice next =
+        is_part ? pl_api_list_token(ctx, plan, many->nodes[many->count - 1]) : none;
+    struct pl_slice count =
+        counts ? pl_arena_f(&ctx->arena, "\"remainingItemCount\":%zu,", many->remaining) : none;
+    if (!is_part && !ctx->type->is_custom)
+        return none;
+    return pl_arena_f(&ctx->arena, "\"continue\":\"%.*s\",%.*s", PL_FMT(next), PL_FMT(count));
+}
+
 int pl_api_delete_collection(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
+    struct pl_api_plan plan;
     struct pl_api_select select;
     struct many many = {.count = 0};
-    if (pl_api_delete_options_read(ctx, &options) != 0 || pl_api_list_check(ctx) != 0 ||
+    if (pl_api_delete_options_read(ctx, &options) != 0 || pl_api_list_plan(ctx, &plan) != 0 ||
         pl_api_select_init(&select, ctx) != 0)
         return -1;
     warn_of_orphans(ctx, &options);
-    delete_choose(&many, ctx, &select);
+    delete_choose(&many, ctx, &plan, &select);
+    struct pl_slice remaining = tell_remaining(ctx, &plan, &select, &many);
     int code = pl_api_convert_nodes(ctx, many.nodes, many.count);
     size_t most = code == 0 ? admit_many(ctx, &many) : 0;
     if (ctx->is_waiting)
@@ -409,7 +436,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     if (most < many.count)
         code = -1; /* the objects before it are deleted, as in a cluster */
     if (code == 0)
-        answer_list(ctx, many.docs, many.count);
+        answer_list(ctx, &many, remaining);
     delete_forget(&many);
     pl_api_select_deinit(&select);
     return code;

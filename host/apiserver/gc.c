@@ -30,6 +30,8 @@ struct pl_api_gc {
     struct pl_timer timer;
     struct pl_list queue; /* of struct work */
     struct pl_map queued; /* uid -> work */
+    struct pl_map gone;   /* uids of deleted owners, until the queue is empty */
+    struct pl_map stuck;  /* uids of objects with an owner of an unknown kind */
     bool held;
 };
 
@@ -50,6 +52,8 @@ void pl_api_gc_destroy(struct pl_api_gc *gc)
     while ((link = pl_list_pop(&gc->queue)) != NULL)
         pl_free(PL_CONTAINER_OF(link, struct work, link));
     pl_map_deinit(&gc->queued);
+    pl_map_deinit(&gc->gone);
+    pl_map_deinit(&gc->stuck);
     pl_free(gc);
 }
 
@@ -107,11 +111,25 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
     pl_buf_deinit(&name);
 }
 
+/* A new definition may be that of an unknown kind. */
+static void enqueue_stuck(struct pl_api_gc *gc)
+{
+    size_t at = 0;
+    struct pl_slice uid;
+    void *value;
+    while (pl_map_next(&gc->stuck, &at, &uid, &value))
+        gc_enqueue(gc, uid, false);
+    pl_map_deinit(&gc->stuck);
+    gc->stuck = PL_MAP_INIT;
+}
+
 void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event)
 {
     struct pl_scratch scratch;
     struct pl_node object = pl_doc_root(event->doc);
     struct pl_slice uid = pl_meta_uid(object, &scratch);
+    if (pl_api_type_is_builtin(event->type, "CustomResourceDefinition"))
+        enqueue_stuck(gc);
     if (event->change == PL_API_DELETED) {
         gc_enqueue(gc, uid, true);
         enqueue_waiting(gc, event->type, object);
@@ -175,16 +193,44 @@ struct verdict {
     size_t solid;    /* existing owners that do not wait for dependents */
     size_t waiting;  /* owners in foreground deletion */
     char absent[48]; /* uid of a missing owner; "" for none */
+    bool is_unknown; /* an owner's kind is not served, so nothing is known about that owner */
 };
 
-static bool is_owner(const struct pl_api_entry *owner, const struct pl_owner *ref,
-                     struct pl_slice ns)
+/* The owner that the reference names, in the object's namespace; NULL: there is none. */
+static const struct pl_api_entry *find_owner(const struct pl_api_type *type,
+                                             const struct pl_owner *ref, struct pl_slice ns)
 {
-    struct pl_scratch scratch;
-    if (owner == NULL || !pl_slice_eqz(ref->kind, owner->type->kind))
-        return false;
-    struct pl_slice of = pl_meta_namespace(pl_doc_root(owner->doc), &scratch);
-    return of.len == 0 || pl_slice_eq(of, ns);
+    struct pl_arena arena = {0};
+    struct pl_slice none = pl_slice("", 0);
+    struct pl_slice key =
+        pl_api_key(&arena, type->flags & PL_API_NAMESPACED ? ns : none, ref->name);
+    const struct pl_api_entry *entry = pl_api_table_find(type->table, key);
+    pl_arena_deinit(&arena);
+    return entry != NULL && pl_slice_eqz(ref->uid, entry->uid) ? entry : NULL;
+}
+
+static void judge_owner(struct pl_api_gc *gc, const struct pl_owner *ref, struct pl_slice ns,
+                        struct verdict *verdict)
+{
+    const struct pl_api_type *type =
+        pl_api_registry_find_kind(gc->api->registry, ref->api_version, ref->kind);
+    bool is_gone = pl_map_get(&gc->gone, ref->uid) != NULL;
+    if (type == NULL && !is_gone) {
+        verdict->is_unknown = true;
+        return;
+    }
+    if (type != NULL && ns.len == 0 && (type->flags & PL_API_NAMESPACED)) {
+        verdict->solid++; /* such a reference is invalid and has no effect */
+        return;
+    }
+    const struct pl_api_entry *owner = type != NULL ? find_owner(type, ref, ns) : NULL;
+    if (owner == NULL)
+        snprintf(verdict->absent, sizeof(verdict->absent), "%.*s", PL_FMT(ref->uid));
+    else if (pl_meta_is_deleting(pl_doc_root(owner->doc)) &&
+             pl_meta_has_finalizer(pl_doc_root(owner->doc), pl_slice_z(FOREGROUND)))
+        verdict->waiting++;
+    else
+        verdict->solid++;
 }
 
 static struct verdict gc_judge(struct pl_api_gc *gc, struct pl_node object)
@@ -193,16 +239,8 @@ static struct verdict gc_judge(struct pl_api_gc *gc, struct pl_node object)
     struct pl_scratch scratch;
     struct pl_owner ref;
     struct pl_slice ns = pl_meta_namespace(object, &scratch);
-    for (size_t i = 0; pl_meta_owner(object, i, &ref); i++) {
-        const struct pl_api_entry *owner = pl_api_storage_by_uid(gc->api->storage, ref.uid);
-        if (!is_owner(owner, &ref, ns))
-            snprintf(verdict.absent, sizeof(verdict.absent), "%.*s", PL_FMT(ref.uid));
-        else if (pl_meta_is_deleting(pl_doc_root(owner->doc)) &&
-                 pl_meta_has_finalizer(pl_doc_root(owner->doc), pl_slice_z(FOREGROUND)))
-            verdict.waiting++;
-        else
-            verdict.solid++;
-    }
+    for (size_t i = 0; pl_meta_owner(object, i, &ref); i++)
+        judge_owner(gc, &ref, ns, &verdict);
     return verdict;
 }
 
@@ -213,6 +251,10 @@ static void follow_owners(struct pl_api_gc *gc, struct pl_api_entry *entry)
         return;
     struct verdict verdict = gc_judge(gc, object);
     size_t below;
+    if (verdict.is_unknown) {
+        pl_map_put(&gc->stuck, pl_slice_z(entry->uid), gc);
+        return;
+    }
     if (verdict.solid > 0) {
         if (verdict.absent[0] != '\0')
             edit(gc, entry, NULL, verdict.absent);
@@ -317,6 +359,9 @@ static void gc_look_at(struct pl_api_gc *gc, const struct work *work)
             pl_api_storage_dependents(storage, pl_slice_z(work->uid), &count);
         for (size_t i = 0; i < count; i++)
             gc_enqueue(gc, pl_slice_z(list[i]->uid), false);
+        if (count > 0 && work->is_gone)
+            pl_map_put(&gc->gone, pl_slice_z(work->uid), gc);
+        pl_map_remove(&gc->stuck, pl_slice_z(work->uid));
         pl_free(list);
         return;
     }
@@ -342,6 +387,10 @@ static void gc_run(struct pl_timer *timer)
         pl_map_remove(&gc->queued, pl_slice_z(work->uid));
         gc_look_at(gc, work);
         pl_free(work);
+    }
+    if (pl_list_empty(&gc->queue)) {
+        pl_map_deinit(&gc->gone);
+        gc->gone = PL_MAP_INIT;
     }
     gc_wake(gc);
 }

@@ -22,28 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The parameters of a list. */
-struct plan {
-    uint64_t rv;          /* the version to list */
-    struct pl_slice from; /* the first key */
-    int64_t limit;        /* 0: none */
-};
-
-static int fail_option(struct pl_api_ctx *ctx, const char *reason, const char *field,
-                       struct pl_slice text)
-{
-    struct pl_api_faults faults = {.arena = &ctx->arena};
-    pl_api_fault(&faults, reason, pl_slice_z(field), "%.*s", PL_FMT(text));
-    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
-                              pl_slice_z("ListOptions"), pl_slice_z(""));
-}
-
-static int forbid(struct pl_api_ctx *ctx, const char *field, const char *why)
-{
-    return fail_option(ctx, "FieldValueForbidden", field,
-                       pl_arena_f(&ctx->arena, "Forbidden: %s", why));
-}
-
 static bool parse_rv(struct pl_slice text, uint64_t *rv)
 {
     *rv = 0;
@@ -129,10 +107,45 @@ static struct pl_slice token_make(struct pl_arena *arena, int64_t rv, const char
     return token;
 }
 
+/* No part of a path is empty, "." or "..". */
+static bool is_clean(struct pl_slice path)
+{
+    for (struct pl_slice rest = path;;) {
+        const char *slash = pl_slice_chr(rest, '/');
+        size_t len = slash != NULL ? (size_t)(slash - rest.ptr) : rest.len;
+        struct pl_slice part = pl_slice(rest.ptr, len);
+        if (part.len == 0 || pl_slice_eqz(part, ".") || pl_slice_eqz(part, ".."))
+            return false;
+        if (slash == NULL)
+            return true;
+        rest = pl_slice(slash + 1, rest.len - len - 1);
+    }
+}
+
+/* NULL, or what is wrong, after "continue key is not valid". start: in the arena. */
+static const char *token_fault(struct pl_arena *arena, struct pl_node token, int64_t *rv,
+                               struct pl_slice *start)
+{
+    struct pl_scratch scratch;
+    *start = pl_arena_copy(arena, pl_node_str(pl_node_getz(token, "start"), &scratch));
+    *rv = 0;
+    if (pl_node_type(token) != PL_OBJECT)
+        return "";
+    if (!pl_node_str_eq(pl_node_getz(token, "v"), pl_slice_z("meta.k8s.io/v1")))
+        return ": server does not recognize this encoded version";
+    if (!pl_node_int(pl_node_getz(token, "rv"), rv) || *rv == 0)
+        return ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)";
+    if (start->len == 0)
+        return ": encoded start key empty (version meta.k8s.io/v1)";
+    if (start->ptr[0] == '/')
+        *start = pl_slice(start->ptr + 1, start->len - 1);
+    return is_clean(*start) ? NULL : "";
+}
+
+/* start: the first key, without the namespace of the list. */
 static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *start)
 {
     struct pl_buf json = PL_BUF_INIT, text = PL_BUF_INIT;
-    struct pl_scratch scratch;
     struct pl_doc *doc = NULL;
     pl_buf_add_slice(&text, ctx->request.next);
     for (size_t i = 0; i < text.len; i++)
@@ -141,57 +154,60 @@ static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *sta
         pl_buf_add_char(&text, '=');
     if (pl_base64_decode(pl_buf_slice(&text), &json))
         doc = pl_scan_text(pl_buf_slice(&json), NULL, NULL);
-    struct pl_node root = pl_doc_root(doc);
-    bool good = pl_node_int(pl_node_getz(root, "rv"), rv) &&
-                pl_node_type(pl_node_getz(root, "start")) == PL_STRING;
-    if (good)
-        *start = pl_arena_copy(&ctx->arena, pl_node_str(pl_node_getz(root, "start"), &scratch));
+    const char *fault = token_fault(&ctx->arena, pl_doc_root(doc), rv, start);
     pl_doc_unref(doc);
     pl_buf_deinit(&json);
     pl_buf_deinit(&text);
-    return good ? 0
-                : pl_api_bad_request(&ctx->status,
-                                     "invalid continue token: continue key is not valid");
+    if (fault == NULL)
+        return 0;
+    return pl_api_bad_request(&ctx->status, "invalid continue token: continue key is not valid%s",
+                              fault);
 }
 
 /* ---- which version ---- */
 
 static int read_check_options(struct pl_api_ctx *ctx)
 {
+    static const char field[] = "resourceVersionMatch", forbidden[] = "FieldValueForbidden";
     const struct pl_api_request *request = &ctx->request;
+    struct pl_api_faults faults = {.arena = &ctx->arena};
     struct pl_slice match = request->version_match, rv = request->resource_version;
-    if (request->has_send_initial)
-        return forbid(ctx, "sendInitialEvents", "sendInitialEvents is forbidden for list");
-    if (match.len == 0)
-        return 0;
-    if (request->next.len > 0)
-        return forbid(ctx, "resourceVersionMatch",
-                      "resourceVersionMatch is forbidden for continue");
-    if (rv.len == 0)
-        return forbid(ctx, "resourceVersionMatch",
-                      "resourceVersionMatch is forbidden unless resourceVersion is provided");
     bool exact = pl_slice_eqz(match, "Exact");
-    if (!exact && !pl_slice_eqz(match, "NotOlderThan"))
-        return fail_option(ctx, "FieldValueNotSupported", "resourceVersionMatch",
-                           pl_arena_f(&ctx->arena,
-                                      "Unsupported value: \"%.*s\": supported values: \"Exact\", "
-                                      "\"NotOlderThan\", \"\"",
-                                      PL_FMT(match)));
+    if (match.len > 0 && rv.len == 0)
+        pl_api_fault(&faults, forbidden, pl_slice_z(field),
+                     "Forbidden: %s is forbidden unless resourceVersion is provided", field);
+    if (match.len > 0 && request->next.len > 0)
+        pl_api_fault(&faults, forbidden, pl_slice_z(field),
+                     "Forbidden: %s is forbidden when continue is provided", field);
+    if (match.len > 0 && !exact && !pl_slice_eqz(match, "NotOlderThan"))
+        pl_api_fault(&faults, "FieldValueNotSupported", pl_slice_z(field),
+                     "Unsupported value: \"%.*s\": supported values: \"Exact\", \"NotOlderThan\", "
+                     "\"\"",
+                     PL_FMT(match));
     if (exact && pl_slice_eqz(rv, "0"))
-        return forbid(ctx, "resourceVersionMatch",
-                      "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-    return 0;
+        pl_api_fault(&faults, forbidden, pl_slice_z(field),
+                     "Forbidden: %s \"exact\" is forbidden for resourceVersion \"0\"", field);
+    if (request->has_send_initial)
+        pl_api_fault(&faults, forbidden, pl_slice_z("sendInitialEvents"),
+                     "Forbidden: sendInitialEvents is forbidden for list");
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
+                              pl_slice_z("ListOptions"), pl_slice_z(""));
 }
 
-static int plan_continue(struct pl_api_ctx *ctx, struct plan *plan)
+static int plan_continue(struct pl_api_ctx *ctx, struct pl_api_plan *plan)
 {
     struct pl_api_storage *storage = ctx->api->storage;
     int64_t rv;
     if (ctx->request.resource_version.len > 0 && !pl_slice_eqz(ctx->request.resource_version, "0"))
         return pl_api_bad_request(&ctx->status,
                                   "specifying resource version is not allowed when using continue");
-    if (token_parse(ctx, &rv, &plan->from) != 0)
+    struct pl_slice start, ns = ctx->request.ns;
+    if (pl_slice_eqz(ctx->request.resource_version, "0"))
+        plan->limit = 0; /* as without a token */
+    if (token_parse(ctx, &rv, &start) != 0)
         return -1;
+    plan->from =
+        ns.len > 0 ? pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(ns), PL_FMT(start)) : start;
     plan->rv = rv < 0 ? pl_api_storage_rv(storage) : (uint64_t)rv;
     if (plan->rv <= pl_api_storage_rv(storage) && plan->rv >= pl_api_storage_floor(storage))
         return 0;
@@ -202,17 +218,17 @@ static int plan_continue(struct pl_api_ctx *ctx, struct plan *plan)
                 "the provided token results in an inconsistent list - objects that were created, "
                 "modified, or deleted between the time the first chunk was returned and now may "
                 "show up in the list.");
-    struct pl_slice last = pl_slice(plan->from.ptr, plan->from.len > 0 ? plan->from.len - 1 : 0);
+    struct pl_slice last = pl_slice(start.ptr, start.len - 1);
     ctx->status.continue_token = token_make(&ctx->arena, -1, pl_arena_copy(&ctx->arena, last).ptr);
     return -1;
 }
 
-static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
+int pl_api_list_plan(struct pl_api_ctx *ctx, struct pl_api_plan *plan)
 {
     const struct pl_api_request *request = &ctx->request;
     struct pl_api_storage *storage = ctx->api->storage;
     uint64_t now = pl_api_storage_rv(storage), rv;
-    *plan = (struct plan){.rv = now, .limit = request->limit > 0 ? request->limit : 0};
+    *plan = (struct pl_api_plan){.rv = now, .limit = request->limit > 0 ? request->limit : 0};
     if (read_check_options(ctx) != 0)
         return -1;
     if (request->next.len > 0)
@@ -238,15 +254,10 @@ static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
     return 0;
 }
 
-int pl_api_list_check(struct pl_api_ctx *ctx)
-{
-    struct plan plan;
-    return make_plan(ctx, &plan);
-}
-
 /* ---- list ---- */
 
-/* The page's objects; borrowed until the next write. */
+/* The page's objects; borrowed until the next write. Another page follows when objects are left,
+ * even if none of them is selected. */
 struct page {
     struct pl_node *objects; /* owned array */
     size_t count, cap;
@@ -254,34 +265,35 @@ struct page {
     size_t remaining;     /* after this page; only without selectors */
 };
 
-/* False if the page is full and this object belongs to the next page. */
-static bool page_add(struct page *page, const struct plan *plan, const struct pl_api_select *select,
-                     struct pl_doc *doc)
+static void page_add(struct page *page, const struct pl_api_select *select, struct pl_doc *doc)
 {
     struct pl_node object = pl_doc_root(doc);
     if (!pl_api_select_matches(select, object))
-        return true;
-    if (plan->limit > 0 && (int64_t)page->count == plan->limit)
-        return false;
+        return;
     if (page->count == page->cap) {
         page->cap = page->cap ? page->cap * 2 : 64;
         page->objects = pl_reallocarray(page->objects, page->cap, sizeof(*page->objects));
     }
     page->objects[page->count++] = object;
-    return true;
 }
 
-static struct pl_slice token_after(struct pl_api_ctx *ctx, const struct plan *plan,
-                                   struct pl_node last)
+static bool page_is_full(const struct pl_api_plan *plan, size_t count)
+{
+    return plan->limit > 0 && (int64_t)count >= plan->limit;
+}
+
+struct pl_slice pl_api_list_token(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                                  struct pl_node last)
 {
     struct pl_buf key = PL_BUF_INIT;
     pl_meta_put_key(last, &key);
-    struct pl_slice token = token_make(&ctx->arena, (int64_t)plan->rv, pl_buf_z(&key));
+    size_t ns = ctx->request.ns.len > 0 ? ctx->request.ns.len + 1 : 0;
+    struct pl_slice token = token_make(&ctx->arena, (int64_t)plan->rv, pl_buf_z(&key) + ns);
     pl_buf_deinit(&key);
     return token;
 }
 
-static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
+static void fill_page(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
                       const struct pl_api_select *select, struct pl_api_view *view,
                       struct page *page)
 {
@@ -293,21 +305,20 @@ static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
     if (view == NULL && from.len > 0)
         i = pl_api_table_seek(table, from);
     size_t ns_len = select->ns != NULL ? strlen(select->ns) : 0;
-    for (; i < count; i++) {
+    for (; i < count && !page_is_full(plan, page->count); i++) {
         const char *key = view != NULL ? view->keys[i] : table->entries[i]->key;
         if (view != NULL && pl_slice_cmp(pl_slice_z(key), from) < 0)
             continue;
         if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
             break;
-        if (!page_add(page, plan, select, view != NULL ? view->docs[i] : table->entries[i]->doc))
-            break;
+        page_add(page, select, view != NULL ? view->docs[i] : table->entries[i]->doc);
     }
-    if (plan->limit == 0 || (int64_t)page->count < plan->limit || i == count)
+    if (!page_is_full(plan, page->count) || i == count)
         return;
     const char *key = view != NULL ? view->keys[i] : table->entries[i]->key;
     if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
         return;
-    page->next = token_after(ctx, plan, page->objects[page->count - 1]);
+    page->next = pl_api_list_token(ctx, plan, page->objects[page->count - 1]);
     for (; i < count; i++) {
         key = view != NULL ? view->keys[i] : table->entries[i]->key;
         if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
@@ -316,8 +327,9 @@ static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
     }
 }
 
-static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
-                       const struct pl_api_select *select, struct pl_buf *out)
+static void write_list(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                       const struct page *page, const struct pl_api_select *select,
+                       struct pl_buf *out)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     bool partial = ctx->request.form == PL_API_PARTIAL;
@@ -357,8 +369,8 @@ static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const st
     pl_buf_add_z(out, "]}\n");
 }
 
-static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
-                        const struct pl_api_select *select)
+static void answer_page(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                        const struct page *page, const struct pl_api_select *select)
 {
     struct pl_buf out = PL_BUF_INIT;
     if (ctx->request.form == PL_API_TABLE) {
@@ -375,11 +387,11 @@ static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const s
 
 int pl_api_list(struct pl_api_ctx *ctx)
 {
-    struct plan plan;
+    struct pl_api_plan plan;
     struct pl_api_select select;
     if (check_partial(ctx, true) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
-    int code = make_plan(ctx, &plan);
+    int code = pl_api_list_plan(ctx, &plan);
     if (code == 0) {
         struct pl_api_view view;
         struct page page = {0};

@@ -285,6 +285,8 @@ int pl_api_review(struct pl_api_ctx *ctx)
     struct pl_tree *object = pl_api_decode(ctx), *status = NULL;
     if (object == NULL || pl_api_check_place(ctx, object) != 0)
         return -1;
+    pl_api_body_default(ctx, object); /* empty members are absent ones */
+    pl_tree_removez(object, "status");
     for (size_t i = 0; i < PL_ARRAY_LEN(reviews); i++)
         if (strcmp(reviews[i].kind, ctx->type->kind) == 0)
             status = reviews[i].answer(ctx, object);

@@ -5,6 +5,8 @@
 #include "admission/certificates.h"
 #include "admission/classes.h"
 #include "admission/devices.h"
+#include "admission/pod_certificates.h"
+#include "admission/pod_resources.h"
 #include "apicall/body.h"
 #include "apicall/convert.h"
 #include "apiserver/config.h"
@@ -378,6 +380,7 @@ static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
         pl_valid_pod_resize(faults, object, old);
     else
         pl_valid_pod_ephemeral(faults, object, old);
+    pl_api_pod_resources_validate(faults, object);
 }
 
 /* A copy of a claim that is validated as a bound one. */
@@ -399,6 +402,9 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
     pl_api_devices_validate(ctx, faults, object, old);
     if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status"))
         pl_valid_state(faults, type->kind, object, old);
+    pl_api_pod_certificates_validate(ctx, faults, object, old);
+    if (pl_api_type_is_builtin(type, "Pod"))
+        pl_api_pod_resources_validate(faults, object);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);

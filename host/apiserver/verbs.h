@@ -7,8 +7,17 @@
 /* Each returns 0 if it has answered (or will, like a watch), or -1 with the status filled in. */
 int pl_api_get(struct pl_api_ctx *ctx);
 int pl_api_list(struct pl_api_ctx *ctx);
-/* Checks the parameters that say which version is listed. 0, or -1 with the status. */
-int pl_api_list_check(struct pl_api_ctx *ctx);
+/* Which part of a list is asked for, and in which version. Texts live in the context's arena. */
+struct pl_api_plan {
+    uint64_t rv;          /* the version to list */
+    struct pl_slice from; /* the first key; "" for the beginning */
+    int64_t limit;        /* 0: none */
+};
+/* Reads and checks the parameters. 0, or -1 with the status. */
+int pl_api_list_plan(struct pl_api_ctx *ctx, struct pl_api_plan *plan);
+/* The token of the page after that object, in the arena. */
+struct pl_slice pl_api_list_token(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                                  struct pl_node last);
 int pl_api_watch(struct pl_api_ctx *ctx);
 int pl_api_create_object(struct pl_api_ctx *ctx);
 int pl_api_update(struct pl_api_ctx *ctx);

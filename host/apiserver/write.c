@@ -208,8 +208,9 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     pl_api_body_default(ctx, object);
     size_t asked = ctx->version;
     pl_api_to_stored_form(ctx, &object);
-    if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
-        pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
+    if (pl_api_prepare_builtin(ctx, object, NULL) != 0 ||
+        pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
+        pl_api_validate(ctx, object, NULL) != 0 || pl_api_check_size(ctx, object) != 0 ||
         pl_api_certificates_check(ctx, object, NULL) != 0 ||
         pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0 ||
         pl_api_quota_check(ctx, object, NULL) != 0)

@@ -80,6 +80,18 @@ struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *reg
     return NULL;
 }
 
+struct pl_api_type *pl_api_registry_find_kind(const struct pl_api_registry *registry,
+                                              struct pl_slice api_version, struct pl_slice kind)
+{
+    char text[PL_KIND_TEXT];
+    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next)
+        for (size_t i = 0; pl_slice_eqz(kind, type->kind) && i < type->version_count; i++)
+            if (type->versions[i].served &&
+                pl_slice_eq(api_version, pl_api_version_text(&type->versions[i], text)))
+                return type;
+    return NULL;
+}
+
 struct pl_api_table *pl_api_builtin_table(const struct pl_api_registry *registry, const char *group,
                                           const char *plural)
 {

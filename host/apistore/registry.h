@@ -22,6 +22,10 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
 /* The type with that group and plural, in any version. NULL if there is none. Borrowed. */
 struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
                                                struct pl_slice group, struct pl_slice plural);
+/* The type that serves that kind in that version, as apiVersion names it; NULL if there is none.
+ * Borrowed. */
+struct pl_api_type *pl_api_registry_find_kind(const struct pl_api_registry *registry,
+                                              struct pl_slice api_version, struct pl_slice kind);
 /* The objects of a built-in kind, which must exist. Borrowed. */
 struct pl_api_table *pl_api_builtin_table(const struct pl_api_registry *registry, const char *group,
                                           const char *plural);

@@ -1,7 +1,7 @@
-/* Equality and order. Numbers of different types compare by value, without rounding. A list of a
+/* Equality and order. Numbers of different types compare by value. A list of a
  * document with list type "set" compares regardless of order, one with list type "map" by its keys,
  * as the API server stores them. Values of unrelated types are unequal, which is not an error. */
-#include "cel/eval.h"
+#include "cel/finder.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,21 +18,12 @@ static int order(bool less, bool greater)
     return greater - less;
 }
 
-/* An int or uint and a double; 2: not a number. */
+/* An int or uint and a double, as CEL compares them: by their values as doubles. 2: not a number.
+ */
 static int compare_whole_double(struct pl_cel whole, double d)
 {
-    if (isnan(d))
-        return 2;
-    if (d >= 18446744073709551616.0)
-        return -1;
-    if (d < -9223372036854775808.0)
-        return 1;
-    __int128 a = whole.kind == PL_CEL_INT ? (__int128)whole.i : (__int128)whole.u;
-    __int128 b = (__int128)d;
-    if (a != b)
-        return order(a<b, a> b);
-    double rest = d - trunc(d);
-    return order(rest > 0, rest < 0);
+    double a = whole.kind == PL_CEL_INT ? (double)whole.i : (double)whole.u;
+    return isnan(d) ? 2 : order(a<d, a> d);
 }
 
 static int compare_numbers(struct pl_cel a, struct pl_cel b)
@@ -83,14 +74,6 @@ int pl_cel_compare(struct pl_cel a, struct pl_cel b)
 
 /* ---- equality ---- */
 
-bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (pl_cel_equal(eval, list->items[i], one))
-            return true;
-    return false;
-}
-
 bool pl_cel_same_element(struct pl_cel_eval *eval, const struct pl_cel_type *type, struct pl_cel a,
                          struct pl_cel b)
 {
@@ -106,16 +89,16 @@ bool pl_cel_same_element(struct pl_cel_eval *eval, const struct pl_cel_type *typ
     return true;
 }
 
-static bool equal_map_lists(struct pl_cel_eval *eval, const struct pl_cel_list *a,
-                            const struct pl_cel_list *b)
+/* The order does not count: sets, and map lists by their keys. */
+static bool have_same_elements(struct pl_cel_eval *eval, const struct pl_cel_list *a,
+                               const struct pl_cel_list *b)
 {
+    struct pl_cel_finder finder = pl_cel_finder_of(eval, b, a->type);
     for (size_t i = 0; i < a->count; i++) {
-        bool found = false;
-        for (size_t j = 0; j < b->count && !found; j++)
-            found = pl_cel_charge(eval, 1) &&
-                    pl_cel_same_element(eval, a->type, a->items[i], b->items[j]) &&
-                    pl_cel_equal(eval, a->items[i], b->items[j]);
-        if (!found)
+        size_t at = pl_cel_finder_find(eval, &finder, a->items[i]);
+        if (at == SIZE_MAX)
+            return false;
+        if (a->type->is_map_list && !pl_cel_equal(eval, a->items[i], b->items[at]))
             return false;
     }
     return true;
@@ -128,12 +111,10 @@ static bool equal_lists(struct pl_cel_eval *eval, struct pl_cel x, struct pl_cel
         return true;
     if (a->count != b->count)
         return false;
-    if (a->type != NULL && a->type->is_map_list)
-        return equal_map_lists(eval, a, b);
-    bool is_set = a->type != NULL && a->type->is_set;
+    if (a->type != NULL && (a->type->is_map_list || a->type->is_set))
+        return have_same_elements(eval, a, b);
     for (size_t i = 0; i < a->count; i++)
-        if (is_set ? !pl_cel_list_has(eval, b, a->items[i])
-                   : !pl_cel_equal(eval, a->items[i], b->items[i]))
+        if (!pl_cel_equal(eval, a->items[i], b->items[i]))
             return false;
     return true;
 }

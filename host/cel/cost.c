@@ -148,6 +148,11 @@ static uint64_t literal(const struct pl_cel_expr *e, size_t arg, uint64_t otherw
     return is_literal ? (uint64_t)e->call.args[arg]->constant.i : otherwise;
 }
 
+static bool is_below_zero(const struct pl_cel_expr *e)
+{
+    return e->kind == PL_CEL_CONST && e->constant.kind == PL_CEL_INT && e->constant.i < 0;
+}
+
 static struct span joined(const struct costing *c, const struct estimate *args, size_t count)
 {
     struct path path = args[0].path.is_set ? step_to_elements(c, args[0].path) : args[0].path;
@@ -194,7 +199,7 @@ static struct span row_size(const struct costing *c, const struct pl_cel_functio
     case PL_CEL_SIZE_JOINED:
         return joined(c, args, e->call.count);
     case PL_CEL_SIZE_RANGE:
-        return exactly(literal(e, 0, PL_CEL_UNBOUNDED));
+        return exactly(is_below_zero(e->call.args[0]) ? 0 : literal(e, 0, PL_CEL_UNBOUNDED));
     case PL_CEL_SIZE_SLICE:
         return exactly(literal(e, 2, a.max) - literal(e, 1, 0));
     case PL_CEL_SIZE_SQUARE:

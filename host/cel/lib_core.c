@@ -1,4 +1,5 @@
 /* Operators, comparison, size and membership. Arithmetic never wraps: overflow is an error. */
+#include "cel/finder.h"
 #include "cel/function.h"
 
 #include <math.h>
@@ -106,14 +107,16 @@ static struct pl_cel lists_unite(struct pl_cel_eval *eval, const struct pl_cel_l
 {
     struct pl_cel_list *made = pl_arena_alloc(eval->arena, sizeof *made);
     *made = (struct pl_cel_list){.count = a->count, .items = room, .type = a->type};
+    struct pl_cel_finder finder = pl_cel_finder(eval, made, a->type, a->count + b->count);
+    for (size_t i = 0; i < a->count; i++)
+        pl_cel_finder_add(eval, &finder, i);
     for (size_t i = 0; i < b->count; i++) {
-        size_t at = 0;
-        while (at < made->count && !pl_cel_same_element(eval, a->type, room[at], b->items[i]))
-            at++;
-        if (!pl_cel_charge(eval, at / 10))
+        size_t at = pl_cel_finder_find(eval, &finder, b->items[i]);
+        if (eval->cost > eval->limit)
             return pl_cel_over_limit();
-        room[at] = b->items[i];
-        made->count += at == made->count;
+        room[at < SIZE_MAX ? at : made->count] = b->items[i];
+        if (at == SIZE_MAX)
+            pl_cel_finder_add(eval, &finder, made->count++);
     }
     return (struct pl_cel){.kind = PL_CEL_LIST, .list = made};
 }

@@ -1,10 +1,12 @@
 /* Functions of lists: Kubernetes' own (sum, min, max, isSorted, ...), sets, and CEL's extended list
  * functions (version 3). */
+#include "cel/finder.h"
 #include "cel/function.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_RANGE 1000000
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
 
 /* ---- Kubernetes' functions ---- */
@@ -61,12 +63,20 @@ static struct pl_cel add_two(struct pl_cel_eval *eval, struct pl_cel a, struct p
     return pl_cel_no_overload();
 }
 
+/* The sum of no elements; its type is that of the call. */
+static struct pl_cel sum_of_none(const struct pl_cel_expr *call)
+{
+    enum pl_cel_kind kind = call->type->kind;
+    bool has_own = kind == PL_CEL_UINT || kind == PL_CEL_DOUBLE || kind == PL_CEL_DURATION;
+    return (struct pl_cel){.kind = has_own ? kind : PL_CEL_INT};
+}
+
 static struct pl_cel sum(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
     const struct pl_cel_list *list = pl_cel_list_of(eval, args[0]);
     if (list->count == 0)
-        return pl_cel_int(0);
+        return sum_of_none(eval->call);
     struct pl_cel total = list->items[0];
     for (size_t i = 1; i < list->count && !pl_cel_is_error(total); i++)
         total = add_two(eval, total, list->items[i]);
@@ -99,8 +109,9 @@ static struct pl_cel last_index_of(struct pl_cel_eval *eval, const struct pl_cel
 static bool has_all(struct pl_cel_eval *eval, struct pl_cel of, struct pl_cel wanted)
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, of), *all = pl_cel_list_of(eval, wanted);
+    struct pl_cel_finder finder = pl_cel_finder_of(eval, list, NULL);
     for (size_t i = 0; i < all->count; i++)
-        if (!pl_cel_list_has(eval, list, all->items[i]))
+        if (pl_cel_finder_find(eval, &finder, all->items[i]) == SIZE_MAX)
             return false;
     return true;
 }
@@ -121,8 +132,9 @@ static struct pl_cel sets_intersects(struct pl_cel_eval *eval, const struct pl_c
 {
     PL_UNUSED(n);
     const struct pl_cel_list *a = pl_cel_list_of(eval, args[0]), *b = pl_cel_list_of(eval, args[1]);
+    struct pl_cel_finder finder = pl_cel_finder_of(eval, b, NULL);
     for (size_t i = 0; i < a->count; i++)
-        if (pl_cel_list_has(eval, b, a->items[i]))
+        if (pl_cel_finder_find(eval, &finder, a->items[i]) < SIZE_MAX)
             return pl_cel_bool(true);
     return pl_cel_bool(false);
 }
@@ -202,10 +214,10 @@ static struct pl_cel distinct(struct pl_cel_eval *eval, const struct pl_cel *arg
     struct pl_cel_list *out = pl_arena_alloc(eval->arena, sizeof *out);
     out->items = items;
     made.list = out;
-    for (size_t i = 0; i < list->count; i++) {
-        if (!pl_cel_list_has(eval, out, list->items[i]))
+    struct pl_cel_finder finder = pl_cel_finder(eval, list, NULL, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        if (pl_cel_finder_add(eval, &finder, i))
             items[out->count++] = list->items[i];
-    }
     return made;
 }
 
@@ -250,7 +262,13 @@ static struct pl_cel numbers(struct pl_cel_eval *eval, const struct pl_cel *args
 {
     PL_UNUSED(n);
     struct pl_cel *items;
-    size_t count = args[0].i > 0 ? (size_t)args[0].i : 0;
+    if (args[0].i < 0)
+        return pl_cel_fail(eval->arena, "lists.range: size must be non-negative, got %lld",
+                           (long long)args[0].i);
+    if (args[0].i > MOST_RANGE)
+        return pl_cel_fail(eval->arena, "lists.range: size %lld exceeds maximum allowed (%d)",
+                           (long long)args[0].i, MOST_RANGE);
+    size_t count = (size_t)args[0].i;
     if (!pl_cel_charge(eval, count))
         return pl_cel_over_limit();
     struct pl_cel made = pl_cel_new_list(eval->arena, count, &items);

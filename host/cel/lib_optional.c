@@ -1,5 +1,5 @@
-/* Optional values. eval.c implements `or`, `orValue` and the access to members, because they do not
- * evaluate all their parts. */
+/* Optional values (version 2 of CEL's library). eval.c implements `or`, `orValue` and the access to
+ * members, because they do not evaluate all their parts. */
 #include "cel/function.h"
 
 static struct pl_cel of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
@@ -64,6 +64,51 @@ static struct pl_cel value(struct pl_cel_eval *eval, const struct pl_cel *args, 
                                  : pl_cel_fail(eval->arena, "optional.none() dereference");
 }
 
+/* ---- lists ---- */
+
+static struct pl_cel element(struct pl_cel_eval *eval, const struct pl_cel_list *list, size_t at)
+{
+    if (list->count == 0)
+        return pl_cel_none();
+    return pl_cel_is_error(list->items[at]) ? list->items[at]
+                                            : pl_cel_some(eval->arena, list->items[at]);
+}
+
+static struct pl_cel first(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    return element(eval, pl_cel_list_of(eval, args[0]), 0);
+}
+
+static struct pl_cel last(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    const struct pl_cel_list *list = pl_cel_list_of(eval, args[0]);
+    PL_UNUSED(n);
+    return element(eval, list, list->count - 1);
+}
+
+/* The values of a list's optionals that have one. Long lists cost more than in a cluster. */
+static struct pl_cel unwrap(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    const struct pl_cel_list *list = pl_cel_list_of(eval, args[0]);
+    struct pl_cel *items;
+    PL_UNUSED(n);
+    if (!pl_cel_charge(eval, list->count / 8))
+        return pl_cel_over_limit();
+    struct pl_cel made = pl_cel_new_list(eval->arena, list->count, &items);
+    struct pl_cel_list *out = pl_arena_alloc(eval->arena, sizeof *out);
+    *out = (struct pl_cel_list){.items = items};
+    made.list = out;
+    for (size_t i = 0; i < list->count; i++) {
+        struct pl_cel one = list->items[i];
+        if (one.kind != PL_CEL_OPTIONAL)
+            return pl_cel_is_error(one) ? one : pl_cel_no_overload();
+        if (one.value != NULL)
+            items[out->count++] = *one.value;
+    }
+    return made;
+}
+
 #define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_NONE
 
 const struct pl_cel_function pl_cel_optional_functions[] = {
@@ -74,5 +119,9 @@ const struct pl_cel_function pl_cel_optional_functions[] = {
     {"value", "OA:A", true, ONE, value},
     {"or", "OAOA:OA", true, ONE, NULL},
     {"orValue", "OAA:A", true, ONE, NULL},
+    {"first", "LA:OA", true, ONE, first},
+    {"last", "LA:OA", true, ONE, last},
+    {"optional.unwrap", "LOA:LA", false, ONE, unwrap},
+    {"unwrapOpt", "LOA:LA", true, ONE, unwrap},
     {0},
 };

@@ -130,8 +130,6 @@ bool pl_cel_field(struct pl_cel_eval *eval, struct pl_cel object, struct pl_slic
                   struct pl_cel *value);
 /* Compares by value, also numbers of different types. */
 bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b);
-/* True when the value is an element of the list. */
-bool pl_cel_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one);
 /* True for equal elements of a set, and for those of a map list that have equal keys. */
 bool pl_cel_same_element(struct pl_cel_eval *eval, const struct pl_cel_type *type, struct pl_cel a,
                          struct pl_cel b);

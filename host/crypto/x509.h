@@ -71,3 +71,6 @@ PL_MUST_USE int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *w
 PL_MUST_USE int pl_x509_is_signed(struct pl_slice pem, struct pl_err *err);
 /* 1 when the first certificate belongs to the key, else 0; < 0: a text is invalid. */
 PL_MUST_USE int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);
+/* 1 when the first certificate is for this public key, or the key of this request; else 0; < 0: a
+ * text is invalid. */
+PL_MUST_USE int pl_x509_is_for(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);

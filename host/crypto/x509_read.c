@@ -302,3 +302,16 @@ int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err 
     ERR_clear_error();
     return rc;
 }
+
+int pl_x509_is_for(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err)
+{
+    X509 *cert = pl_x509_certificate(pem, err);
+    EVP_PKEY *key = cert != NULL ? pl_x509_subject_key(key_pem, err) : NULL;
+    int rc = PL_EINVAL;
+    if (key != NULL)
+        rc = X509_get0_pubkey(cert) != NULL && EVP_PKEY_eq(X509_get0_pubkey(cert), key) == 1;
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    ERR_clear_error();
+    return rc;
+}

@@ -186,6 +186,7 @@ static const struct kind_rules kinds[] = {
     {"MutatingAdmissionPolicy", NULL,
      RULES({"spec", "failurePolicy", "*\"Fail\""}, MATCH("spec.matchConstraints"))},
     {"MutatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
+    {"PodCertificateRequest", NULL, RULES({"spec", "maxExpirationSeconds", "86400"})},
     {"FlowSchema", NULL, RULES({"spec", "matchingPrecedence", "+1000"})},
     {"PriorityLevelConfiguration", NULL,
      RULES({"spec.exempt", "nominalConcurrencyShares", "0"},

@@ -15,13 +15,13 @@ pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid
     pl_valid_role_binding, pl_valid_autoscaler, pl_valid_budget, pl_valid_quota,
     pl_valid_limit_range, pl_valid_priority_class, pl_valid_runtime_class, pl_valid_namespace,
     pl_valid_node, pl_valid_endpoints, pl_valid_endpoint_slice, pl_valid_event, pl_valid_lease,
-    pl_valid_signing_request, pl_valid_revision, pl_valid_definition, pl_valid_policy,
-    pl_valid_policy_binding, pl_valid_mutating_policy, pl_valid_mutating_binding,
-    pl_valid_flow_schema, pl_valid_priority_level, pl_valid_api_service, pl_valid_address,
-    pl_valid_range, pl_valid_csi_node, pl_valid_capacity, pl_valid_attributes_class,
-    pl_valid_migration, pl_valid_trust_bundle, pl_valid_device_class, pl_valid_taint_rule,
-    pl_valid_device_claim, pl_valid_device_claim_state, pl_valid_device_template,
-    pl_valid_device_slice;
+    pl_valid_signing_request, pl_valid_pod_certificate, pl_valid_pod_certificate_state,
+    pl_valid_revision, pl_valid_definition, pl_valid_policy, pl_valid_policy_binding,
+    pl_valid_mutating_policy, pl_valid_mutating_binding, pl_valid_flow_schema,
+    pl_valid_priority_level, pl_valid_api_service, pl_valid_address, pl_valid_range,
+    pl_valid_csi_node, pl_valid_capacity, pl_valid_attributes_class, pl_valid_migration,
+    pl_valid_trust_bundle, pl_valid_device_class, pl_valid_taint_rule, pl_valid_device_claim,
+    pl_valid_device_claim_state, pl_valid_device_template, pl_valid_device_slice;
 
 /* ---- parts ---- */
 

@@ -62,6 +62,7 @@ static void check_resource(struct pl_api_faults *f, const struct pl_spot *at,
                         "must set either a target raw value or a target utilization");
 }
 
+/* The metric's selector is not checked, as in kube-apiserver. */
 static void check_metric(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *source)
 {
@@ -69,8 +70,7 @@ static void check_metric(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_spot *spot = PL_MEMBER(PL_MEMBER(at, "metric"), "name");
     if (pl_is_empty(name))
         pl_bad_required(f, spot, "must specify a metric name");
-    pl_selector(f, PL_MEMBER(PL_MEMBER(at, "metric"), "selector"),
-                pl_tree_dig(source, "metric.selector"), NULL);
+    pl_valid_path_segment(f, spot, name, NULL);
     check_target(f, PL_MEMBER(at, "target"), pl_tree_getz(source, "target"));
 }
 
@@ -139,30 +139,45 @@ static void scale_check_source(struct pl_api_faults *f, const struct pl_spot *at
         check_resource(f, spot, source, strcmp(member, "containerResource") == 0);
 }
 
+#define TYPES "ContainerResource,External,Object,Pods,Resource"
+
+/* Only the first source of these is checked. */
+static const struct {
+    const char *member, *type;
+} sources[] = {{"object", "Object"},
+               {"external", "External"},
+               {"pods", "Pods"},
+               {"resource", "Resource"},
+               {"containerResource", "ContainerResource"}};
+
+static void check_sources(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *metric, struct pl_slice type)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++) {
+        const struct pl_tree *source = pl_tree_getz(metric, sources[i].member);
+        if (source != NULL && count++ == 0)
+            scale_check_source(f, at, sources[i].member, source);
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++)
+        if (pl_slice_eqz(type, sources[i].type) && pl_tree_getz(metric, sources[i].member) == NULL)
+            pl_bad_required(f, PL_MEMBER(at, sources[i].member),
+                            "must populate information for the given metric source");
+    for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++)
+        if (count > 1 && !pl_slice_eqz(type, sources[i].type) &&
+            pl_tree_getz(metric, sources[i].member) != NULL)
+            pl_bad_forbidden(f, PL_MEMBER(at, sources[i].member),
+                             "must populate the given metric source only");
+}
+
 static void check_one_metric(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *metric)
 {
-    static const char *const members[] = {"object", "pods", "resource", "containerResource",
-                                          "external"};
-    static const char *const types[] = {"Object", "Pods", "Resource", "ContainerResource",
-                                        "External"};
     const struct pl_tree *type = pl_tree_getz(metric, "type");
     if (pl_is_empty(type))
         pl_bad_required(f, PL_MEMBER(at, "type"), "must specify a metric source type");
-    pl_must_be(f, PL_MEMBER(at, "type"), type, "ContainerResource,External,Object,Pods,Resource");
-    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
-        const struct pl_tree *source = pl_tree_getz(metric, members[i]);
-        bool wanted = pl_slice_eqz(pl_tree_text(type), types[i]);
-        if (source != NULL && !wanted && !pl_is_empty(type) &&
-            pl_is_among(pl_tree_text(type), "ContainerResource,External,Object,Pods,Resource"))
-            pl_bad_forbidden(f, PL_MEMBER(at, members[i]),
-                             "must populate the given metric source only");
-        else if (source == NULL && wanted)
-            pl_bad_required(f, PL_MEMBER(at, members[i]),
-                            "must populate information for the given metric source");
-        if (source != NULL)
-            scale_check_source(f, at, members[i], source);
-    }
+    pl_must_be(f, PL_MEMBER(at, "type"), type, TYPES);
+    check_sources(f, at, metric, pl_tree_text(type));
 }
 
 /* ---- behaviour ---- */

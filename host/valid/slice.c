@@ -5,11 +5,13 @@
 #include "valid/kinds.h"
 
 #include "format/units.h"
+#include "gotype/quantity.h"
 #include "object/tree.h"
 #include "schema/validate.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SPEC           PL_MEMBER(NULL, "spec")
@@ -260,9 +262,44 @@ static void check_step(struct pl_api_faults *f, const struct pl_spot *at,
     double first = 0, width = 0, is = 0;
     if (step != NULL && value != NULL && pl_quantity_parse(pl_tree_text(min), &first) &&
         pl_quantity_parse(pl_tree_text(step), &width) &&
-        pl_quantity_parse(pl_tree_text(value), &is) && fmod(is - first, width) != 0)
+        pl_quantity_parse(pl_tree_text(value), &is) &&
+        fmod(ceil(is) - ceil(first), ceil(width)) != 0)
         pl_bad_value(f, at, value, "value is not a multiple of a given step (%.*s) from (%.*s)",
                      PL_FMT(pl_tree_text(step)), PL_FMT(pl_tree_text(min)));
+}
+
+/* Refuses a range whose first step leads beyond the capacity. */
+static void check_first_step(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *range, const struct pl_tree *most)
+{
+    const struct pl_tree *step = pl_tree_getz(range, "step");
+    double first = 0, width = 0, all = 0;
+    if (!pl_quantity_parse(pl_tree_text_at(range, "min"), &first) ||
+        !pl_quantity_parse(pl_tree_text(step), &width) ||
+        !pl_quantity_parse(pl_tree_text(most), &all) || first + width <= all)
+        return;
+    struct pl_slice min = pl_tree_text_at(range, "min");
+    bool is_binary = min.len > 0 && min.ptr[min.len - 1] == 'i';
+    double sum = first + width;
+    char text[64], canonical[64];
+    snprintf(text, sizeof text, "%.0f%s", is_binary ? sum / 1024 : sum * 1000,
+             is_binary ? "Ki" : "m");
+    pl_bad_value(f, at, step, "one step %s is larger than capacity value: %.*s",
+                 pl_api_quantity_text(pl_slice_z(text), canonical) ? canonical : text,
+                 PL_FMT(pl_tree_text(most)));
+}
+
+/* Steps are counted with the integers that a quantity rounds up to. */
+static void for_steps(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value)
+{
+    double is = 0;
+    if (value == NULL || !pl_quantity_parse(pl_tree_text(value), &is))
+        return;
+    if (is < 0)
+        pl_bad_value(f, at, value, "must be greater than or equal to 0");
+    else if (is >= 9223372036854775808.0)
+        pl_bad_value(f, at, value, "must not be larger than 9223372036854775807");
 }
 
 static void check_range(struct pl_api_faults *f, const struct pl_spot *at,
@@ -276,8 +313,6 @@ static void check_range(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_required(f, PL_MEMBER(at, "min"), "required when validRange is defined");
         return;
     }
-    if (pl_quantity_sign(min) < 0)
-        pl_bad_value(f, PL_MEMBER(at, "min"), min, "must be greater than or equal to 0");
     not_above(f, PL_MEMBER(at, "min"), min, min, value, "min is larger than capacity value");
     not_above(f, PL_MEMBER(at, "default"), usual, min, usual, "default is less than min");
     not_above(f, PL_MEMBER(at, "max"), min, min, max, "min is larger than max");
@@ -287,6 +322,16 @@ static void check_range(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, PL_MEMBER(at, "step"), step, "must be greater than zero");
         return;
     }
+    if (step == NULL)
+        return;
+    check_first_step(f, PL_MEMBER(at, "step"), range, value);
+    size_t before = pl_api_fault_count(f);
+    for_steps(f, PL_MEMBER(at, "default"), usual);
+    for_steps(f, PL_MEMBER(at, "min"), min);
+    for_steps(f, PL_MEMBER(at, "max"), max);
+    for_steps(f, PL_MEMBER(at, "step"), step);
+    if (pl_api_fault_count(f) > before)
+        return;
     check_step(f, PL_MEMBER(at, "step"), range, usual);
     check_step(f, PL_MEMBER(at, "step"), range, max);
 }
@@ -322,8 +367,9 @@ static void check_capacity(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
+/* Capacities that have not changed are not checked again; old: NULL for a new device. */
 static void check_values(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *device)
+                         const struct pl_tree *device, const struct pl_tree *old)
 {
     const struct pl_tree *attributes = pl_tree_getz(device, "attributes");
     const struct pl_tree *capacities = pl_tree_getz(device, "capacity");
@@ -340,7 +386,8 @@ static void check_values(struct pl_api_faults *f, const struct pl_spot *at,
         check_value_name(f, list, item->key);
         check_attribute(f, PL_OF_KEY(list, item->key), item->value);
     }
-    PL_TREE_FOR(item, capacities)
+    bool is_new = old == NULL || !pl_tree_equal(capacities, pl_tree_getz(old, "capacity"));
+    PL_TREE_FOR(item, is_new ? capacities : NULL)
     {
         const struct pl_spot *list = PL_MEMBER(at, "capacity");
         check_value_name(f, list, item->key);
@@ -416,14 +463,23 @@ void pl_valid_device_conditions(struct pl_api_faults *f, const struct pl_spot *a
     }
 }
 
+static const struct pl_tree *device_named(const struct pl_tree *devices, const struct pl_tree *name)
+{
+    PL_EACH(item, devices)
+    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), pl_tree_text(name)))
+        return item->value;
+    return NULL;
+}
+
 static void check_device(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *device, const struct pl_tree *per_device)
+                         const struct pl_tree *device, const struct pl_tree *old,
+                         const struct pl_tree *per_device)
 {
     const struct pl_tree *taints = pl_tree_getz(device, "taints");
     const struct pl_spot *list = PL_MEMBER(at, "taints");
     size_t i = 0;
     pl_valid_device_name(f, PL_MEMBER(at, "name"), pl_tree_getz(device, "name"), NULL);
-    check_values(f, at, device);
+    check_values(f, at, device, old);
     if (pl_at_most(f, list, taints, MOST_TAINTS))
         PL_EACH(item, taints)
     pl_valid_device_taint(f, PL_INDEX(list, i++), item->value);
@@ -454,7 +510,8 @@ static size_t most_devices(const struct pl_tree *devices)
     return MOST_DEVICES;
 }
 
-static void check_offers(struct pl_api_faults *f, const struct pl_tree *spec)
+static void check_offers(struct pl_api_faults *f, const struct pl_tree *spec,
+                         const struct pl_tree *old)
 {
     const struct pl_tree *devices = pl_tree_getz(spec, "devices");
     const struct pl_spot *at = PL_MEMBER(SPEC, "devices");
@@ -466,7 +523,8 @@ static void check_offers(struct pl_api_faults *f, const struct pl_tree *spec)
     {
         const struct pl_tree *name = pl_or_empty(f, pl_tree_getz(item->value, "name"));
         const struct pl_spot *spot = PL_INDEX(at, i++);
-        check_device(f, spot, item->value, pl_tree_getz(spec, "perDeviceNodeSelection"));
+        check_device(f, spot, item->value, device_named(pl_tree_getz(old, "devices"), name),
+                     pl_tree_getz(spec, "perDeviceNodeSelection"));
         if (pl_comes_again(&seen, name, NULL))
             pl_bad_duplicate(f, spot, name);
     }
@@ -492,7 +550,7 @@ void pl_valid_device_slice(struct pl_api_faults *f, const struct pl_tree *object
     if (pl_tree_getz(spec, "sharedCounters") != NULL && pl_tree_getz(spec, "devices") != NULL)
         pl_bad_value(f, SPEC, pl_tree_strz(f->arena, ""),
                      "only one of `sharedCounters` or `devices` is allowed");
-    check_offers(f, spec);
+    check_offers(f, spec, was);
     check_sets(f, PL_MEMBER(SPEC, "sharedCounters"), pl_tree_getz(spec, "sharedCounters"), "name",
                MOST_SETS);
 }

@@ -396,6 +396,7 @@ static const struct {
     {"Pod", pod_state},
     {"ValidatingAdmissionPolicy", policy_state},
     {"CertificateSigningRequest", signing_state},
+    {"PodCertificateRequest", pl_valid_pod_certificate_state},
     {"Job", job_state},
     {"Namespace", namespace_state},
     {"HorizontalPodAutoscaler", autoscaler_state},

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define BURSTABLE "Burstable"
+
 static const struct pl_tree *by_name(const struct pl_tree *list, struct pl_slice name)
 {
     PL_EACH(item, list)
@@ -69,25 +71,52 @@ void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *
 
 /* ---- resizing ---- */
 
-static bool has_amounts(const struct pl_tree *container, const char *list)
+/* No class counts as long as nothing was looked at. Parts of different classes make a Pod
+ * Burstable. */
+static void join_class(const char **all, const char *part)
 {
-    return !pl_is_empty(pl_tree_getz(pl_tree_getz(container, "resources"), list));
+    *all = *all == NULL || strcmp(*all, part) == 0 ? part : BURSTABLE;
+}
+
+/* Only processors and memory count. */
+static const char *class_of(const struct pl_tree *resources)
+{
+    static const char *const names[] = {"cpu", "memory"};
+    const struct pl_tree *requests = pl_tree_getz(resources, "requests");
+    const struct pl_tree *limits = pl_tree_getz(resources, "limits");
+    const char *all = NULL;
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        const struct pl_tree *request = pl_tree_getz(requests, names[i]);
+        const struct pl_tree *limit = pl_tree_getz(limits, names[i]);
+        join_class(&all, pl_quantity_cmp(request, limit) != 0 ? BURSTABLE
+                         : pl_quantity_sign(request) == 0     ? "BestEffort"
+                                                              : "Guaranteed");
+    }
+    return all;
+}
+
+static bool is_for_pods(const struct pl_tree *list)
+{
+    static const char huge[] = "hugepages-";
+    PL_TREE_FOR(item, pl_tree_is(list, PL_OBJECT) ? list : NULL)
+    if (pl_is_among(item->key, "cpu,memory") ||
+        (item->key.len >= strlen(huge) && memcmp(item->key.ptr, huge, strlen(huge)) == 0))
+        return true;
+    return false;
 }
 
 const char *pl_valid_pod_class(const struct pl_tree *pod)
 {
     static const char *const lists[] = {"containers", "initContainers"};
-    bool any = false, full = true;
+    const struct pl_tree *spec = pl_tree_getz(pod, "spec");
+    const struct pl_tree *whole = pl_tree_getz(spec, "resources");
+    const char *all = NULL;
+    if (is_for_pods(pl_tree_getz(whole, "requests")) || is_for_pods(pl_tree_getz(whole, "limits")))
+        return class_of(whole);
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
-        PL_EACH(item, pl_tree_getz(pl_tree_getz(pod, "spec"), lists[i]))
-        {
-            const struct pl_tree *limits = pl_tree_dig(item->value, "resources.limits");
-            const struct pl_tree *requests = pl_tree_dig(item->value, "resources.requests");
-            any = any || has_amounts(item->value, "limits") || has_amounts(item->value, "requests");
-            full = full && pl_tree_getz(limits, "cpu") != NULL &&
-                   pl_tree_getz(limits, "memory") != NULL && pl_tree_equal(limits, requests);
-        }
-    return !any ? "BestEffort" : full ? "Guaranteed" : "Burstable";
+        PL_EACH(item, pl_tree_getz(spec, lists[i]))
+    join_class(&all, class_of(pl_tree_getz(item->value, "resources")));
+    return all != NULL ? all : "BestEffort";
 }
 
 void pl_valid_pod_resize(struct pl_api_faults *faults, const struct pl_tree *object,

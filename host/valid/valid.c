@@ -48,6 +48,7 @@ static const struct {
     {"Event", pl_valid_event},
     {"Lease", pl_valid_lease},
     {"CertificateSigningRequest", pl_valid_signing_request},
+    {"PodCertificateRequest", pl_valid_pod_certificate},
     {"ControllerRevision", pl_valid_revision},
     {"CustomResourceDefinition", pl_valid_definition},
     {"ValidatingAdmissionPolicy", pl_valid_policy},

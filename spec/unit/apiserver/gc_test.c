@@ -119,6 +119,80 @@ TEST(an_owner_that_never_was_takes_the_object_with_it)
     api_close(&t);
 }
 
+static void make_owned_by(struct api *t, const char *name, const char *owner)
+{
+    char *body = pl_format("{'metadata':{'name':'%s','ownerReferences':[%s]}}", name, owner);
+    CHECK_INT(api_post(t, DEFAULT_CMS, body), 201);
+    pl_free(body);
+    api_settle(t);
+}
+
+#define OWNERS "/apis/example.com/v1/namespaces/default/widgets"
+#define OWNER_DEFINITION                                                                           \
+    "{'metadata':{'name':'widgets.example.com'},'spec':{'group':'example.com','scope':'"           \
+    "Namespaced'"                                                                                  \
+    ",'names':{'plural':'widgets','kind':'Widget'},'versions':[{'name':'v1','served':true,"        \
+    "'storage':true,'schema':{'openAPIV3Schema':{'type':'object'}}}]}}"
+#define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+TEST(an_owner_of_an_unknown_kind_keeps_the_object_until_the_kind_is_known)
+{
+    struct api t;
+    api_open(&t);
+    make_owned_by(&t, "a", "{'apiVersion':'example.com/v1','kind':'Widget','name':'x','uid':'no'}");
+    make_owned_by(&t, "b", "{'apiVersion':'v2','kind':'ConfigMap','name':'x','uid':'no'}");
+    make_owned_by(&t, "c",
+                  "{'apiVersion':'v1','kind':'ConfigMap','name':'x','uid':'gone'},"
+                  "{'apiVersion':'example.com/v1','kind':'Widget','name':'x','uid':'no'}");
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 200);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/b"), 200);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/c"), 200);
+    CHECK_INT(pl_node_len(api_node(&t, "metadata.ownerReferences")), 2);
+    CHECK_INT(api_post(&t, DEFINITIONS, OWNER_DEFINITION), 201);
+    api_settle(&t);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 404);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/b"), 200);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/c"), 404);
+    api_close(&t);
+}
+
+TEST(dependents_go_with_a_kind_that_goes)
+{
+    struct api t;
+    struct pl_scratch scratch;
+    api_open(&t);
+    CHECK_INT(api_post(&t, DEFINITIONS, OWNER_DEFINITION), 201);
+    api_settle(&t);
+    CHECK_INT(api_post(&t, OWNERS,
+                       "{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'x'}}"),
+              201);
+    char *owner = pl_format("{'apiVersion':'example.com/v1','kind':'Widget','name':'x','uid':"
+                            "'%.*s'}",
+                            PL_FMT(pl_node_str(api_node(&t, "metadata.uid"), &scratch)));
+    make_owned_by(&t, "a", owner);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 200);
+    api_delete(&t, DEFINITIONS "/widgets.example.com", NULL);
+    api_settle(&t);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 404);
+    pl_free(owner);
+    api_close(&t);
+}
+
+TEST(an_owner_is_found_by_its_name)
+{
+    struct api t;
+    struct pl_scratch scratch;
+    api_open(&t);
+    make(&t, "o", NULL);
+    api_get(&t, DEFAULT_CMS "/o");
+    char *owner = pl_format("{'apiVersion':'v1','kind':'ConfigMap','name':'other','uid':'%.*s'}",
+                            PL_FMT(pl_node_str(api_node(&t, "metadata.uid"), &scratch)));
+    make_owned_by(&t, "a", owner);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 404);
+    pl_free(owner);
+    api_close(&t);
+}
+
 TEST(an_owner_in_another_namespace_does_not_count)
 {
     struct api t;

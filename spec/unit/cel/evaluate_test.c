@@ -183,6 +183,82 @@ TEST(what_costs_too_much_ends)
     close_world(&w);
 }
 
+/* ---- long lists ---- */
+
+/* A schema with such lists as `a` and `b`, and an object whose `b` has the elements of `a` in
+ * another order. element: with %d for its number. */
+static void open_lists(struct world *w, const char *type, const char *element, int count)
+{
+    struct pl_buf schema = PL_BUF_INIT, object = PL_BUF_INIT;
+    pl_buf_add_f(&schema,
+                 "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",%s},"
+                 "\"b\":{\"type\":\"array\",%s}}}",
+                 type, type);
+    for (int list = 0; list < 2; list++) {
+        pl_buf_add_z(&object, list == 0 ? "{\"a\":[" : "],\"b\":[");
+        for (int i = 0; i < count; i++) {
+            pl_buf_add_z(&object, i > 0 ? "," : "");
+            int number = list == 0 ? i : count - 1 - i;
+            for (const char *at = element; *at != '\0'; at++)
+                if (*at == '#')
+                    pl_buf_add_f(&object, "%d", number);
+                else
+                    pl_buf_add_char(&object, *at);
+        }
+    }
+    pl_buf_add_z(&object, "]}");
+    *w = (struct world){.schema = decode(pl_buf_slice(&schema)),
+                        .object = decode(pl_buf_slice(&object))};
+    w->self.name = "self";
+    w->self.type = pl_cel_type_from_schema(&w->arena, pl_doc_root(w->schema), true);
+    w->tree = pl_tree_from_node(&w->arena, pl_doc_root(w->object));
+    REQUIRE(w->self.type != NULL);
+    pl_buf_deinit(&schema);
+    pl_buf_deinit(&object);
+}
+
+static void check_true(struct world *w, const char *text)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    struct pl_arena arena = {0};
+    uint64_t cost = 0;
+    struct pl_cel_program *program = compile(w, "", pl_slice_z(text), "", &why);
+    REQUIRE(program != NULL);
+    struct pl_cel self = pl_cel_from_tree(&arena, w->tree, w->self.type);
+    struct pl_cel got = pl_cel_evaluate(program, &arena, &self, PL_CEL_CALL_LIMIT, &cost);
+    if (got.kind != PL_CEL_BOOL || !got.b)
+        TEST_FAIL("%s: %.*s", text, PL_FMT(got.s));
+    pl_cel_program_destroy(program);
+    pl_arena_deinit(&arena);
+    pl_buf_deinit(&why);
+}
+
+#define SET_OF_TEXTS "\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}"
+#define MAP_LIST                                                                                   \
+    "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":[\"k\",\"n\"],"             \
+    "\"items\":{\"type\":\"object\",\"properties\":{\"k\":{\"type\":\"string\"},\"n\":{\"type\":"  \
+    "\"integer\"},\"v\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}"
+
+TEST(long_sets_are_compared_and_united_without_comparing_all_pairs)
+{
+    struct world w;
+    open_lists(&w, SET_OF_TEXTS, "\"text-#\"", 100000);
+    check_true(&w, "self.a == self.b");
+    check_true(&w, "(self.a + self.b).size() == 100000");
+    check_true(&w, "self.a != self.b + ['x']");
+    close_world(&w);
+}
+
+TEST(long_map_lists_are_compared_and_united_by_their_keys)
+{
+    struct world w;
+    open_lists(&w, MAP_LIST, "{\"k\":\"same\",\"n\":#,\"v\":[#,0.5]}", 20000);
+    check_true(&w, "dyn(self.a) == dyn(self.b)");
+    check_true(&w, "size(dyn(self.a) + dyn(self.b)) == 20000");
+    check_true(&w, "dyn(self.a) != dyn(self.b.filter(x, x.n != 7))");
+    close_world(&w);
+}
+
 TEST(what_is_too_deep_is_refused)
 {
     struct world w;

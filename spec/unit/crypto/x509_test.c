@@ -270,4 +270,22 @@ TEST(an_issuer_has_expired_by_the_time_that_is_told)
     free_chain(&c);
 }
 
+TEST(a_certificate_is_for_the_key_of_its_request)
+{
+    struct chain c = make_chain("ed25519");
+    struct pl_buf request = PL_BUF_INIT, other = PL_BUF_INIT;
+    struct pl_err err;
+    REQUIRE(pl_x509_make_request(text(&c.key), FIELDS(field("subject.CN", "x")), &request, &err) ==
+            0);
+    REQUIRE(pl_x509_make_request(text(&c.ca_key), FIELDS(field("subject.CN", "x")), &other, &err) ==
+            0);
+    CHECK_INT(pl_x509_is_for(text(&c.cert), text(&request), &err), 1);
+    CHECK_INT(pl_x509_is_for(text(&c.cert), text(&other), &err), 0);
+    CHECK(pl_x509_is_for(pl_slice_z("no"), text(&request), &err) < 0);
+    CHECK(pl_x509_is_for(text(&c.cert), pl_slice_z("no"), &err) < 0);
+    pl_buf_deinit(&request);
+    pl_buf_deinit(&other);
+    free_chain(&c);
+}
+
 TEST_MAIN()
