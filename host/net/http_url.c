@@ -101,6 +101,18 @@ void pl_url_add_public(struct pl_buf *out, struct pl_slice url)
         pl_buf_add_f(out, "%c...", rest.ptr[len]);
 }
 
+/* Names hold an escape hardly ever, so they are rarely decoded. */
+static bool is_named(struct pl_slice text, const char *name, struct pl_buf *decoded)
+{
+    if (pl_slice_eqz(text, name))
+        return true;
+    if (pl_slice_chr(text, '%') == NULL && pl_slice_chr(text, '+') == NULL)
+        return false;
+    pl_buf_clear(decoded);
+    pl_url_unescape(text, true, decoded);
+    return pl_slice_eqz(pl_buf_slice(decoded), name);
+}
+
 bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value)
 {
     struct pl_buf decoded = PL_BUF_INIT;
@@ -110,9 +122,7 @@ bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value)
         size_t len = end != NULL ? (size_t)(end - query.ptr) : query.len;
         const char *equals = memchr(query.ptr, '=', len);
         size_t name_len = equals != NULL ? (size_t)(equals - query.ptr) : len;
-        pl_buf_clear(&decoded);
-        pl_url_unescape(pl_slice(query.ptr, name_len), true, &decoded);
-        if (pl_slice_eqz(pl_buf_slice(&decoded), name)) {
+        if (is_named(pl_slice(query.ptr, name_len), name, &decoded)) {
             size_t skip = equals != NULL ? name_len + 1 : len;
             pl_buf_clear(value);
             pl_url_unescape(pl_slice(query.ptr + skip, len - skip), true, value);
