@@ -280,7 +280,7 @@ function exec:record(merged)
   local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over }
   self.settles[#self.settles + 1] = settle
   if self.recorded then
-    self.recorded(settle)
+    self.recorded(settle, #self.settles)
   end
   for _, claim in ipairs(#self.plan == 0 and self.claims:settled(state) or {}) do
     claim.step = self.choose.step

@@ -58,16 +58,26 @@ local function places_of(items)
   return places
 end
 
+-- The sorted places of objects of `before` that `after` has not, or has as other objects.
+local function replaced_places(before, after)
+  local places = {}
+  for place, item in pairs(before) do
+    local is = item.uid and not item.random and (not after[place] or after[place].uid ~= item.uid)
+    places[#places + 1] = is and place or nil
+  end
+  table.sort(places)
+  return places
+end
+
 -- An object that both runs have at the same place, before and after: it must still be the same
 -- object, unless the undisturbed run replaced it, too.
 local function replaced(reference, execution, i, findings, seen)
   local was, is = execution.settles[i - 1], execution.settles[i]
   local want_was, want_is = reference.settles[i - 1], reference.settles[i]
-  for _, place in ipairs(places_of(was.canon.items)) do
+  for _, place in ipairs(replaced_places(was.canon.items, is.canon.items)) do
     local item, after = was.canon.items[place], is.canon.items[place]
     local a, b = want_was.canon.items[place], want_is.canon.items[place]
-    if item.uid and a and b and a.uid == b.uid and not item.random
-      and (not after or after.uid ~= item.uid) then
+    if a and b and a.uid == b.uid then
       add(findings, seen, { class = "replaced", place = place, kind = item.kind, key = item.key,
         field = "metadata.uid", is = after and "another object" or "gone", want = "the same object",
         step = is.step, settle = i })
@@ -78,10 +88,9 @@ end
 -- The same for objects that were there before a restart in that step.
 local function replaced_by_restart(want, settle, findings, seen)
   local before = settle.before_canon and settle.before_canon.items or {}
-  for _, place in ipairs(places_of(before)) do
+  for _, place in ipairs(replaced_places(before, settle.canon.items)) do
     local item, after = before[place], settle.canon.items[place]
-    if item.uid and want.canon.items[place] and not item.random
-      and (not after or after.uid ~= item.uid) then
+    if want.canon.items[place] then
       add(findings, seen, { class = "replaced", place = place, kind = item.kind, key = item.key,
         field = "metadata.uid", is = after and "another object" or "gone", want = "the same object",
         step = settle.step })
@@ -127,6 +136,16 @@ local function is_unseen_work(d, fewer)
   return d.kind == JOB and d.item and (fewer[d.item.item.pattern or ""] or d.missing)
 end
 
+-- Kept, so that branches share those of their beginning.
+local function differences(want, settle)
+  local known = settle.differs
+  if not known or known.want ~= want.canon or known.is ~= settle.canon then
+    known = { want = want.canon, is = settle.canon, list = states.differences(want.canon, settle.canon) }
+    settle.differs = known
+  end
+  return known.list
+end
+
 local function compare_states(reference, execution, findings, seen)
   local skipped = false -- a step began before the world had settled
   for i, settle in ipairs(execution.settles) do
@@ -137,7 +156,7 @@ local function compare_states(reference, execution, findings, seen)
         replaced(reference, execution, i, findings, seen)
       end
       local fewer = skipped and fewer_jobs(want.canon, settle.canon)
-      for _, d in ipairs(states.differences(want.canon, settle.canon)) do
+      for _, d in ipairs(differences(want, settle)) do
         local class = class_of(d, settle.canon)
         local is_known = d.missing and seen[format("replaced %s metadata.uid", d.place)]
         if not is_known and not (fewer and is_unseen_work(d, fewer)) then
@@ -256,6 +275,15 @@ function M.canonize(settle, taint, rules)
   settle.canon = settle.canon or states.canon(settle.state, taint, rules)
   settle.before_canon = settle.before_canon
     or settle.before and states.canon(settle.before, taint, rules)
+end
+
+-- Does what M.judge would do later with the i-th settled point.
+function M.prepare(reference, settle, i, taint, rules)
+  M.canonize(settle, taint, rules)
+  local want = reference.settles[i]
+  if want and want.canon and not settle.merged and settle.over then
+    differences(want, settle)
+  end
 end
 
 -- All findings of `execution`. Canonical states are made with `taint` and `rules`.

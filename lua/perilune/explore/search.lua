@@ -42,11 +42,11 @@ function search:spent()
   return self.o.clock() - self.began >= (self.o.budget or 30)
 end
 
--- Settled points get their canonical form at once, so that branches share those of their beginning.
+-- Settled points are compared at once, so that branches share what is known of their beginning.
 function search:how()
   return { seed = self.o.seed, versions = self.taint and next(self.taint.random) ~= nil,
-    recorded = self.taint and function(settle)
-      judges.canonize(settle, self.taint, self.rules)
+    recorded = self.taint and function(settle, i)
+      judges.prepare(self.reference, settle, i, self.taint, self.rules)
     end }
 end
 

@@ -209,7 +209,7 @@ end
 -- The random values of a state that has a canonical form, sorted by place: {place, middle, of, item, path}.
 function M.random_values(state, taint)
   local places = {}
-  for _, item in ipairs(state) do
+  for _, item in ipairs(next(taint.random) and state or {}) do
     for path, value in pairs(entries.flat_of(item)) do
       local place = place_of(item, path)
       local of = taint.random[place]
@@ -323,9 +323,6 @@ local function same_values(a, b)
 end
 
 local function fields(want, is, place, out)
-  if same_values(want.values, is.values) then
-    return
-  end
   for _, path in ipairs(sorted_keys(want.values, is.values)) do
     local a, b = want.values[path], is.values[path]
     if a ~= b then
@@ -335,11 +332,27 @@ local function fields(want, is, place, out)
   end
 end
 
+-- The places where the states differ, sorted.
+local function differing_places(want, is)
+  local places = {}
+  for place, a in pairs(want.items) do
+    local b = is.items[place]
+    if not (b and same_values(a.values, b.values)) then
+      places[#places + 1] = place
+    end
+  end
+  for place in pairs(is.items) do
+    places[#places + 1] = not want.items[place] and place or nil
+  end
+  sort(places)
+  return places
+end
+
 -- The differences of canonical states: an array of {place, kind, key, field, is, want}; field ""
 -- means that the object itself is `missing` or `extra`.
 function M.differences(want, is)
   local out = {}
-  for _, place in ipairs(sorted_keys(want.items, is.items)) do
+  for _, place in ipairs(differing_places(want, is)) do
     local a, b = want.items[place], is.items[place]
     if not b then
       out[#out + 1] = { place = place, kind = a.kind, key = a.key, field = "", missing = true,
