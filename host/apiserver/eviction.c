@@ -88,7 +88,7 @@ static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_
     struct pl_arena *arena = &ctx->arena;
     struct pl_api_entry *entry = budget_of(ctx, pod, &several);
     if (several)
-        return pl_api_fail(&ctx->status, 500, "InternalError",
+        return pl_api_fail(&ctx->status, 500, "",
                            "This pod has more than one PodDisruptionBudget, which the eviction "
                            "subresource does not support.");
     if (entry == NULL)
