@@ -164,7 +164,7 @@ static const char *fault_of_chain(struct pl_api_faults *f, const struct pl_tree 
                                   struct pl_slice chain)
 {
     const char *end = chain.ptr + chain.len;
-    const char *at = memmem(chain.ptr, chain.len, BEGIN, strlen(BEGIN));
+    const char *at = chain.len > 0 ? memmem(chain.ptr, chain.len, BEGIN, strlen(BEGIN)) : NULL;
     if (at == NULL)
         return "issued certificate chain must contain at least one certificate";
     for (; at != NULL; at = memmem(at + 1, (size_t)(end - at - 1), BEGIN, strlen(BEGIN)))
