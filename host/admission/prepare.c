@@ -8,6 +8,7 @@
 #include "admission/limit_ranges.h"
 #include "admission/pod_resources.h"
 #include "admission/prepare_service.h"
+#include "schema/condition.h"
 #include "schema/crd.h"
 #include "valid/subresource.h"
 
@@ -221,14 +222,11 @@ static void wait_at_gates(struct pl_api_ctx *ctx, const struct pl_tree *pod, str
     const struct pl_tree *gates = pl_tree_dig(pod, "spec.schedulingGates");
     if (gates == NULL || gates->count == 0)
         return;
-    struct pl_tree *list = pl_tree_array(arena);
     struct pl_tree *condition = pl_tree_literal(
         arena, "{\"type\":\"PodScheduled\",\"status\":\"False\",\"lastProbeTime\":null,"
                "\"reason\":\"SchedulingGated\",\"message\":\"Scheduling is blocked due to "
                "non-empty scheduling gates\"}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
-    pl_tree_push(arena, list, condition);
-    pl_tree_setz(arena, status, "conditions", list);
+    pl_api_condition_replace(arena, status, pl_api_ctx_now(ctx), condition);
 }
 
 static void first_status(struct pl_api_ctx *ctx, const char *kind, struct pl_tree *object)

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "object/meta.h"
 #include "object/selector.h"
+#include "schema/condition.h"
 
 #include <stdlib.h>
 
@@ -27,18 +28,9 @@ struct tally {
 
 /* ---- Pods ---- */
 
-bool pl_api_pod_is_ready(struct pl_node pod)
-{
-    struct pl_iter it = pl_iter(pl_node_dig(pod, "status", "conditions"));
-    while (pl_iter_next(&it))
-        if (pl_node_str_eq(pl_node_getz(it.value, "type"), pl_slice_z("Ready")))
-            return pl_node_str_eq(pl_node_getz(it.value, "status"), pl_slice_z("True"));
-    return false;
-}
-
 static bool is_healthy(struct pl_node pod)
 {
-    return pl_api_pod_is_ready(pod) && !pl_meta_is_deleting(pod);
+    return pl_api_has_condition(pod, "Ready", "True") && !pl_meta_is_deleting(pod);
 }
 
 /* The number of Pods that the controller of this one wants; -1: it is unknown. */
@@ -126,26 +118,14 @@ static int64_t desired_of(const struct pl_tree *budget, struct tally *tally)
 void pl_api_budget_set_condition(struct pl_arena *arena, struct pl_tree *budget,
                                  struct pl_tree *now)
 {
-    struct pl_tree *status = pl_tree_child(arena, budget, "status"), *condition = NULL;
-    struct pl_tree *list = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
+    static const char *const allows[] = {"DisruptionAllowed", "True", "SufficientPods", ""};
+    static const char *const forbids[] = {"DisruptionAllowed", "False", "InsufficientPods", ""};
+    struct pl_tree *status = pl_tree_child(arena, budget, "status");
     int64_t allowed = 0, generation = 0;
     pl_tree_integer(pl_tree_getz(status, "disruptionsAllowed"), &allowed);
     pl_tree_integer(pl_tree_getz(status, "observedGeneration"), &generation);
-    PL_TREE_FOR(item, list)
-    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionAllowed"))
-        condition = item->value;
-    if (condition == NULL) {
-        condition = pl_tree_object(arena);
-        pl_tree_set_strz(arena, condition, "type", "DisruptionAllowed");
-        pl_tree_push(arena, list, condition);
-    }
-    const char *state = allowed > 0 ? "True" : "False";
-    if (!pl_slice_eqz(pl_tree_text_at(condition, "status"), state))
-        pl_tree_setz(arena, condition, "lastTransitionTime", now);
-    pl_tree_set_strz(arena, condition, "status", state);
-    pl_tree_set_strz(arena, condition, "reason",
-                     allowed > 0 ? "SufficientPods" : "InsufficientPods");
-    pl_tree_set_strz(arena, condition, "message", "");
+    struct pl_tree *condition =
+        pl_api_condition_set(arena, status, now, allowed > 0 ? allows : forbids);
     pl_tree_setz(arena, condition, "observedGeneration", pl_tree_int(arena, generation));
 }
 

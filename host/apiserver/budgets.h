@@ -12,8 +12,6 @@ void pl_api_budgets_destroy(struct pl_api_budgets *budgets);
 /* Called for every event; writes nothing itself. */
 void pl_api_budgets_note(struct pl_api_budgets *budgets, const struct pl_api_event *event);
 
-/* True if the Pod has the condition Ready. */
-bool pl_api_pod_is_ready(struct pl_node pod);
 /* Sets the condition DisruptionAllowed of the budget from the rest of its status. */
 void pl_api_budget_set_condition(struct pl_arena *arena, struct pl_tree *budget,
                                  struct pl_tree *now);

@@ -13,6 +13,7 @@
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "object/selector.h"
+#include "schema/condition.h"
 
 #include <inttypes.h>
 
@@ -75,7 +76,7 @@ static bool is_free(const struct pl_tree *budget, struct pl_node pod)
 {
     int64_t desired = integer_at(budget, "status.desiredHealthy");
     struct pl_slice policy = pl_tree_text_at(budget, "spec.unhealthyPodEvictionPolicy");
-    if (pl_api_pod_is_ready(pod))
+    if (pl_api_has_condition(pod, "Ready", "True"))
         return false;
     return pl_slice_eqz(policy, "AlwaysAllow") ||
            (desired > 0 && integer_at(budget, "status.currentHealthy") >= desired);
@@ -133,16 +134,11 @@ static struct pl_api_entry *note_eviction(struct pl_api_ctx *ctx, struct pl_api_
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *pod = pl_tree_from_node(arena, pl_doc_root(entry->doc));
     struct pl_tree *status = pl_tree_child(arena, pod, "status");
-    struct pl_tree *list = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
     struct pl_tree *condition = pl_tree_literal(
         arena, "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastProbeTime\":null,"
                "\"reason\":\"EvictionByEvictionAPI\","
                "\"message\":\"Eviction API: evicting\"}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
-    PL_TREE_FOR(item, list)
-    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "DisruptionTarget"))
-        pl_tree_unlink(list, item);
-    pl_tree_push(arena, list, condition);
+    pl_api_condition_replace(arena, status, pl_api_ctx_now(ctx), condition);
     return pl_api_storage_put(ctx->api->storage, arena, ctx->type, pl_slice_z(entry->key), pod);
 }
 

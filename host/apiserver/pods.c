@@ -12,6 +12,7 @@
 #include "apiserver/steps.h"
 #include "net/http_server.h"
 #include "object/meta.h"
+#include "schema/condition.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -128,14 +129,9 @@ static void assign(struct pl_api_ctx *ctx, struct pl_tree *pod, const struct pl_
     pl_tree_set(arena, pl_tree_child(arena, meta, "annotations"), item->key,
                 pl_tree_copy(arena, item->value));
     struct pl_tree *status = pl_tree_child(arena, pod, "status");
-    struct pl_tree *conditions = pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
     struct pl_tree *condition = pl_tree_literal(
         arena, "{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastProbeTime\":null}");
-    pl_tree_setz(arena, condition, "lastTransitionTime", pl_api_ctx_now(ctx));
-    PL_TREE_FOR(item, conditions)
-    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), "PodScheduled"))
-        pl_tree_unlink(conditions, item);
-    pl_tree_push(arena, conditions, condition);
+    pl_api_condition_replace(arena, status, pl_api_ctx_now(ctx), condition);
 }
 
 int pl_api_pod_bind(struct pl_api_ctx *ctx)

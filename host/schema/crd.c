@@ -3,6 +3,7 @@
  * its life. */
 #include "schema/crd.h"
 
+#include "schema/condition.h"
 #include "schema/type.h"
 
 #include <ctype.h>
@@ -10,30 +11,6 @@
 #define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
 
 /* ---- defaults and conditions ---- */
-
-static void set_condition(struct pl_arena *arena, struct pl_tree *list, struct pl_tree *now,
-                          const char *const texts[4])
-{
-    static const char *const keys[] = {"type", "status", "reason", "message"};
-    struct pl_tree *condition = NULL;
-    PL_TREE_FOR(item, list)
-    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), texts[0]))
-        condition = item->value;
-    if (condition == NULL) {
-        condition = pl_tree_object(arena);
-        pl_tree_push(arena, list, condition);
-    }
-    if (!pl_slice_eqz(pl_tree_text_at(condition, "status"), texts[1]))
-        pl_tree_setz(arena, condition, "lastTransitionTime", now);
-    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++)
-        pl_tree_set_strz(arena, condition, keys[i], texts[i]);
-}
-
-static struct pl_tree *conditions_of(struct pl_arena *arena, struct pl_tree *crd)
-{
-    struct pl_tree *status = pl_tree_child(arena, crd, "status");
-    return pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
-}
 
 void pl_api_crd_drop_released(struct pl_tree *crd)
 {
@@ -153,20 +130,14 @@ bool pl_api_crd_accept(struct pl_arena *arena, struct pl_tree *crd,
     bool good = *names_condition[1] == 'T';
     if (good)
         pl_tree_setz(arena, status, "acceptedNames", pl_tree_copy(arena, names));
-    struct pl_tree *conditions = conditions_of(arena, crd);
-    set_condition(arena, conditions, now, names_condition);
-    set_condition(arena, conditions, now, good ? established : refused);
+    pl_api_condition_set(arena, status, now, names_condition);
+    pl_api_condition_set(arena, status, now, good ? established : refused);
     return good;
 }
 
 bool pl_api_crd_waits(struct pl_node crd)
 {
-    struct pl_iter it = pl_iter(pl_node_dig(crd, "status", "conditions"));
-    while (pl_iter_next(&it))
-        if (pl_node_str_eq(pl_node_getz(it.value, "type"), pl_slice_z("Established")) &&
-            pl_node_str_eq(pl_node_getz(it.value, "status"), pl_slice_z("False")))
-            return true;
-    return false;
+    return pl_api_has_condition(crd, "Established", "False");
 }
 
 void pl_api_crd_mark(struct pl_arena *arena, struct pl_tree *crd, struct pl_tree *now)
@@ -177,7 +148,7 @@ void pl_api_crd_mark(struct pl_arena *arena, struct pl_tree *crd, struct pl_tree
     struct pl_tree *meta = pl_tree_child(arena, crd, "metadata");
     struct pl_tree *finalizers = pl_tree_default(arena, meta, "finalizers", pl_tree_array(arena));
     pl_tree_push(arena, finalizers, pl_tree_strz(arena, CLEANUP));
-    set_condition(arena, conditions_of(arena, crd), now, terminating);
+    pl_api_condition_set(arena, pl_tree_child(arena, crd, "status"), now, terminating);
 }
 
 bool pl_api_crd_unmark(struct pl_tree *crd)
