@@ -197,16 +197,19 @@ struct verdict {
 };
 
 /* The owner that the reference names, in the object's namespace; NULL: there is none. */
-static const struct pl_api_entry *find_owner(const struct pl_api_type *type,
+static const struct pl_api_entry *find_owner(struct pl_api_gc *gc, const struct pl_api_type *type,
                                              const struct pl_owner *ref, struct pl_slice ns)
 {
-    struct pl_arena arena = {0};
-    struct pl_slice none = pl_slice("", 0);
-    struct pl_slice key =
-        pl_api_key(&arena, type->flags & PL_API_NAMESPACED ? ns : none, ref->name);
-    const struct pl_api_entry *entry = pl_api_table_find(type->table, key);
-    pl_arena_deinit(&arena);
-    return entry != NULL && pl_slice_eqz(ref->uid, entry->uid) ? entry : NULL;
+    struct pl_scratch name, place;
+    const struct pl_api_entry *entry = pl_api_storage_by_uid(gc->api->storage, ref->uid);
+    if (entry == NULL || type == NULL || entry->type->table != type->table)
+        return NULL;
+    struct pl_node owner = pl_doc_root(entry->doc);
+    struct pl_slice of = pl_meta_namespace(owner, &place);
+    return pl_slice_eq(pl_meta_name(owner, &name), ref->name) &&
+                   (of.len == 0 || pl_slice_eq(of, ns))
+               ? entry
+               : NULL;
 }
 
 static void judge_owner(struct pl_api_gc *gc, const struct pl_owner *ref, struct pl_slice ns,
@@ -223,7 +226,7 @@ static void judge_owner(struct pl_api_gc *gc, const struct pl_owner *ref, struct
         verdict->solid++; /* such a reference is invalid and has no effect */
         return;
     }
-    const struct pl_api_entry *owner = type != NULL ? find_owner(type, ref, ns) : NULL;
+    const struct pl_api_entry *owner = find_owner(gc, type, ref, ns);
     if (owner == NULL)
         snprintf(verdict->absent, sizeof(verdict->absent), "%.*s", PL_FMT(ref->uid));
     else if (pl_meta_is_deleting(pl_doc_root(owner->doc)) &&
