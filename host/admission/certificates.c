@@ -5,6 +5,7 @@
 
 #include "apicall/rbac.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "crypto/x509.h"
 #include "valid/check.h"
 
@@ -46,7 +47,7 @@ static bool has_block(const struct pl_tree *object, const char *path, const char
 {
     pl_base64_decode(pl_tree_text_at(object, path), pem);
     struct pl_slice text = pl_buf_slice(pem);
-    return text.len > 0 && memmem(text.ptr, text.len, begin, strlen(begin)) != NULL;
+    return pl_text_find(text, begin) != NULL;
 }
 
 static const char *fault_of_request(struct pl_slice pem)

@@ -3,6 +3,7 @@
 #include "admission/pod_certificates.h"
 
 #include "admission/certificates.h"
+#include "base/text.h"
 #include "crypto/x509.h"
 #include "format/units.h"
 #include "valid/check.h"
@@ -164,13 +165,15 @@ static const char *fault_of_chain(struct pl_api_faults *f, const struct pl_tree 
                                   struct pl_slice chain)
 {
     const char *end = chain.ptr + chain.len;
-    const char *at = chain.len > 0 ? memmem(chain.ptr, chain.len, BEGIN, strlen(BEGIN)) : NULL;
+    struct pl_slice rest = chain;
+    const char *at = pl_text_find(rest, BEGIN);
     if (at == NULL)
         return "issued certificate chain must contain at least one certificate";
-    for (; at != NULL; at = memmem(at + 1, (size_t)(end - at - 1), BEGIN, strlen(BEGIN)))
-        if ((size_t)(end - at) < strlen(BEGIN CERTIFICATE) ||
-            memcmp(at, BEGIN CERTIFICATE, strlen(BEGIN CERTIFICATE)) != 0)
+    for (; at != NULL; at = pl_text_find(rest, BEGIN)) {
+        if (!pl_text_begins(pl_slice(at, (size_t)(end - at)), BEGIN CERTIFICATE))
             return "issued certificate chain must consist entirely of CERTIFICATE PEM blocks";
+        rest = pl_slice(at + 1, (size_t)(end - at - 1));
+    }
     int is = is_for_request(f, spec, chain);
     if (is < 0)
         return "leaf certificate does not parse as valid X.509";

@@ -3,15 +3,14 @@
 #include "admission/pod_resources.h"
 
 #include "admission/quota_usage.h"
+#include "base/text.h"
 #include "valid/check.h"
 
 #include <string.h>
 
-#define HUGE_PAGES "hugepages-"
-
 static bool is_huge(struct pl_slice name)
 {
-    return name.len >= strlen(HUGE_PAGES) && memcmp(name.ptr, HUGE_PAGES, strlen(HUGE_PAGES)) == 0;
+    return pl_text_begins(name, "hugepages-");
 }
 
 static bool is_for_pods(struct pl_slice name)

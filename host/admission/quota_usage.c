@@ -4,6 +4,7 @@
  * stop at the largest value. */
 #include "admission/quota_usage.h"
 
+#include "base/text.h"
 #include "format/units.h"
 #include "valid/subresource.h"
 
@@ -155,10 +156,10 @@ static bool is_compute(struct pl_slice name)
            pl_slice_eqz(name, "ephemeral-storage");
 }
 
+/* The head with a name behind it. */
 static bool has_head(struct pl_slice name, const char *head)
 {
-    size_t len = strlen(head);
-    return name.len > len && memcmp(name.ptr, head, len) == 0;
+    return name.len > strlen(head) && pl_text_begins(name, head);
 }
 
 static void use_pod(struct pl_arena *arena, struct pl_usage *usage, const struct pl_tree *pod)

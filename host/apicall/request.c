@@ -3,6 +3,7 @@
  * subresource. Unknown parameters are ignored, as in kube-apiserver. */
 #include "apicall/request.h"
 
+#include "base/text.h"
 #include "net/http_server.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
     size_t count = request_split(arena, request->call.path, seg), at;
     if (count == 0 || count > MAX_SEGMENTS)
         return;
-    bool is_broken = memmem(request->call.path.ptr, request->call.path.len, "//", 2) != NULL;
+    bool is_broken = pl_text_find(request->call.path, "//") != NULL;
     if (pl_slice_eqz(seg[0], "api") && count >= 2) {
         request->version = seg[1];
         at = 2;

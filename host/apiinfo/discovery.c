@@ -447,7 +447,7 @@ static bool is_page(struct pl_slice path)
 /* -1 when there is no such page, or none for this method and these media types. */
 static int check_page(struct pl_api_ctx *ctx, struct pl_slice path)
 {
-    if (memmem(path.ptr, path.len, "//", 2) != NULL)
+    if (pl_text_find(path, "//") != NULL)
         return pl_text_begins(path, "/api/") || pl_text_begins(path, "/apis/")
                    ? pl_api_no_resource(&ctx->status)
                    : pl_api_no_page(&ctx->status);

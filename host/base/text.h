@@ -30,6 +30,12 @@ static inline bool pl_text_ends(struct pl_slice text, const char *with)
     return text.len >= len && memcmp(text.ptr + text.len - len, with, len) == 0;
 }
 
+/* The first place of `part`; NULL: there is none. An empty text has none. */
+static inline const char *pl_text_find(struct pl_slice text, const char *part)
+{
+    return text.len > 0 ? memmem(text.ptr, text.len, part, strlen(part)) : NULL;
+}
+
 /* NULL equals NULL alone. */
 bool pl_text_eq(const char *a, const char *b);
 /* For qsort and bsearch over an array of `char *`: the order of strcmp. */

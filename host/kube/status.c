@@ -7,6 +7,7 @@
  * file looks at the text, once. */
 #include "kube/status.h"
 
+#include "base/text.h"
 #include "value/build.h"
 
 #include <stdio.h>
@@ -60,11 +61,6 @@ static int status_of(struct pl_slice reason)
     return pl_slice_eqz(reason, "Expired") ? 410 : 0;
 }
 
-static bool contains(struct pl_slice text, const char *part)
-{
-    return text.len > 0 && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
-}
-
 static void set_reason(struct pl_err *err, struct pl_slice reason)
 {
     snprintf(err->reason, sizeof err->reason, "%.*s", PL_FMT(reason));
@@ -84,8 +80,8 @@ static bool has_cause(struct pl_node status, const char *reason)
  * text used for a decision. */
 static int guess_status(struct pl_slice message)
 {
-    if (contains(message, "too old resource version") ||
-        contains(message, "event in requested index is outdated and cleared"))
+    if (pl_text_find(message, "too old resource version") != NULL ||
+        pl_text_find(message, "event in requested index is outdated and cleared") != NULL)
         return 410;
     return 500;
 }

@@ -7,6 +7,7 @@
 #include "lua/fault.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "lua/lerr.h"
 #include "lua/script.h"
 
@@ -118,7 +119,7 @@ static bool is_host_frame(struct pl_slice line)
                                          /* of xpcall, and of a message handler */
                                          "[C]: in function 'protect'", "[C]: in function '__"};
     for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {
-        if (memmem(line.ptr, line.len, hidden[i], strlen(hidden[i])) != NULL)
+        if (pl_text_find(line, hidden[i]) != NULL)
             return true;
     }
     return false;

@@ -1,5 +1,6 @@
 /* Escaping and unescaping, members of a query, and URLs without secrets for messages. Pure; any
  * thread. Bytes come from peers: no byte beyond the slice is read. */
+#include "base/text.h"
 #include "net/http_server.h"
 
 static int hex_digit(char c)
@@ -73,7 +74,7 @@ static bool ends_in_password(struct pl_slice authority)
 
 struct pl_slice pl_url_userinfo(struct pl_slice url)
 {
-    const char *scheme = url.len > 0 ? memmem(url.ptr, url.len, "://", 3) : NULL;
+    const char *scheme = pl_text_find(url, "://");
     const char *start = scheme != NULL ? scheme + 3 : url.ptr;
     struct pl_slice rest = pl_slice(start, (size_t)(url.ptr + url.len - start));
     struct pl_slice authority = rest;

@@ -45,7 +45,7 @@ static bool has_written(struct pl_slice result)
     struct pl_bytes from = pl_bytes_of(result);
     if (result.ptr == NULL || pl_bytes_int(&from) < 2 || pl_bytes_char(&from) != 'f')
         return false;
-    return memmem(result.ptr, result.len, "\"skipped\":true", 14) == NULL;
+    return pl_text_find(result, "\"skipped\":true") == NULL;
 }
 
 static void note_recorded(struct rehearsal *rehearsal)

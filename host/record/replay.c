@@ -8,6 +8,7 @@
 #include "record/replay.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "bind/bind.h"
 #include "record/ask.h"
 #include "record/exec.h"
@@ -222,7 +223,7 @@ static bool names_a_limit(struct pl_bytes from)
     pl_bytes_int(&from);
     pl_bytes_int(&from);
     struct pl_slice message = pl_bytes_text(&from);
-    return message.len > 0 && memmem(message.ptr, message.len, " limit exceeded", 15) != NULL;
+    return pl_text_find(message, " limit exceeded") != NULL;
 }
 
 static void play_end(struct pl_player *player, struct pl_bytes from)

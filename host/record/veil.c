@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "crypto/digest.h"
 #include "value/build.h"
 #include "value/write.h"
@@ -255,11 +256,6 @@ static void replace_known(const struct pl_veil *veil, struct pl_slice text, stru
     }
 }
 
-static bool says(struct pl_slice text, const char *what)
-{
-    return text.len > 0 && memmem(text.ptr, text.len, what, strlen(what)) != NULL;
-}
-
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
 {
     struct pl_buf name = PL_BUF_INIT;
@@ -267,7 +263,7 @@ void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out
         pl_buf_add_slice(out, text);
         return;
     }
-    if (says(text, "PRIVATE KEY-----") && find_known(veil, text) == NULL) {
+    if (pl_text_find(text, "PRIVATE KEY-----") != NULL && find_known(veil, text) == NULL) {
         add_pseudonym(veil, text, &name);
         remember_plain(veil, text, pl_buf_slice(&name));
     }
@@ -279,7 +275,8 @@ void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, root, PL_WRITE_SORTED);
-    if (says(pl_buf_slice(&text), "Secret") || says(pl_buf_slice(&text), "stringData")) {
+    if (pl_text_find(pl_buf_slice(&text), "Secret") != NULL ||
+        pl_text_find(pl_buf_slice(&text), "stringData") != NULL) {
         struct pl_build *b = pl_build_create(NULL);
         build(veil, b, root, false);
         pl_buf_clear(&text);

@@ -103,6 +103,11 @@ void pl_bad_duplicate(struct pl_api_faults *f, const struct pl_spot *at,
                  PL_FMT(pl_shown(f, value)));
 }
 
+void pl_bad_not_found(struct pl_api_faults *f, const struct pl_spot *at, struct pl_slice name)
+{
+    pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, at), "Not found: \"%.*s\"", PL_FMT(name));
+}
+
 void pl_bad_long(struct pl_api_faults *f, const struct pl_spot *at, const char *most)
 {
     pl_api_fault(f, "FieldValueTooLong", pl_spot_text(f, at), "Too long: may not be more than %s",

@@ -35,6 +35,7 @@ void pl_bad_value(struct pl_api_faults *f, const struct pl_spot *at, const struc
 void pl_bad_forbidden(struct pl_api_faults *f, const struct pl_spot *at, const char *why);
 void pl_bad_duplicate(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *value);
+void pl_bad_not_found(struct pl_api_faults *f, const struct pl_spot *at, struct pl_slice name);
 /* allowed: "A,B", in the order of the message. */
 void pl_bad_unsupported(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *value, const char *allowed);

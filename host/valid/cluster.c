@@ -2,6 +2,7 @@
 #include "valid/kinds.h"
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <stdio.h>
@@ -258,11 +259,11 @@ static bool holds_pem(struct pl_slice text, const char *type)
         return false;
     snprintf(begin, sizeof(begin), "-----BEGIN %s-----\n", type);
     snprintf(end, sizeof(end), "\n-----END %s-----", type);
-    const char *from = memmem(text.ptr, text.len, begin, strlen(begin));
+    const char *from = pl_text_find(text, begin);
     if (from == NULL)
         return false;
     from += strlen(begin) - 1; /* the line's end may also be that of an empty block */
-    const char *to = memmem(from, (size_t)(text.ptr + text.len - from), end, strlen(end));
+    const char *to = pl_text_find(pl_slice(from, (size_t)(text.ptr + text.len - from)), end);
     for (const char *at = from; to != NULL && at < to; at++)
         if (*at != '\n' && *at != '\r')
             pl_buf_add_char(&bytes, *at);

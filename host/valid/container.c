@@ -19,8 +19,8 @@ static void need_then_resource(struct pl_api_faults *f, const struct pl_spot *at
     PL_UNUSED(arg);
     if (pl_is_empty(value))
         pl_bad_required(f, at, "");
-    else if (strncmp(value->text.ptr, "limits.hugepages-", 17) != 0 &&
-             strncmp(value->text.ptr, "requests.hugepages-", 19) != 0)
+    else if (!pl_text_begins(value->text, "limits.hugepages-") &&
+             !pl_text_begins(value->text, "requests.hugepages-"))
         pl_one_of(f, at, value,
                   "limits.cpu,limits.ephemeral-storage,limits.memory,requests.cpu,"
                   "requests.ephemeral-storage,requests.memory");
@@ -255,8 +255,7 @@ static void check_file(struct pl_api_faults *f, const struct pl_spot *at, const 
     if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
         volume = item->value;
     if (volume == NULL)
-        pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, here), "Not found: \"%.*s\"",
-                     PL_FMT(pl_tree_text(name)));
+        pl_bad_not_found(f, here, pl_tree_text(name));
     else if (pl_tree_getz(volume, "emptyDir") == NULL)
         pl_bad_value(f, here, name, "referenced volume must be of type emptyDir");
 }

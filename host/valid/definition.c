@@ -2,6 +2,7 @@
  * group, scope, immutable members and rules. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 #include "schema/crd.h"
 #include "schema/crd_path.h"
@@ -24,7 +25,7 @@ void pl_mixed_dns1035(struct pl_api_faults *f, const struct pl_spot *at,
     PL_TREE_FOR(item, found.causes)
     {
         struct pl_slice message = pl_tree_text_at(item->value, "message");
-        const char *why = memmem(message.ptr, message.len, "\": ", 3);
+        const char *why = pl_text_find(message, "\": ");
         if (why != NULL)
             pl_bad_value(f, at, value, "may have mixed case, but should otherwise match: %.*s",
                          (int)(message.ptr + message.len - why - 3), why + 3);
@@ -74,8 +75,8 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
     const struct pl_spot *spot =
         PL_OF_KEY(PL_MEMBER(PL_MEMBER(NULL, "metadata"), "annotations"), pl_slice_z(key));
     struct pl_slice is = pl_tree_text(approved);
-    bool excused = is.len >= 10 && memcmp(is.ptr, "unapproved", 10) == 0;
-    const char *colon = is.len > 0 ? memmem(is.ptr, is.len, "://", 3) : NULL;
+    bool excused = pl_text_begins(is, "unapproved");
+    const char *colon = pl_text_find(is, "://");
     bool url = colon != NULL && colon > is.ptr && colon + 3 < is.ptr + is.len;
     if (guarded && !pl_is_empty(approved) && !excused && !url)
         pl_bad_value(f, spot, approved,
@@ -181,7 +182,7 @@ static bool check_selectable_path(struct pl_api_faults *f, const struct pl_spot 
         pl_bad_required(f, spot, "");
     else if (why != NULL)
         pl_bad_value(f, spot, path, "is an invalid path: %s", why);
-    else if (text.len > 9 && memcmp(text.ptr, ".metadata", 9) == 0)
+    else if (text.len > 9 && pl_text_begins(text, ".metadata"))
         pl_bad_value(f, spot, path, "must not point to fields in metadata");
     else if (!pl_is_among(pl_node_str(pl_node_getz(schema, "type"), &scratch),
                           "string,boolean,integer"))

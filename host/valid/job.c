@@ -2,6 +2,7 @@
  * a started Job are immutable. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <ctype.h>
@@ -333,7 +334,7 @@ static bool is_known_zone(struct pl_slice name)
 {
     char path[256];
     if (name.len == 0 || name.len > 200 || name.ptr[0] == '/' || name.ptr[0] == '-' ||
-        memmem(name.ptr, name.len, "..", 2) != NULL)
+        pl_text_find(name, "..") != NULL)
         return false;
     snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", PL_FMT(name));
     return pl_is_among(name, "UTC,Etc/UTC,Local") || access("/usr/share/zoneinfo", R_OK) != 0 ||

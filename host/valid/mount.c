@@ -39,12 +39,6 @@ static bool is_mounted(const struct pl_map *map, const struct pl_tree *text,
     return first != NULL && first != element;
 }
 
-static void not_found(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *name)
-{
-    pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, at), "Not found: \"%.*s\"",
-                 PL_FMT(pl_tree_text(name)));
-}
-
 /* ---- paths ---- */
 
 static bool steps_back(struct pl_slice text)
@@ -148,7 +142,7 @@ static void check_mounts(struct pl_api_faults *f, const struct pl_spot *at,
         const struct pl_tree *path = pl_tree_getz(item->value, "mountPath");
         pl_need(f, name_at, name, NULL);
         if (mount_at(&places->volumes, name) == NULL)
-            not_found(f, name_at, name);
+            pl_bad_not_found(f, name_at, pl_tree_text(name));
         pl_need(f, path_at, path, NULL);
         if (is_mounted(&places->mount_paths, path, item->value))
             pl_bad_value(f, path_at, path, "must be unique");
@@ -169,7 +163,7 @@ static void check_device_volume(struct pl_api_faults *f, const struct pl_spot *a
 {
     const struct pl_tree *volume = mount_at(&places->volumes, name);
     if (volume == NULL)
-        not_found(f, at, name);
+        pl_bad_not_found(f, at, pl_tree_text(name));
     else if (pl_tree_getz(volume, "persistentVolumeClaim") == NULL &&
              pl_tree_getz(volume, "ephemeral") == NULL)
         pl_bad_value(f, at, name,

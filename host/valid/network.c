@@ -1,6 +1,7 @@
 /* Traffic from outside and between pods: Ingresses, IngressClasses, NetworkPolicies. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "format/ip.h"
 #include "object/tree.h"
 
@@ -54,7 +55,7 @@ static void check_normal(struct pl_api_faults *f, const struct pl_spot *at,
     static const char *const ends[] = {"/..", "/."};
     struct pl_slice is = pl_tree_text(path);
     for (size_t i = 0; i < PL_ARRAY_LEN(inside); i++)
-        if (memmem(is.ptr, is.len, inside[i], strlen(inside[i])) != NULL)
+        if (pl_text_find(is, inside[i]) != NULL)
             pl_bad_value(f, at, path, "must not contain '%s'", inside[i]);
     for (size_t i = 0; i < PL_ARRAY_LEN(ends); i++) {
         size_t len = strlen(ends[i]);

@@ -21,9 +21,7 @@ static bool is_huge(struct pl_slice name)
 /* Kubernetes' own: without a domain, or of kubernetes.io. */
 static bool is_native(struct pl_slice name)
 {
-    static const char domain[] = "kubernetes.io/";
-    return pl_slice_chr(name, '/') == NULL ||
-           memmem(name.ptr, name.len, domain, sizeof(domain) - 1) != NULL;
+    return pl_slice_chr(name, '/') == NULL || pl_text_find(name, "kubernetes.io/") != NULL;
 }
 
 static bool resources_is_whole(struct pl_slice name)

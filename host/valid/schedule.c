@@ -2,6 +2,7 @@
  * are those of kube-apiserver's parser. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <inttypes.h>
@@ -179,7 +180,7 @@ void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
 {
     struct reader r = {.arena = f->arena};
     struct pl_slice text = pl_tree_text(schedule);
-    if (memmem(text.ptr, text.len, "TZ=", 3) != NULL)
+    if (pl_text_find(text, "TZ=") != NULL)
         pl_bad_value(f, at, schedule,
                      "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     else if (!read_all(&r, text))

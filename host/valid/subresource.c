@@ -2,6 +2,7 @@
  * removed. Amounts of resources can be changed if the class of service stays the same. */
 #include "valid/subresource.h"
 
+#include "base/text.h"
 #include "valid/kinds.h"
 
 #include <string.h>
@@ -40,8 +41,7 @@ static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_forbidden(f, PL_MEMBER(at, "resources"), "cannot be set for an Ephemeral Container");
     if (target.len > 0 && by_name(pl_tree_getz(spec, "containers"), target) == NULL &&
         by_name(pl_tree_getz(spec, "initContainers"), target) == NULL)
-        pl_api_fault(f, "FieldValueNotFound", pl_spot_text(f, PL_MEMBER(at, "targetContainerName")),
-                     "Not found: \"%.*s\"", PL_FMT(target));
+        pl_bad_not_found(f, PL_MEMBER(at, "targetContainerName"), target);
 }
 
 void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *object,
@@ -97,10 +97,8 @@ static const char *class_of(const struct pl_tree *resources)
 
 static bool is_for_pods(const struct pl_tree *list)
 {
-    static const char huge[] = "hugepages-";
     PL_TREE_FOR(item, pl_tree_is(list, PL_OBJECT) ? list : NULL)
-    if (pl_is_among(item->key, "cpu,memory") ||
-        (item->key.len >= strlen(huge) && memcmp(item->key.ptr, huge, strlen(huge)) == 0))
+    if (pl_is_among(item->key, "cpu,memory") || pl_text_begins(item->key, "hugepages-"))
         return true;
     return false;
 }

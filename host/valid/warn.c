@@ -5,6 +5,7 @@
 #include "valid/warn.h"
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "schema/formats.h"
 #include "schema/validate.h"
 #include "valid/warn_impl.h"
@@ -347,7 +348,7 @@ static bool has_pem(const struct pl_tree *object, const char *key)
 {
     struct pl_buf bytes = PL_BUF_INIT;
     pl_base64_decode(pl_tree_text(pl_tree_getz(pl_tree_getz(object, "data"), key)), &bytes);
-    bool found = bytes.len > 0 && memmem(bytes.ptr, bytes.len, "-----BEGIN ", 11) != NULL;
+    bool found = pl_text_find(pl_buf_slice(&bytes), "-----BEGIN ") != NULL;
     pl_buf_deinit(&bytes);
     return found;
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "object/meta.h"
 #include "object/patch.h"
 #include "object/selector.h"
@@ -109,7 +110,7 @@ static void put_expression(struct pl_build *b, struct pl_slice key, const char *
 static bool registration_split(struct pl_slice term, const char *by, struct pl_slice *key,
                                struct pl_slice *value)
 {
-    const char *at = memmem(term.ptr, term.len, by, strlen(by));
+    const char *at = pl_text_find(term, by);
     if (at == NULL)
         return false;
     size_t before = (size_t)(at - term.ptr), skip = before + strlen(by);

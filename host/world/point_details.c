@@ -3,16 +3,12 @@
 #include "world/point_details.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "value/doc.h"
 #include "value/scan.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const char *details_find(struct pl_slice text, const char *what)
-{
-    return text.len > 0 ? memmem(text.ptr, text.len, what, strlen(what)) : NULL;
-}
 
 /* The string that begins at `at`, into a buffer of `size`. */
 static void copy_string(char *out, size_t size, struct pl_slice text, const char *at)
@@ -66,7 +62,7 @@ void pl_point_details_request(struct pl_point_details *about, struct pl_point *p
     about->name = creates ? name_in(body) : pl_strdup("");
     point->name = about->name;
     point->body = body;
-    point->versioned = target->writes && details_find(body, "\"resourceVersion\":\"") != NULL;
+    point->versioned = target->writes && pl_text_find(body, "\"resourceVersion\":\"") != NULL;
     char *key = whole_key(target, about->name);
     const struct pl_sought asked = {pl_slice_z(target->resource), pl_slice_z(key), target->writes};
     bool reads_many = strcmp(target->verb, "watch") == 0;
@@ -85,7 +81,7 @@ static const char *event_verb(struct pl_slice text)
     static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
     struct pl_slice head = pl_slice(text.ptr, text.len < 40 ? text.len : 40);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (details_find(head, verbs[i]) != NULL)
+        if (pl_text_find(head, verbs[i]) != NULL)
             return verbs[i];
     return "";
 }
@@ -94,11 +90,11 @@ void pl_point_details_event(struct pl_point_details *about, struct pl_point *poi
                             struct pl_slice text)
 {
     static const char mark[] = "\"resourceVersion\":\"";
-    const char *meta = details_find(text, "\"metadata\":");
+    const char *meta = pl_text_find(text, "\"metadata\":");
     about->version[0] = '\0';
     if (meta != NULL) {
         struct pl_slice rest = pl_slice(meta, (size_t)(text.ptr + text.len - meta));
-        const char *at = details_find(rest, mark);
+        const char *at = pl_text_find(rest, mark);
         if (at != NULL)
             copy_string(about->version, sizeof about->version, text, at + strlen(mark));
     }
