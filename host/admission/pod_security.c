@@ -3,7 +3,7 @@
  * since there is no audit log. An updated Pod is checked again only if its images have changed. */
 #include "admission/pod_security.h"
 
-#include "valid/security.h"
+#include "podsecurity/security.h"
 
 #include <stdlib.h>
 

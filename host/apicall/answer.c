@@ -12,7 +12,7 @@
 #include "gotype/proto.h"
 #include "object/meta.h"
 #include "schema/structural.h"
-#include "schema/table.h"
+#include "columns/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 

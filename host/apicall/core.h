@@ -108,7 +108,7 @@ static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx 
 
 void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json);
 void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *tree);
-struct pl_api_table_options; /* schema/table.h */
+struct pl_api_table_options; /* columns/table.h */
 /* For a Table with the columns, and the rows that the request wants. */
 struct pl_api_table_options pl_api_answer_table(const struct pl_api_ctx *ctx);
 /* Answers with the object in the requested version and form. */

@@ -14,7 +14,7 @@
 #include "base/base64.h"
 #include "object/meta.h"
 #include "schema/crd_path.h"
-#include "schema/table.h"
+#include "columns/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 

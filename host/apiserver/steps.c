@@ -19,7 +19,7 @@
 #include "schema/validate.h"
 #include "valid/subresource.h"
 #include "valid/valid.h"
-#include "valid/warn.h"
+#include "warnings/warn.h"
 #include "valid/webhook_config.h"
 
 #define MAX_OWNERS 500 /* in longer lists, duplicates are not searched */

@@ -8,7 +8,7 @@
 #include "apicall/protobuf.h"
 #include "apiserver/watch.h"
 #include "base/alloc.h"
-#include "schema/table.h"
+#include "columns/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "schema/table.h"
+#include "columns/table.h"
 
-#include "schema/cells.h"
+#include "columns/cells.h"
 #include "support/api_fixture.h"
 
 #define AS_TABLE "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

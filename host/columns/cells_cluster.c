@@ -1,8 +1,8 @@
 /* The cells of kinds that administrators read: quotas, classes, definitions, policies, requests for
  * certificates, devices. The object is only read; a value may be absent. */
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 
-#include "schema/cells.h"
+#include "columns/cells.h"
 
 #include <inttypes.h>
 #include <string.h>

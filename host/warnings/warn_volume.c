@@ -1,6 +1,6 @@
 /* Warnings about volumes: deprecated kinds, and files of a volume with overlapping paths, where one
  * hides the other. */
-#include "valid/warn_impl.h"
+#include "warnings/warn_impl.h"
 
 #include "object/tree.h"
 

@@ -2,13 +2,13 @@
  * kube-apiserver's (checked against 1.37). A warning never refuses an object; validation has done
  * that, so invalid values are ignored here. Updates of workloads are checked only when their spec
  * has changed. Updates of Pods are not checked, since people rarely make them. */
-#include "valid/warn.h"
+#include "warnings/warn.h"
 
 #include "base/base64.h"
 #include "base/text.h"
 #include "schema/formats.h"
 #include "schema/validate.h"
-#include "valid/warn_impl.h"
+#include "warnings/warn_impl.h"
 
 #include <stdio.h>
 #include <string.h>

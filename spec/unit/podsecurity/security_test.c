@@ -1,4 +1,4 @@
-#include "valid/security.h"
+#include "podsecurity/security.h"
 
 #include "support/json.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 /* The cells of nodes (readiness, roles, addresses) and of autoscalers (metrics and targets). The
  * object is only read. */
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The cells of pods: ready containers, the reason of the state, restarts. The order is
  * kube-apiserver's: first the init containers up to the first one that is not done, then the other
  * containers from the last to the first. The object is only read. */
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 
 #include "format/units.h"
-#include "schema/cells.h"
+#include "columns/cells.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* Objects as rows for kubectl. Columns of built-in kinds come from the packed table, those of
  * custom kinds from their CRD; other kinds show their age. A cell whose path finds nothing is
  * empty. Times are shown as ages, in kubectl's format. */
-#include "schema/table.h"
+#include "columns/table.h"
 
 #include "format/units.h"
 #include "gotype/message.h"
 #include "object/meta.h"
-#include "schema/cells.h"
+#include "columns/cells.h"
 #include "schema/crd_path.h"
 #include "value/write.h"
 

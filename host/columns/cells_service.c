@@ -1,6 +1,6 @@
 /* The cells of Services (ports and addresses), Ingresses (hosts) and endpoints. Long lists are cut
  * as in kube-apiserver. The object is only read; a value may be absent. */
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "valid/warn.h"
+#include "warnings/warn.h"
 
 #include "support/json.h"
 #include "support/test.h"

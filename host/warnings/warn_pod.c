@@ -1,6 +1,6 @@
 /* Warnings about Pods and pod templates: deprecated labels and annotations, duplicates, overlapping
  * ports, amounts with fractions of a byte. */
-#include "valid/warn_impl.h"
+#include "warnings/warn_impl.h"
 
 #include "base/map.h"
 #include "object/tree.h"

@@ -2,10 +2,10 @@
  * Most cells are a value at a path; others are functions in the cells_*.c files. Objects are as
  * stored, so a value may be absent but never has a wrong type. The unit test compares the cells
  * with rows from a real kube-apiserver. */
-#include "schema/cells.h"
+#include "columns/cells.h"
 
 #include "format/units.h"
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 #include "value/write.h"
 
 #include <inttypes.h>

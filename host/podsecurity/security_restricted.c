@@ -1,5 +1,5 @@
 /* The checks that only the level "restricted" has: a Pod must give up rights explicitly. */
-#include "valid/security_impl.h"
+#include "podsecurity/security_impl.h"
 
 #include <string.h>
 

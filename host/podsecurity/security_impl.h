@@ -2,7 +2,7 @@
 #pragma once
 
 #include "valid/check.h"
-#include "valid/security.h"
+#include "podsecurity/security.h"
 
 /* Different texts in the order in which they were added. */
 struct pl_names {

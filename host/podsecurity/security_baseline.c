@@ -1,6 +1,6 @@
 /* The checks of the level "baseline", which forbids known ways of getting more rights on the node.
  */
-#include "valid/security_impl.h"
+#include "podsecurity/security_impl.h"
 
 #include "base/text.h"
 

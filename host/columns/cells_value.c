@@ -1,8 +1,8 @@
 /* The building blocks of cells: values at simple paths, and ages in kubectl's format. An absent
  * value is empty or 0, never an error. The object is only read. */
 #include "format/units.h"
-#include "schema/cells.h"
-#include "schema/cells_impl.h"
+#include "columns/cells.h"
+#include "columns/cells_impl.h"
 #include "schema/crd_path.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* The cells of Events. The object is only read; a value may be absent. */
-#include "schema/cells_impl.h"
+#include "columns/cells_impl.h"
 
 #include <ctype.h>
 

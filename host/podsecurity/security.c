@@ -1,9 +1,9 @@
 /* Levels, versions and labels of the Pod Security Standards, and the checks of each level in each
  * version. The checks themselves are in security_baseline.c and security_restricted.c. Their order
  * in messages is kube-apiserver's (checked against 1.37). */
-#include "valid/security.h"
+#include "podsecurity/security.h"
 
-#include "valid/security_impl.h"
+#include "podsecurity/security_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

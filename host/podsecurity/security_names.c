@@ -1,5 +1,5 @@
 /* Lists of names in messages of the Pod Security Standards, and the visit of a Pod's containers. */
-#include "valid/security_impl.h"
+#include "podsecurity/security_impl.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Adds warnings, and warns about single values: addresses, amounts, labels of nodes. The number of
  * warnings is limited, since one object may have very many mistakes. */
-#include "valid/warn_impl.h"
+#include "warnings/warn_impl.h"
 
 #include "format/ip.h"
 #include "format/units.h"
