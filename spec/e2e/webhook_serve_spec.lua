@@ -114,6 +114,22 @@ describe("a host with webhooks", function()
     host:stop(0)
   end)
 
+  it("answers without the lead, and while a kind cannot be listed", function()
+    server:create("/apis/coordination.k8s.io/v1/namespaces/" .. namespace .. "/leases", {
+      metadata = { name = "held" }, spec = { holderIdentity = "another", leaseDurationSeconds = 3600,
+        renewTime = os.date("!%Y-%m-%dT%H:%M:%S.000000Z") } })
+    host = e2e.start_host(server, script .. [[
+perilune.controller("waits"):For("missing.example.com/v1/Thing"):Reconcile(function() end)
+]], { "--lua-memory", "64MiB", "--webhook-bind-address", "127.0.0.1:0", "--leader-elect",
+      "--leader-elect-resource-name", "held", "--leader-elect-resource-namespace", namespace })
+    hooks.address(host)
+    assert.is_true(validate({ what = "nothing" }).allowed)
+    local status = host:ask("health", "/readyz")
+    assert.not_equal(200, status)
+    assert.is_true(host:metrics():value("leader_election_master_status", { name = "held" }) == 0)
+    host:stop(0)
+  end)
+
   it("shows handlers the request by their names, and nil for what is not there", function()
     start()
     local cjson = require("cjson")
@@ -324,6 +340,16 @@ describe("a host with webhooks", function()
     assert.same({ "validate.website.example.com", 1, 1, 0 }, { shown.webhooks[1].name,
       shown.webhooks[1].requests, shown.webhooks[1].denied, shown.webhooks[1].errors })
     host:stop(0)
+  end)
+
+  it("is shown by perilune check before it runs", function()
+    local path = e2e.write_file(e2e.folder() .. "/hooks.lua", script)
+    local code, out, err = e2e.run("check", path)
+    assert.equal(0, code, err)
+    for _, part in ipairs({ "webhook validate.website.example.com", VALIDATE, MUTATE,
+      "on       CREATE,UPDATE,DELETE failure_policy=Fail timeout=2s", "convert  example.com/Website" }) do
+      assert.truthy(out:find(part, 1, true), part .. " is not in:\n" .. out)
+    end
   end)
 end)
 

@@ -51,17 +51,22 @@ def certificates(bench, server):
     return folder
 
 
-def ask(bench, *words):
-    done = subprocess.run([bench.tool("bench-load-webhook"), *words], capture_output=True, text=True,
-                          check=False)
+# With a processor each, the client takes no time from the server.
+def on_processor(cell, number, command):
+    return ["taskset", "-c", str(number), *command] if cell["apart"] else command
+
+
+def ask(bench, cell, *words):
+    command = on_processor(cell, 1, [bench.tool("bench-load-webhook"), *words])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failure(done.stderr.strip())
     return json.loads(done.stdout)
 
 
-def load(bench, program, port, path, body, seconds):
+def load(bench, cell, program, port, path, body, seconds):
     cpu = program.cpu_seconds()
-    said = ask(bench, "load", str(port), path, body, str(CONNECTIONS), str(seconds))
+    said = ask(bench, cell, "load", str(port), path, body, str(CONNECTIONS), str(seconds))
     if said["failed"] > 0 or said["requests"] == 0:
         raise Failure(f"{said['failed']} requests of {said['requests']} failed: {program.last_words()}")
     # The CPU time of the warm-up is included: a fifth more.
@@ -98,11 +103,11 @@ def measure(bench, subject, cell):
     work = {**cell["work"], "port": port, "cert_dir": certificates(bench, server)}
     path = subject.webhook_path(cell["sort"])
     seconds = bench.size(8, 0.5)
-    program = Program(subject.command(server, work), subject.environment(work))
+    program = Program(on_processor(cell, 0, subject.command(server, work)), subject.environment(work))
     try:
-        at = ask(bench, "first", str(port), path, body)["answered_ns"]
+        at = ask(bench, cell, "first", str(port), path, body)["answered_ns"]
         time.sleep(bench.size(1, 0.1))
-        said = load(bench, program, port, path, body, seconds)
+        said = load(bench, cell, program, port, path, body, seconds)
         result = {"first_request_ms": (at - program.start_ns) / 1e6,
                   "requests_a_second": said["requests"] / seconds, "p50_us": said["p50_us"],
                   "p99_us": said["p99_us"], "max_us": said["max_us"],
@@ -112,7 +117,7 @@ def measure(bench, subject, cell):
             saver = Saver(script)
             saver.start()
             try:
-                said = load(bench, program, port, path, body, seconds)
+                said = load(bench, cell, program, port, path, body, seconds)
             finally:
                 saver.stop()
             result.update({"saved_a_second": said["requests"] / seconds, "saved_p50_us": said["p50_us"],
@@ -124,6 +129,8 @@ def measure(bench, subject, cell):
 
 def cells(_bench):
     for sort in ("validate", "mutate"):
-        yield f"{sort}, {CONNECTIONS} connections", {"sort": sort, "data": {}, "work": {
-            "case": "webhook", "kind": "websites", "count": 0, "workers": 1, "rounds": 1, "tls": False,
-            "watch_list": False}}
+        for apart in (False, True) if (os.cpu_count() or 1) > 1 else (False,):
+            name = f"{sort}, {CONNECTIONS} connections" + (", a processor each" if apart else "")
+            yield name, {"sort": sort, "apart": apart, "data": {}, "work": {
+                "case": "webhook", "kind": "websites", "count": 0, "workers": 1, "rounds": 1, "tls": False,
+                "watch_list": False}}
