@@ -55,10 +55,10 @@ function Browser:press(...)
   end
 end
 
--- Waits until the expression is true.
+-- Waits until the expression is true, on this page or on one that takes its place meanwhile.
 function Browser:until_true(what, text)
   e2e.eventually(what, function()
-    return self:js(text) == true
+    return self:act({ ["do"] = "ask", text = text }) == true
   end)
 end
 

@@ -6,6 +6,7 @@ Prints the port of its control. Each POST has a JSON object, each answer is {"va
 
     {"do": "open", "url": URL}      loads the page and waits for its load event
     {"do": "js", "text": TEXT}      the value of an expression; promises are waited for
+    {"do": "ask", "text": TEXT}     the same; null while another page takes the place of this one
     {"do": "key", "key": "Tab"}     a key, pressed and released, as a person does; "/" and letters type
     {"do": "scheme", "name": NAME}  "light" or "dark"
     {"do": "shot", "file": PATH}    a picture of the window as WebP
@@ -27,6 +28,7 @@ import tempfile
 import threading
 
 CALL_SECONDS = 60
+LEFT = "Inspected target navigated or closed"
 
 # Keys that type no character: the protocol needs their codes.
 CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36,
@@ -131,6 +133,14 @@ class Browser:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def ask(self, text):
+        try:
+            return self.js(text)
+        except RuntimeError as error:
+            if LEFT not in str(error):
+                raise
+            return None
+
     def key(self, key):
         code = CODES.get(key)
         common = {"key": key, "windowsVirtualKeyCode": code if code else ord(key.upper()[0])}
@@ -146,6 +156,8 @@ class Browser:
             return self.open(order["url"])
         if what == "js":
             return self.js(order["text"])
+        if what == "ask":
+            return self.ask(order["text"])
         if what == "key":
             return self.key(order["key"])
         if what == "scheme":
