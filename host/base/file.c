@@ -5,12 +5,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PIECE 4096
+
+/* Room for the whole file and one byte more, with which the next read finds the end. A file may
+ * grow meanwhile, and those of /proc say that they are empty. */
+static void reserve_for(int fd, struct pl_buf *out)
+{
+    struct stat st;
+    bool is_small = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+                    st.st_size < 16 * PIECE;
+    pl_buf_reserve(out, is_small ? (size_t)st.st_size + 1 : PIECE);
+}
+
 static int read_all(int fd, const char *path, size_t max, struct pl_buf *out, struct pl_err *err)
 {
     size_t start = out->len;
+    reserve_for(fd, out);
     for (;;) {
-        pl_buf_reserve(out, 4096);
-        ssize_t n = read(fd, out->ptr + out->len, 4096);
+        if (out->cap - out->len <= 1)
+            pl_buf_reserve(out, PIECE);
+        ssize_t n = read(fd, out->ptr + out->len, out->cap - out->len - 1);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

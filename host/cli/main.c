@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "crypto/tls_prepare.h"
 #include "net/blocking_work.h"
 
 #include <errno.h>
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++) {
         if (strcmp(name, commands[i].name) != 0)
             continue;
+        pl_tls_spare_names();
         struct pl_command asked = commands[i];
         asked.all = pl_commands_describe;
         return main_finish(asked.run(&asked, argc - 2, argv + 2));

@@ -24,7 +24,9 @@
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define MAX_WHOLE_BODY     8192         /* fits with its head into an empty socket buffer */
-#define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred pieces in one turn of the loop */
+/* curl reads up to a hundred pieces in one turn of the loop. With TLS a piece is at most a record,
+ * 16 KiB as curl has it anyway. */
+#define LARGE_PIECE        (32L * 1024)
 #define HEAD_PIECE         (16L * 1024) /* a watch keeps the buffer that its head was sent from */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this time, whether we wait for an acknowledgement
@@ -397,14 +399,15 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_OPENSOCKETDATA, call);
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
     SET(CURLOPT_SOCKOPTDATA, call);
-    if (strncasecmp(request->url, "https:", 6) == 0) {
+    bool is_secure = strncasecmp(request->url, "https:", 6) == 0;
+    if (is_secure) {
         SET(CURLOPT_VERBOSE, 1L); /* goes to on_curl_says only */
         SET(CURLOPT_DEBUGFUNCTION, on_curl_says);
         SET(CURLOPT_DEBUGDATA, call);
     }
     SET(CURLOPT_PREREQFUNCTION, on_ready_to_send);
     SET(CURLOPT_PREREQDATA, call);
-    if (request->long_response)
+    if (request->long_response && !is_secure)
         SET(CURLOPT_BUFFERSIZE, LARGE_PIECE);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, call);
