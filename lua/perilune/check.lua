@@ -405,6 +405,19 @@ function M.no_more(what, ...)
   end
 end
 
+-- f, which takes one to `most` arguments.
+function M.bounded(what, most, f)
+  return function(...)
+    local count = select("#", ...)
+    if count > most then
+      M.no_more(what, ...)
+    elseif count == 0 then
+      fail("%s needs a value", what)
+    end
+    return f(...)
+  end
+end
+
 -- For a call that knows only the host's own cluster: refuses {cluster =} in its options and ignores
 -- everything else. instead: a hint for the message, or nil.
 function M.no_cluster(what, options, instead)

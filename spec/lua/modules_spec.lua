@@ -21,7 +21,7 @@ describe("require(\"perilune\")", function()
   end)
 
   it("loads what every controller needs", function()
-    assert.equal("channel check client controller errors host log metrics predicate query ref result task",
+    assert.equal("channel check client controller errors host log predicate query ref result",
       loaded())
   end)
 
