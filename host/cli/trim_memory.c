@@ -6,7 +6,7 @@
 #define WORK       16  /* turns: fewer are a probe, a bookmark, or our own timer */
 #define BUSY       200 /* turns within DELAY: then other work would wait for the walk */
 #define LATER_MOST 14  /* times */
-#define WORTH_IT   ((size_t)1 << 20) /* bytes that are free, ... */
+#define WORTH_IT   ((size_t)64 << 10) /* bytes that are free, ... */
 #define WORTH_PART 8                 /* ... and at least one in so many of those in use */
 
 static void on_trim_timer(struct pl_timer *timer)
@@ -37,6 +37,7 @@ void pl_trim_start(struct pl_trim *trim, struct pl_loop *loop, struct pl_pool *p
 {
     trim->pool = pool;
     trim->timers = pl_loop_timers(loop);
+    trim->turns = WORK; /* a host that starts has worked, too */
     pl_loop_each_turn(loop, &trim->each_turn, on_trim_turn);
 }
 

@@ -47,10 +47,15 @@ static bool would_wake(const struct bed *bed)
     return pl_timers_next(pl_loop_timers(bed->loop), &due_ns);
 }
 
-TEST(a_loop_that_rests_is_not_woken)
+TEST(a_loop_that_rests_is_woken_once_after_its_start)
 {
     struct bed bed;
     begin(&bed);
+    CHECK(!would_wake(&bed));
+    turns(&bed, 1);
+    CHECK(would_wake(&bed));
+    bed.clock.now_ns += 3 * PL_SECOND;
+    turns(&bed, 3);
     CHECK(!would_wake(&bed));
     turns(&bed, 3);
     CHECK(!would_wake(&bed));
