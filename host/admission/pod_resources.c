@@ -2,9 +2,8 @@
  * containers' limits, if all containers have one; they are at least as high as the requests. */
 #include "admission/pod_resources.h"
 
-#include "admission/quota_usage.h"
 #include "base/text.h"
-#include "valid/check.h"
+#include "valid/amounts.h"
 
 #include <string.h>
 
@@ -86,58 +85,4 @@ void pl_api_pod_resources_default(struct pl_arena *arena, struct pl_tree *spec)
     default_huge_pages(arena, resources, &all_limits);
     default_requests(arena, resources, &all_requests);
     default_limits(arena, spec, resources, &all_limits);
-}
-
-/* ---- checks ---- */
-
-#define RESOURCES PL_MEMBER(PL_MEMBER(NULL, "spec"), "resources")
-
-static void not_below(struct pl_api_faults *f, const struct pl_spot *at,
-                      const struct pl_tree *value, struct pl_amount sum, const char *what)
-{
-    struct pl_amount is;
-    if (pl_amount_read(value, &is) && sum.milli > is.milli)
-        pl_bad_value(f, at, value,
-                     "must be greater than or equal to aggregate container %s of %.*s", what,
-                     PL_FMT(pl_amount_text(f->arena, sum)));
-}
-
-static void check_limits_of_containers(struct pl_api_faults *f, const struct pl_tree *spec,
-                                       const struct pl_tree *limits)
-{
-    const struct pl_spot *list = PL_MEMBER(RESOURCES, "containers");
-    size_t i = 0;
-    PL_EACH(one, pl_tree_getz(spec, "containers"))
-    {
-        const struct pl_spot *here = PL_INDEX(list, i++);
-        PL_TREE_FOR(item, pl_tree_dig(one->value, "resources.limits"))
-        {
-            const struct pl_tree *most = pl_tree_get(limits, item->key);
-            if (most != NULL && pl_quantity_cmp(item->value, most) > 0)
-                pl_bad_value(f, PL_MEMBER(PL_OF_KEY(here, item->key), "limits"), item->value,
-                             "must be less than or equal to pod limits of %.*s",
-                             PL_FMT(pl_tree_text(most)));
-        }
-    }
-}
-
-void pl_api_pod_resources_validate(struct pl_api_faults *faults, const struct pl_tree *pod)
-{
-    const struct pl_tree *spec = pl_tree_getz(pod, "spec");
-    const struct pl_tree *resources = pl_tree_getz(spec, "resources");
-    const struct pl_tree *requests = pl_tree_getz(resources, "requests");
-    const struct pl_tree *limits = pl_tree_getz(resources, "limits");
-    struct pl_usage sums = {.count = 0}, most = {.count = 0};
-    if (resources == NULL)
-        return;
-    pl_usage_of_containers(&sums, spec, "requests");
-    pl_usage_of_containers(&most, spec, "limits");
-    for (size_t i = 0; i < sums.count; i++)
-        not_below(faults, PL_OF_KEY(PL_MEMBER(RESOURCES, "requests"), sums.list[i].name),
-                  pl_tree_get(requests, sums.list[i].name), sums.list[i].amount, "requests");
-    for (size_t i = 0; i < most.count; i++)
-        if (is_huge(most.list[i].name))
-            not_below(faults, PL_OF_KEY(PL_MEMBER(RESOURCES, "limits"), most.list[i].name),
-                      pl_tree_get(limits, most.list[i].name), most.list[i].amount, "limits");
-    check_limits_of_containers(faults, spec, limits);
 }

@@ -7,5 +7,3 @@
 /* Adds the requests and limits of the Pod that follow from those of its containers. Does nothing
  * when the Pod states none. Call it after admission, with the final containers. */
 void pl_api_pod_resources_default(struct pl_arena *arena, struct pl_tree *spec);
-/* Adds the faults of a Pod whose resources are smaller than those of its containers. */
-void pl_api_pod_resources_validate(struct pl_api_faults *faults, const struct pl_tree *pod);

@@ -380,7 +380,6 @@ static void validate_part(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
         pl_valid_pod_resize(faults, object, old);
     else
         pl_valid_pod_ephemeral(faults, object, old);
-    pl_api_pod_resources_validate(faults, object);
 }
 
 /* A copy of a claim that is validated as a bound one. */
@@ -403,8 +402,6 @@ static void validate_builtin(struct pl_api_ctx *ctx, struct pl_api_faults *fault
     if (old != NULL && pl_slice_eqz(ctx->request.subresource, "status"))
         pl_valid_state(faults, type->kind, object, old);
     pl_api_pod_certificates_validate(ctx, faults, object, old);
-    if (pl_api_type_is_builtin(type, "Pod"))
-        pl_api_pod_resources_validate(faults, object);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);

@@ -1,3 +1,5 @@
+/* Reads files whole, up to a limit. Nothing is remembered: a stamp tells a caller whether to read
+ * again. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -12,8 +14,8 @@
 static void reserve_for(int fd, struct pl_buf *out)
 {
     struct stat st;
-    bool is_small = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-                    st.st_size < 16 * PIECE;
+    bool is_small =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size < 16 * PIECE;
     pl_buf_reserve(out, is_small ? (size_t)st.st_size + 1 : PIECE);
 }
 

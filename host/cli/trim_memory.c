@@ -7,7 +7,7 @@
 #define BUSY       200 /* turns within DELAY: then other work would wait for the walk */
 #define LATER_MOST 14  /* times */
 #define WORTH_IT   ((size_t)64 << 10) /* bytes that are free, ... */
-#define WORTH_PART 8                 /* ... and at least one in so many of those in use */
+#define WORTH_PART 8                  /* ... and at least one in so many of those in use */
 
 static void on_trim_timer(struct pl_timer *timer)
 {

@@ -172,19 +172,37 @@ static bool fits_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
 
 /* ---- quantities and bytes ---- */
 
-static bool fits_quantity(struct pl_arena *arena, struct pl_tree *value, struct pl_slice *error)
+static struct pl_slice without_spaces(struct pl_slice text)
+{
+    while (text.len > 0 && isspace((unsigned char)text.ptr[0]))
+        text = pl_slice(text.ptr + 1, text.len - 1);
+    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static bool fits_quantity(struct pl_arena *arena, const struct pl_message_field *field,
+                          struct pl_tree *value, struct pl_slice *error)
 {
     char text[64];
     double number;
-    bool written = value->type == PL_STRING || value->type == PL_NUMBER;
-    if (!written || !pl_quantity_parse(value->text, &number)) {
+    enum pl_quantity is = PL_QUANTITY_MALFORMED;
+    struct pl_slice written = without_spaces(value->text);
+    if (value->type == PL_STRING || value->type == PL_NUMBER)
+        is = pl_api_quantity_text(written, strcmp(field->go, "v1.ResourceList") == 0, text);
+    if (is == PL_QUANTITY_CHANGED)
+        written = pl_arena_copy(arena, pl_slice_z(text));
+    if (is == PL_QUANTITY_NO_SUFFIX) {
+        *error = pl_slice_z("unable to parse quantity's suffix");
+        return false;
+    }
+    if (is == PL_QUANTITY_MALFORMED || !pl_quantity_parse(written, &number)) {
         *error = pl_slice_z("quantities must match the regular expression "
                             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
         return false;
     }
     value->type = PL_STRING;
-    if (pl_api_quantity_text(value->text, text))
-        value->text = pl_arena_copy(arena, pl_slice_z(text));
+    value->text = written;
     return true;
 }
 
@@ -269,7 +287,7 @@ bool pl_typed_scalar(struct pl_arena *arena, const struct pl_message_field *fiel
     case PL_FORM_DURATION:
         return is_string && fits_duration(arena, value, error);
     case PL_FORM_QUANTITY:
-        return fits_quantity(arena, value, error);
+        return fits_quantity(arena, field, value, error);
     case PL_FORM_INT_OR_STRING:
         return is_string || fits_integer(value, false);
     case PL_FORM_STRINGS:

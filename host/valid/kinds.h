@@ -69,6 +69,9 @@ void pl_valid_system(struct pl_api_faults *f, const struct pl_spot *at, const st
 /* Requests and limits of a container, or of a pod as a whole. claims: the pod's. */
 void pl_valid_resources(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *resources, const struct pl_tree *claims, bool of_pod);
+/* The resources of a pod as a whole, which are not below what its containers have together. */
+void pl_valid_pod_resources(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *spec);
 void pl_valid_pod_claims(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *claims);
 void pl_valid_resize_policies(struct pl_api_faults *f, const struct pl_spot *at,

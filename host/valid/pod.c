@@ -86,10 +86,10 @@ static void gate(struct pl_api_faults *f, const struct pl_spot *at, const struct
 static const struct pl_rule spec_rules[] = {
     {"restartPolicy", pl_needs_one, "Always,OnFailure,Never"},
     {"dnsPolicy", pl_needs_one, "ClusterFirstWithHostNet,ClusterFirst,Default,None"},
-    {"activeDeadlineSeconds", pl_range, "1-2147483647"},
     {"nodeSelector", pl_labels, NULL},
     {"serviceAccountName", pl_subdomain, NULL},
     {"nodeName", pl_subdomain, NULL},
+    {"activeDeadlineSeconds", pl_range, "1-2147483647"},
     {"hostname", pl_label, NULL},
     {"subdomain", pl_label, NULL},
     {"priorityClassName", pl_subdomain, NULL},
@@ -262,6 +262,7 @@ static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
     pl_valid_containers(f, at, spec, pl_valid_volumes(f, at, spec, name), own);
     if (spec == NULL) /* otherwise the server fills it in */
         return;
+    pl_valid_pod_resources(f, at, spec);
     pl_hold(f, at, spec, spec_rules);
     check_spread(f, PL_MEMBER(at, "topologySpreadConstraints"),
                  pl_tree_getz(spec, "topologySpreadConstraints"));
@@ -277,7 +278,6 @@ static void valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
     pl_valid_token_volumes(f, at, spec);
     pl_valid_system(f, at, spec);
     pl_valid_pod_claims(f, PL_MEMBER(at, "resourceClaims"), pl_tree_getz(spec, "resourceClaims"));
-    pl_valid_resources(f, PL_MEMBER(at, "resources"), pl_tree_getz(spec, "resources"), NULL, true);
     pl_valid_affinity(f, PL_MEMBER(at, "affinity"), pl_tree_getz(spec, "affinity"));
     pl_valid_tolerations(f, PL_MEMBER(at, "tolerations"), pl_tree_getz(spec, "tolerations"));
     bool own_dns = pl_slice_eqz(pl_tree_text_at(spec, "dnsPolicy"), "None");

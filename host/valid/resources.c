@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "format/units.h"
 #include "object/tree.h"
+#include "valid/amounts.h"
 
 #include <math.h>
 #include <string.h>
@@ -214,6 +215,72 @@ void pl_valid_resources(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_forbidden(f, PL_MEMBER(at, "claims"),
                          "claims may not be set for Resources at pod-level");
     check_claims(f, PL_MEMBER(at, "claims"), pl_tree_getz(resources, "claims"), claims);
+}
+
+/* ---- a pod as a whole ---- */
+
+static void not_below(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, struct pl_amount sum, const char *what)
+{
+    struct pl_amount is;
+    if (pl_amount_read(value, &is) && sum.milli > is.milli)
+        pl_bad_value(f, at, value,
+                     "must be greater than or equal to aggregate container %s of %.*s", what,
+                     PL_FMT(pl_amount_text(f->arena, sum)));
+}
+
+static void check_limits_of_containers(struct pl_api_faults *f, const struct pl_spot *at,
+                                       const struct pl_tree *containers,
+                                       const struct pl_tree *limits)
+{
+    const struct pl_spot *list = PL_MEMBER(at, "containers");
+    size_t i = 0;
+    PL_EACH(one, containers)
+    {
+        const struct pl_spot *here = PL_INDEX(list, i++);
+        PL_TREE_FOR(item, pl_tree_dig(one->value, "resources.limits"))
+        {
+            const struct pl_tree *most = pl_tree_get(limits, item->key);
+            if (most != NULL && pl_quantity_cmp(item->value, most) > 0)
+                pl_bad_value(f, PL_MEMBER(PL_OF_KEY(here, item->key), "limits"), item->value,
+                             "must be less than or equal to pod limits of %.*s",
+                             PL_FMT(pl_tree_text(most)));
+        }
+    }
+}
+
+/* They are at least what the containers have together. */
+static void check_sums(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec, const struct pl_tree *resources)
+{
+    const struct pl_tree *requests = pl_tree_getz(resources, "requests");
+    const struct pl_tree *limits = pl_tree_getz(resources, "limits");
+    struct pl_usage sums = {.count = 0}, most = {.count = 0};
+    pl_usage_of_containers(&sums, spec, "requests");
+    pl_usage_of_containers(&most, spec, "limits");
+    for (size_t i = 0; i < sums.count; i++)
+        not_below(f, PL_OF_KEY(PL_MEMBER(at, "requests"), sums.list[i].name),
+                  pl_tree_get(requests, sums.list[i].name), sums.list[i].amount, "requests");
+    for (size_t i = 0; i < most.count; i++)
+        if (is_huge(most.list[i].name))
+            not_below(f, PL_OF_KEY(PL_MEMBER(at, "limits"), most.list[i].name),
+                      pl_tree_get(limits, most.list[i].name), most.list[i].amount, "limits");
+    check_limits_of_containers(f, at, pl_tree_getz(spec, "containers"), limits);
+}
+
+void pl_valid_pod_resources(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *spec)
+{
+    const struct pl_tree *resources = pl_tree_getz(spec, "resources");
+    const struct pl_spot *here = PL_MEMBER(at, "resources");
+    if (resources == NULL)
+        return;
+    if (pl_slice_eqz(pl_tree_text_at(pl_tree_getz(spec, "os"), "name"), "windows")) {
+        pl_bad_forbidden(f, here, "may not be set for a windows pod");
+        return;
+    }
+    pl_valid_resources(f, here, resources, NULL, true);
+    check_sums(f, here, spec, resources);
 }
 
 /* ---- the claims of a pod ---- */

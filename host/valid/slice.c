@@ -285,7 +285,9 @@ static void check_first_step(struct pl_api_faults *f, const struct pl_spot *at,
     snprintf(text, sizeof text, "%.0f%s", is_binary ? sum / 1024 : sum * 1000,
              is_binary ? "Ki" : "m");
     pl_bad_value(f, at, step, "one step %s is larger than capacity value: %.*s",
-                 pl_api_quantity_text(pl_slice_z(text), canonical) ? canonical : text,
+                 pl_api_quantity_text(pl_slice_z(text), false, canonical) == PL_QUANTITY_CHANGED
+                     ? canonical
+                     : text,
                  PL_FMT(pl_tree_text(most)));
 }
 

@@ -6,10 +6,12 @@ import http.server
 import json
 import os
 import sys
+import threading
 import urllib.parse
 
 FOLDER = sys.argv[1]
 records = {}
+turn = threading.Lock()  # each connection has a thread, and the file has one name
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -29,18 +31,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_one(self, method):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         name = urllib.parse.unquote(self.path.removeprefix("/records/"))
+        with turn:
+            status, value = self.act(method, name, body)
+        return self.answer(status, value)
+
+    def act(self, method, name, body):
         if os.path.exists(FOLDER + "/down"):
-            return self.answer(503, {"message": "down"})
+            return 503, {"message": "down"}
         if method == "PUT":
             records[name] = json.loads(body)
         elif name not in records:
-            return self.answer(404, {"message": "no such record"})
+            return 404, {"message": "no such record"}
         elif method == "DELETE":
             del records[name]
         with open(FOLDER + "/records.new", "w", encoding="utf-8") as file:
             json.dump(records, file)
         os.replace(FOLDER + "/records.new", FOLDER + "/records")
-        return self.answer(200, records.get(name, {}))
+        return 200, records.get(name, {})
 
     def do_GET(self):
         self.handle_one("GET")
