@@ -127,6 +127,7 @@ bool pl_message_get(struct pl_message message, struct pl_slice name, struct pl_m
                 return true;
         } else if (pl_slice_eqz(name, message_text(packed->name))) {
             unpack(packed, field);
+            field->within = message;
             return true;
         }
     }

@@ -50,7 +50,8 @@ struct pl_message_field {
     unsigned number; /* number in protobuf; 0: none */
     unsigned flags;  /* enum pl_packed_flag (packed.h) */
     struct pl_message message;
-    const char *go; /* named Go type, "v1.Protocol"; "" for none */
+    struct pl_message within; /* the type that has it itself; set by pl_message_get */
+    const char *go;           /* named Go type, "v1.Protocol"; "" for none */
     /* "" for none; list_keys and values (of an enum) as "a,b" */
     const char *list_keys, *merge_key, *json_default, *values;
 };

@@ -165,9 +165,10 @@ static struct pl_slice collection_name(struct reading *r, const struct pl_messag
     struct pl_slice of = pl_typed_go_name(arena_of(r), field);
     if (field->many == PL_MANY_LIST)
         return pl_arena_f(arena_of(r), "[]%.*s", PL_FMT(of));
-    if (*field->go != '\0')
+    if (*field->go != '\0' && field->form != PL_FORM_STRINGS)
         return pl_slice_z(field->go);
-    return pl_arena_f(arena_of(r), "map[string]%.*s", PL_FMT(of));
+    return pl_arena_f(arena_of(r), "map[string]%.*s",
+                      PL_FMT(*field->go != '\0' ? pl_slice_z(field->go) : of));
 }
 
 static void read_list(struct reading *r, const struct pl_message_field *field,
@@ -241,18 +242,36 @@ static bool get_field(struct pl_message type, struct pl_slice name, struct pl_me
     return pl_message_has_kind(type) && envelope;
 }
 
+/* The path of the object in Go's messages, with the names of the inline types around the field. */
+static struct pl_slice go_path_to(struct reading *r, struct pl_slice path, struct pl_message type,
+                                  const struct pl_message_field *field, struct pl_slice name)
+{
+    struct pl_message_field one, found;
+    for (size_t i = 0; type.at != field->within.at && i < pl_message_count(type); i++) {
+        pl_message_at(type, i, &one);
+        if (!(one.flags & PL_PACKED_INLINE) || !pl_message_get(one.message, name, &found))
+            continue;
+        type = one.message;
+        path = pl_arena_path(arena_of(r), path, pl_slice_z(pl_message_go(type)));
+        i = SIZE_MAX; /* begins anew, one type further in */
+    }
+    return path;
+}
+
 static void read_member(struct reading *r, struct pl_tree *object, struct pl_tree_item *item,
                         struct pl_message type, const struct place *at, bool is_last)
 {
     struct pl_message_field field;
-    struct place inner = {pl_arena_path(arena_of(r), at->go, item->key),
-                          pl_arena_path(arena_of(r), at->strict, item->key), pl_message_go(type)};
+    struct place inner = {.strict = pl_arena_path(arena_of(r), at->strict, item->key),
+                          .owner = pl_message_go(type)};
     if (!get_field(type, item->key, &field)) {
         if (!r->is_lax)
             tell_strict(r, "unknown", inner.strict);
         pl_tree_unlink(object, item);
         return;
     }
+    inner.go =
+        pl_arena_path(arena_of(r), go_path_to(r, at->go, type, &field, item->key), item->key);
     read_field(r, &field, item->value, &inner);
     if ((item->value->type == PL_NULL && !r->t->keeps_nulls) || !is_last)
         pl_tree_unlink(object, item);

@@ -1,6 +1,6 @@
-/* Checks scalars as Go's JSON decoder does, with its messages: ranges of integers, base64, times,
- * quantities, numbers or strings. Times and quantities are rewritten to the form in which Go writes
- * them. Messages were checked against kube-apiserver 1.37. */
+/* Checks scalars as Go's JSON decoder does, with its messages: ranges of integers, base64,
+ * quantities, numbers or strings; times are in typed_time.c. Times and quantities are rewritten to
+ * the form in which Go writes them. Messages were checked against kube-apiserver 1.37. */
 #include "gotype/typed_scalar.h"
 
 #include "format/units.h"
@@ -79,94 +79,13 @@ static bool is_integer(struct pl_slice text, int64_t least, int64_t most)
     return errno == 0 && value >= least && value <= most;
 }
 
-static bool fits_integer(const struct pl_tree *value, bool wide)
+static bool fits_integer(struct pl_tree *value, bool wide)
 {
-    return value->type == PL_NUMBER &&
-           is_integer(value->text, wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX);
-}
-
-/* ---- times ---- */
-
-/* Takes one part of "2006-01-02T15:04:05Z07:00": digits, or the character itself. */
-static bool take_part(struct pl_slice *text, const char *part)
-{
-    size_t len = strlen(part);
-    bool digits = isdigit((unsigned char)*part) != 0;
-    if (text->len < len)
+    if (value->type != PL_NUMBER ||
+        !is_integer(value->text, wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX))
         return false;
-    for (size_t i = 0; i < len; i++)
-        if (digits ? !isdigit((unsigned char)text->ptr[i]) : text->ptr[i] != part[i])
-            return false;
-    *text = pl_slice(text->ptr + len, text->len - len);
-    return true;
-}
-
-/* Six digits of a second, no fewer. */
-static bool take_micros(struct pl_slice *text)
-{
-    struct pl_slice rest = *text;
-    if (rest.len == 0 || (*rest.ptr != '.' && *rest.ptr != ','))
-        return false;
-    rest = pl_slice(rest.ptr + 1, rest.len - 1);
-    if (!take_part(&rest, "000000"))
-        return false;
-    *text = rest;
-    return true;
-}
-
-/* Behind the seconds: six digits, and a zone. */
-static bool has_micros(struct pl_slice text)
-{
-    const size_t seconds = sizeof("2006-01-02T15:04:05") - 1;
-    if (text.len <= seconds)
-        return false;
-    struct pl_slice rest = pl_slice(text.ptr + seconds, text.len - seconds);
-    return take_micros(&rest) && rest.len > 0 && !isdigit((unsigned char)*rest.ptr);
-}
-
-static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, bool micro)
-{
-    static const char *const parts[] = {"2006", "-", "01", "-", "02", "T",
-                                        "15",   ":", "04", ":", "05"};
-    const char *layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
-    struct pl_slice rest = text;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (!take_part(&rest, parts[i]))
-            return pl_arena_f(arena,
-                              "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
-                              PL_FMT(text), layout, PL_FMT(rest), parts[i]);
-    if (micro && !take_micros(&rest))
-        return pl_arena_f(arena,
-                          "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as "
-                          "\".000000\"",
-                          PL_FMT(text), layout, PL_FMT(rest));
-    if (rest.len == 0 || (rest.ptr[0] != 'Z' && rest.ptr[0] != '+' && rest.ptr[0] != '-'))
-        return pl_arena_f(arena, "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
-                          PL_FMT(text), layout, PL_FMT(rest), "Z07:00");
-    static const char *const zone[] = {"07", ":", "00"};
-    bool utc = *rest.ptr == 'Z', zoned = true;
-    rest = pl_slice(rest.ptr + 1, rest.len - 1);
-    for (size_t i = 0; i < PL_ARRAY_LEN(zone) && !utc; i++)
-        zoned = zoned && take_part(&rest, zone[i]);
-    if (zoned && rest.len > 0)
-        return pl_arena_f(arena, "parsing time \"%.*s\": extra text: \"%.*s\"", PL_FMT(text),
-                          PL_FMT(rest));
-    return pl_arena_f(arena, "parsing time \"%.*s\": day out of range", PL_FMT(text));
-}
-
-static bool fits_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
-                      struct pl_slice *error)
-{
-    int64_t ns;
-    char text[40];
-    if (!pl_time_parse(value->text, &ns) || (micro && !has_micros(value->text))) {
-        *error = time_error(arena, value->text, micro);
-        return false;
-    }
-    if (ns == INT64_MIN || ns == INT64_MAX) /* outside the range of our nanoseconds */
-        return true;
-    pl_time_text(ns, micro ? 6 : 0, text);
-    value->text = pl_arena_copy(arena, pl_slice_z(text));
+    if (pl_slice_eqz(value->text, "-0"))
+        value->text = pl_slice_z("0");
     return true;
 }
 
@@ -283,7 +202,7 @@ bool pl_typed_scalar(struct pl_arena *arena, const struct pl_message_field *fiel
         return is_string && fits_bytes(arena, value, error);
     case PL_FORM_TIME:
     case PL_FORM_MICROTIME:
-        return is_string && fits_time(arena, value, field->form == PL_FORM_MICROTIME, error);
+        return is_string && pl_typed_time(arena, value, field->form == PL_FORM_MICROTIME, error);
     case PL_FORM_DURATION:
         return is_string && fits_duration(arena, value, error);
     case PL_FORM_QUANTITY:

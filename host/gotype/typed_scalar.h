@@ -13,3 +13,6 @@ struct pl_slice pl_typed_go_name(struct pl_arena *arena, const struct pl_message
  * *wants is the Go type that was expected. For every form but messages. */
 bool pl_typed_scalar(struct pl_arena *arena, const struct pl_message_field *field,
                      struct pl_tree *value, struct pl_slice *wants, struct pl_slice *error);
+/* The same for a time; micro: of six digits. The zero time becomes null, as Go writes it. */
+bool pl_typed_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
+                   struct pl_slice *error);

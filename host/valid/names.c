@@ -104,7 +104,7 @@ static void port_name(struct pl_api_faults *f, const struct pl_spot *at,
                       const struct pl_tree *value, const char *arg)
 {
     struct pl_slice text = pl_tree_text(value);
-    bool letter = false, form = true, twice = false;
+    bool letter = false, form = text.len > 0, twice = false;
     PL_UNUSED(arg);
     for (size_t i = 0; i < text.len; i++) {
         letter = letter || (text.ptr[i] >= 'a' && text.ptr[i] <= 'z');
