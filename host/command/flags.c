@@ -127,7 +127,7 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
     if (given == NULL && takes_value(flag)) {
         if (*i + 1 >= argc)
             return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source,
-                              flag->metavar ? flag->metavar : "VALUE");
+                              *flag->metavar != '\0' ? flag->metavar : "VALUE");
         given = argv[++*i];
     }
     return flags_put(flags, found, given ? given : is_no ? "false" : "true", source, err);
@@ -321,7 +321,7 @@ int pl_flags_check(const struct pl_flags *flags, struct pl_err *err)
 {
     for (size_t i = 0; i < flags->count; i++) {
         const struct pl_flag *flag = &flags->table[i];
-        if (flag->with == NULL || !flags->values[i].typed || !is_set(flags, i) ||
+        if (*flag->with == '\0' || !flags->values[i].typed || !is_set(flags, i) ||
             has_partner(flags, flag->with))
             continue;
         char names[128];
@@ -356,7 +356,10 @@ void pl_flags_deinit(struct pl_flags *flags)
 const char *pl_flags_text(const struct pl_flags *flags, const char *name)
 {
     size_t i = flags_at(flags, name);
-    return flags->values[i].count ? flags->values[i].texts[0] : flags->table[i].fallback;
+    const char *fallback = flags->table[i].fallback;
+    if (flags->values[i].count > 0)
+        return flags->values[i].texts[0];
+    return *fallback != '\0' ? fallback : NULL;
 }
 
 bool pl_flags_switch(const struct pl_flags *flags, const char *name)
