@@ -50,7 +50,7 @@ static bool same_images(const struct pl_tree *a, const struct pl_tree *b, const 
 
 static bool is_minor_change(const struct pl_tree *pod, const struct pl_tree *old)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    static const char lists[][20] = {"containers", "initContainers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         if (!same_images(pl_tree_getz(pod, "spec"), pl_tree_getz(old, "spec"), lists[i]))
             return false;

@@ -101,8 +101,8 @@ static struct pl_cel to_double(struct pl_cel_eval *eval, const struct pl_cel *ar
 
 static struct pl_cel to_bool(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
-    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
-    static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
+    static const char yes[][8] = {"1", "t", "T", "true", "TRUE", "True"};
+    static const char no[][8] = {"0", "f", "F", "false", "FALSE", "False"};
     PL_UNUSED(n);
     for (size_t i = 0; i < PL_ARRAY_LEN(yes); i++) {
         if (pl_slice_eqz(args[0].s, yes[i]))

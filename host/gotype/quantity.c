@@ -85,7 +85,7 @@ static bool decimal_text(struct decimal d, int exponent, char out[64])
     }
     if (exponent > 18 || exponent < -9)
         return false;
-    static const char *const suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    static const char suffixes[][4] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     snprintf(out, 64, "%s%" PRId64 "%s", d.negative ? "-" : "", d.digits,
              suffixes[exponent / 3 + 3]);
     return true;

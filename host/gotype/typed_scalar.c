@@ -126,8 +126,7 @@ static bool has_micros(struct pl_slice text)
 
 static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, bool micro)
 {
-    static const char *const parts[] = {"2006", "-", "01", "-", "02", "T",
-                                        "15",   ":", "04", ":", "05"};
+    static const char parts[][8] = {"2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"};
     const char *layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
     struct pl_slice rest = text;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -143,7 +142,7 @@ static struct pl_slice time_error(struct pl_arena *arena, struct pl_slice text, 
     if (rest.len == 0 || (rest.ptr[0] != 'Z' && rest.ptr[0] != '+' && rest.ptr[0] != '-'))
         return pl_arena_f(arena, "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\" as \"%s\"",
                           PL_FMT(text), layout, PL_FMT(rest), "Z07:00");
-    static const char *const zone[] = {"07", ":", "00"};
+    static const char zone[][4] = {"07", ":", "00"};
     bool utc = *rest.ptr == 'Z', zoned = true;
     rest = pl_slice(rest.ptr + 1, rest.len - 1);
     for (size_t i = 0; i < PL_ARRAY_LEN(zone) && !utc; i++)

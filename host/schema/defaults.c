@@ -360,7 +360,7 @@ static void default_replication(struct pl_arena *arena, struct pl_tree *object,
 
 static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
 {
-    static const char *const from[][2] = {
+    static const char from[][2][16] = {
         {"default", "max"}, {"defaultRequest", "default"}, {"defaultRequest", "min"}};
     PL_TREE_FOR(item, pl_tree_getz(spec, "limits"))
     {

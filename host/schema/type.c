@@ -221,7 +221,7 @@ const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t
 
 bool pl_api_type_status_has_meta(const struct pl_api_type *type)
 {
-    static const char *const without[] = {
+    static const char without[][28] = {
         "APIService", "VolumeAttachment",           "ValidatingAdmissionPolicy",
         "FlowSchema", "PriorityLevelConfiguration", "ResourceClaim"};
     for (size_t i = 0; i < PL_ARRAY_LEN(without); i++)
