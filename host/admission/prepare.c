@@ -193,7 +193,7 @@ static int prepare_claim(struct pl_api_ctx *ctx, struct pl_tree *object, const s
 /* ---- a first status ---- */
 
 struct first {
-    const char *kind, *status;
+    char kind[28], status[112];
 };
 
 static const struct first firsts[] = {
