@@ -1,3 +1,4 @@
+/* Reads small files as a whole, with little more room than they need, and compares their stamps. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 static void reserve_for(int fd, struct pl_buf *out)
 {
     struct stat st;
-    bool is_small = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-                    st.st_size < 16 * PIECE;
+    bool is_small =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size < 16 * PIECE;
     pl_buf_reserve(out, is_small ? (size_t)st.st_size + 1 : PIECE);
 }
 

@@ -22,8 +22,8 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#define MAX_RESPONSE_HEAD  (256 * 1024)
-#define MAX_WHOLE_BODY     8192         /* fits with its head into an empty socket buffer */
+#define MAX_RESPONSE_HEAD (256 * 1024)
+#define MAX_WHOLE_BODY    8192 /* fits with its head into an empty socket buffer */
 /* curl reads up to a hundred pieces in one turn of the loop. With TLS a piece is at most a record,
  * 16 KiB as curl has it anyway. */
 #define LARGE_PIECE        (32L * 1024)
