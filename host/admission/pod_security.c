@@ -78,7 +78,7 @@ static const struct pl_tree *template_of(const struct pl_api_type *type,
                                          const struct pl_tree *object)
 {
     static const struct {
-        const char *kind, *path;
+        char kind[24], path[32];
     } places[] = {{"Deployment", "spec.template"},
                   {"ReplicaSet", "spec.template"},
                   {"ReplicationController", "spec.template"},

@@ -349,7 +349,7 @@ static int name_order(const void *a, const void *b)
 /* Names of containers that do not state the resource, sorted: "c,d". */
 static struct pl_slice without(struct pl_arena *arena, const struct pl_tree *spec, const char *path)
 {
-    static const char lists[][16] = {"containers", "initContainers"};
+    static const char *const lists[] = {"containers", "initContainers"};
     struct pl_slice names[PL_USAGE_MAX];
     struct pl_buf text = PL_BUF_INIT;
     size_t count = 0;

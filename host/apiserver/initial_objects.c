@@ -176,7 +176,7 @@ static void make_flow_control(struct pl_api *api)
 
 /* The versions of built-in groups as API services. */
 static const struct {
-    const char *group, *version;
+    char group[32], version[4];
     int group_priority, priority;
 } services[] = {
     {"", "v1", 18000, 1},
