@@ -29,10 +29,10 @@ static void reload_reply(struct pl_admin_call *call, const struct pl_reload *rel
 static void on_reloaded(struct pl_reload_wait *wait, enum pl_reload_result result,
                         const char *message)
 {
-    static const char *const names[] = {[PL_RELOAD_APPLIED] = "applied",
-                                        [PL_RELOAD_UNCHANGED] = "unchanged",
-                                        [PL_RELOAD_REJECTED] = "rejected",
-                                        [PL_RELOAD_ROLLED_BACK] = "rolled_back"};
+    static const char names[][12] = {[PL_RELOAD_APPLIED] = "applied",
+                                     [PL_RELOAD_UNCHANGED] = "unchanged",
+                                     [PL_RELOAD_REJECTED] = "rejected",
+                                     [PL_RELOAD_ROLLED_BACK] = "rolled_back"};
     struct asked *asked = PL_CONTAINER_OF(wait, struct asked, wait);
     reload_reply(asked->call, asked->reload, names[result], message);
     pl_free(asked);

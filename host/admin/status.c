@@ -203,10 +203,10 @@ static void build_lead(struct pl_build *b, const struct pl_leadership *leadershi
 static void build_shard(struct pl_build *b, const struct pl_shard_member *member,
                         const struct pl_shard_key_count *key_count, unsigned i)
 {
-    static const char *const states[] = {[PL_SHARD_ELSEWHERE] = "elsewhere",
-                                         [PL_SHARD_COMING] = "coming",
-                                         [PL_SHARD_OURS] = "ours",
-                                         [PL_SHARD_GOING] = "going"};
+    static const char states[][12] = {[PL_SHARD_ELSEWHERE] = "elsewhere",
+                                      [PL_SHARD_COMING] = "coming",
+                                      [PL_SHARD_OURS] = "ours",
+                                      [PL_SHARD_GOING] = "going"};
     int64_t for_ns, keys = pl_shard_key_count_keys(key_count, i);
     const char *holder = pl_membership_holder(pl_shard_member_membership(member), i, &for_ns);
     pl_build_object(b);

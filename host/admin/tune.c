@@ -135,7 +135,7 @@ static void tune_answer(const struct pl_tuner *tuner, struct pl_admin_call *call
 static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl_err *err)
 {
     const char *name = pl_admin_text(call, "controller");
-    static const char *const members[] = {"workers", "base_ms", "max_ms", "qps", "burst"};
+    static const char members[][8] = {"workers", "base_ms", "max_ms", "qps", "burst"};
     bool asked = false;
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         asked = asked || tune_has(call, members[i]);

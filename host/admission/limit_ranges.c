@@ -208,7 +208,7 @@ static struct pl_tree *sum_text(struct pl_arena *arena, double amount)
 static struct pl_tree *sum_of(struct pl_arena *arena, const struct pl_tree *spec, const char *path)
 {
     struct pl_tree *sums = pl_tree_object(arena);
-    static const char *const lists[] = {"containers", "initContainers"};
+    static const char lists[][16] = {"containers", "initContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_TREE_FOR(one, pl_tree_getz(spec, lists[i]))
     PL_TREE_FOR(item, pl_tree_dig(one->value, path))

@@ -137,7 +137,7 @@ static void check_times(struct pl_api_ctx *ctx, struct pl_api_faults *f,
 
 static bool has_times(struct pl_api_faults *f, const struct pl_tree *status)
 {
-    static const char *const members[][2] = {
+    static const char members[][2][68] = {
         {"notBefore", "must be present and consistent with the issued certificate"},
         {"notAfter", "must be present and consistent with the issued certificate"},
         {"beginRefreshAt", "must be present and in the range [notbefore+10min, notafter-10min]"}};

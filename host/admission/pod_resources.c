@@ -27,7 +27,7 @@ static void put(struct pl_arena *arena, struct pl_tree *resources, const char *l
 
 static bool all_have_limit(const struct pl_tree *spec, struct pl_slice name)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    static const char lists[][20] = {"containers", "initContainers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_TREE_FOR(one, pl_tree_getz(spec, lists[i]))
     if (pl_tree_get(pl_tree_dig(one->value, "resources.limits"), name) == NULL)

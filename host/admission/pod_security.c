@@ -50,7 +50,7 @@ static bool same_images(const struct pl_tree *a, const struct pl_tree *b, const 
 
 static bool is_minor_change(const struct pl_tree *pod, const struct pl_tree *old)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    static const char lists[][20] = {"containers", "initContainers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         if (!same_images(pl_tree_getz(pod, "spec"), pl_tree_getz(old, "spec"), lists[i]))
             return false;
@@ -78,7 +78,7 @@ static const struct pl_tree *template_of(const struct pl_api_type *type,
                                          const struct pl_tree *object)
 {
     static const struct {
-        const char *kind, *path;
+        char kind[24], path[32];
     } places[] = {{"Deployment", "spec.template"},
                   {"ReplicaSet", "spec.template"},
                   {"ReplicationController", "spec.template"},

@@ -193,7 +193,7 @@ static int prepare_claim(struct pl_api_ctx *ctx, struct pl_tree *object, const s
 /* ---- a first status ---- */
 
 struct first {
-    const char *kind, *status;
+    char kind[28], status[112];
 };
 
 static const struct first firsts[] = {
@@ -368,7 +368,7 @@ static void stamp_conditions(struct pl_api_ctx *ctx, const struct pl_tree *objec
 static int prepare_signing(struct pl_api_ctx *ctx, struct pl_tree *object,
                            const struct pl_tree *old)
 {
-    static const char *const names[] = {"username", "uid", "groups", "extra"};
+    static const char names[][12] = {"username", "uid", "groups", "extra"};
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
     const struct pl_tree *info = pl_api_user_info(arena, &ctx->user);
@@ -394,7 +394,7 @@ static int drop_coordination(struct pl_api_ctx *ctx, struct pl_tree *object,
                              const struct pl_tree *old)
 {
     PL_UNUSED(ctx);
-    static const char *const members[] = {"strategy", "preferredHolder"};
+    static const char members[][16] = {"strategy", "preferredHolder"};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         if (pl_tree_getz(pl_tree_getz(old, "spec"), members[i]) == NULL)
             pl_tree_removez(pl_tree_getz(object, "spec"), members[i]);

@@ -200,7 +200,7 @@ static void assign_families(struct service *s)
 
 static void assign_address(struct service *s)
 {
-    static const char *const kept[] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"};
+    static const char kept[][16] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"};
     struct pl_arena *arena = &s->ctx->arena;
     match_addresses(s);
     if (pl_tree_getz(s->spec, "clusterIP") == NULL && pl_tree_getz(s->spec, "clusterIPs") != NULL)
@@ -318,8 +318,8 @@ static void drop_ports(struct service *s)
 
 static void drop_unused(struct service *s)
 {
-    static const char *const inner[] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
-                                        "internalTrafficPolicy"};
+    static const char inner[][24] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
+                                     "internalTrafficPolicy"};
     bool external = has_type(s->spec, "ExternalName");
     for (size_t i = 0; external && i < PL_ARRAY_LEN(inner); i++)
         drop_same(s, inner[i]);

@@ -123,8 +123,8 @@ static void use_claim(struct pl_arena *arena, struct pl_usage *usage, const stru
 void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl_api_type *type,
                  const struct pl_tree *object)
 {
-    static const char *const also[] = {"configmaps", "resourcequotas", "replicationcontrollers",
-                                       "secrets"};
+    static const char also[][24] = {"configmaps", "resourcequotas", "replicationcontrollers",
+                                    "secrets"};
     const char *group = pl_api_type_group(type);
     usage->count = 0;
     add_count(usage,
@@ -144,17 +144,17 @@ void pl_usage_of(struct pl_arena *arena, struct pl_usage *usage, const struct pl
 
 static bool is_of_pods(struct pl_slice name)
 {
-    static const char *const names[] = {"count/pods",
-                                        "pods",
-                                        "cpu",
-                                        "memory",
-                                        "ephemeral-storage",
-                                        "requests.cpu",
-                                        "requests.memory",
-                                        "requests.ephemeral-storage",
-                                        "limits.cpu",
-                                        "limits.memory",
-                                        "limits.ephemeral-storage"};
+    static const char names[][28] = {"count/pods",
+                                     "pods",
+                                     "cpu",
+                                     "memory",
+                                     "ephemeral-storage",
+                                     "requests.cpu",
+                                     "requests.memory",
+                                     "requests.ephemeral-storage",
+                                     "limits.cpu",
+                                     "limits.memory",
+                                     "limits.ephemeral-storage"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (pl_slice_eqz(name, names[i]))
             return true;
@@ -188,7 +188,7 @@ static bool reaches_namespaces(const struct pl_tree *terms, bool weighted)
 
 static bool has_cross_affinity(const struct pl_tree *spec)
 {
-    static const char *const kinds[] = {"affinity.podAffinity", "affinity.podAntiAffinity"};
+    static const char kinds[][28] = {"affinity.podAffinity", "affinity.podAntiAffinity"};
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++) {
         const struct pl_tree *kind = pl_tree_dig(spec, kinds[i]);
         if (reaches_namespaces(pl_tree_getz(kind, "requiredDuringSchedulingIgnoredDuringExecution"),
@@ -261,12 +261,12 @@ static struct pl_slice without(struct pl_arena *arena, const struct pl_tree *spe
 struct pl_slice pl_usage_missing(struct pl_arena *arena, const struct pl_tree *pod,
                                  const struct pl_tree *hard)
 {
-    static const char *const musts[][2] = {{"cpu", "requests.cpu"},
-                                           {"limits.cpu", "limits.cpu"},
-                                           {"limits.memory", "limits.memory"},
-                                           {"memory", "requests.memory"},
-                                           {"requests.cpu", "requests.cpu"},
-                                           {"requests.memory", "requests.memory"}};
+    static const char musts[][2][16] = {{"cpu", "requests.cpu"},
+                                        {"limits.cpu", "limits.cpu"},
+                                        {"limits.memory", "limits.memory"},
+                                        {"memory", "requests.memory"},
+                                        {"requests.cpu", "requests.cpu"},
+                                        {"requests.memory", "requests.memory"}};
     const struct pl_tree *spec = pl_tree_getz(pod, "spec");
     const struct pl_tree *whole = pl_tree_getz(spec, "resources");
     struct pl_buf text = PL_BUF_INIT;

@@ -135,7 +135,7 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
     /* Values that only the server sets are kept here: they may differ in each run. */
     struct pl_tree *sent = pl_tree_copy(&ctx->arena, *object);
     struct pl_tree *meta = pl_tree_getz(sent, "metadata");
-    static const char *const own[] = {"managedFields", "uid", "creationTimestamp"};
+    static const char own[][20] = {"managedFields", "uid", "creationTimestamp"};
     rename_version(ctx, sent, from);
     for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)
         pl_tree_removez(meta, own[i]);

@@ -157,7 +157,7 @@ static int check_version_form(struct pl_api_ctx *ctx, const char *kind, struct p
 /* Version and kind are read before anything else. */
 static int check_texts(struct pl_api_ctx *ctx, const char *kind, struct pl_node root)
 {
-    static const char *const fields[] = {"apiVersion", "kind"};
+    static const char fields[][12] = {"apiVersion", "kind"};
     for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
         enum pl_type type = pl_node_type(pl_node_getz(root, fields[i]));
         if (type == PL_MISSING || type == PL_STRING || type == PL_NULL)

@@ -77,7 +77,7 @@ static void policy_failed(struct pl_policy_bound *b, struct pl_slice why)
 
 static const char *reason_of(struct pl_node validation)
 {
-    static const char *const reasons[] = {"Forbidden", "RequestEntityTooLarge"};
+    static const char reasons[][24] = {"Forbidden", "RequestEntityTooLarge"};
     for (size_t i = 0; i < PL_ARRAY_LEN(reasons); i++)
         if (pl_node_str_eq(pl_node_getz(validation, "reason"), pl_slice_z(reasons[i])))
             return reasons[i];

@@ -40,7 +40,7 @@ static struct pl_slice selected_name(struct pl_api_ctx *ctx)
 /* Other methods have no verb. */
 static bool is_resource_method(const char *method)
 {
-    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+    static const char methods[][8] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
     for (size_t i = 0; i < PL_ARRAY_LEN(methods); i++)
         if (strcmp(method, methods[i]) == 0)
             return true;

@@ -221,8 +221,8 @@ static bool may(struct pl_api_ctx *ctx, const char *verb, const char *resource, 
 static bool is_for_collector(struct pl_api_ctx *ctx, const struct pl_tree *object,
                              const struct pl_tree *old)
 {
-    static const char *const members[] = {"ownerReferences", "finalizers", "managedFields",
-                                          "resourceVersion"};
+    static const char members[][16] = {"ownerReferences", "finalizers", "managedFields",
+                                       "resourceVersion"};
     if (old == NULL)
         return false;
     struct pl_tree *copies[] = {pl_tree_copy(&ctx->arena, object), pl_tree_copy(&ctx->arena, old)};

@@ -121,7 +121,7 @@ static int request_number(struct pl_slice text, int64_t *value, struct pl_api_st
 
 static int check_include(const struct pl_api_request *request, struct pl_api_status *status)
 {
-    static const char *const known[] = {"", "Metadata", "Object", "None"};
+    static const char known[][12] = {"", "Metadata", "Object", "None"};
     for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
         if (pl_slice_eqz(request->include, known[i]))
             return 0;

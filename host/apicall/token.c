@@ -241,8 +241,7 @@ static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_ent
 /* A token may be bound to an object, which must be there. */
 static int check_bound(struct pl_api_ctx *ctx, const struct pl_tree *ref)
 {
-    static const char *const kinds[][2] = {
-        {"Pod", "pods"}, {"Secret", "secrets"}, {"Node", "nodes"}};
+    static const char kinds[][2][8] = {{"Pod", "pods"}, {"Secret", "secrets"}, {"Node", "nodes"}};
     struct pl_slice kind = pl_tree_text_at(ref, "kind"), name = pl_tree_text_at(ref, "name");
     struct pl_slice version = pl_tree_text_at(ref, "apiVersion"), uid = pl_tree_text_at(ref, "uid");
     if (!pl_tree_is(ref, PL_OBJECT))

@@ -95,27 +95,27 @@ static void add_group(struct pl_api_ctx *ctx, struct pl_tree *groups, const char
 }
 
 /* The groups of built-in kinds in the order of kube-apiserver, which others follow. */
-static const char *const first_groups[] = {"apiregistration.k8s.io",
-                                           "apps",
-                                           "events.k8s.io",
-                                           "authentication.k8s.io",
-                                           "authorization.k8s.io",
-                                           "autoscaling",
-                                           "batch",
-                                           "certificates.k8s.io",
-                                           "networking.k8s.io",
-                                           "policy",
-                                           "rbac.authorization.k8s.io",
-                                           "storage.k8s.io",
-                                           "admissionregistration.k8s.io",
-                                           "apiextensions.k8s.io",
-                                           "scheduling.k8s.io",
-                                           "coordination.k8s.io",
-                                           "node.k8s.io",
-                                           "discovery.k8s.io",
-                                           "resource.k8s.io",
-                                           "flowcontrol.apiserver.k8s.io",
-                                           "storagemigration.k8s.io"};
+static const char first_groups[][32] = {"apiregistration.k8s.io",
+                                        "apps",
+                                        "events.k8s.io",
+                                        "authentication.k8s.io",
+                                        "authorization.k8s.io",
+                                        "autoscaling",
+                                        "batch",
+                                        "certificates.k8s.io",
+                                        "networking.k8s.io",
+                                        "policy",
+                                        "rbac.authorization.k8s.io",
+                                        "storage.k8s.io",
+                                        "admissionregistration.k8s.io",
+                                        "apiextensions.k8s.io",
+                                        "scheduling.k8s.io",
+                                        "coordination.k8s.io",
+                                        "node.k8s.io",
+                                        "discovery.k8s.io",
+                                        "resource.k8s.io",
+                                        "flowcontrol.apiserver.k8s.io",
+                                        "storagemigration.k8s.io"};
 
 struct pl_tree *pl_discovery_groups(struct pl_api_ctx *ctx)
 {
@@ -353,7 +353,7 @@ static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
 /* The storage is also known by the name that it has in a cluster. */
 static bool is_check(struct pl_slice path)
 {
-    static const char *const checks[] = {"/ping", "/log", "/etcd", "/storage"};
+    static const char checks[][12] = {"/ping", "/log", "/etcd", "/storage"};
     for (size_t i = 0; i < PL_ARRAY_LEN(checks); i++)
         if (pl_slice_eqz(path, checks[i]))
             return true;
@@ -363,7 +363,7 @@ static bool is_check(struct pl_slice path)
 /* /healthz, /livez, /readyz, each also followed by the name of a check. */
 static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
 {
-    static const char *const pages[] = {"/healthz", "/livez", "/readyz"};
+    static const char pages[][12] = {"/healthz", "/livez", "/readyz"};
     struct pl_buf verbose = PL_BUF_INIT;
     bool wants_all = pl_query_get(ctx->request.call.query, "verbose", &verbose);
     pl_buf_deinit(&verbose);
@@ -433,8 +433,8 @@ static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
 
 static bool is_page(struct pl_slice path)
 {
-    static const char *const trees[] = {"/api/", "/apis/", "/openapi/"};
-    static const char *const pages[] = {"/", "/api", "/version", "/metrics"};
+    static const char trees[][12] = {"/api/", "/apis/", "/openapi/"};
+    static const char pages[][12] = {"/", "/api", "/version", "/metrics"};
     for (size_t i = 0; i < PL_ARRAY_LEN(trees); i++)
         if (pl_text_begins(path, trees[i]))
             return true;

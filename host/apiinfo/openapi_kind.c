@@ -55,8 +55,8 @@ static bool openapi_says(const struct pl_tree *schema, const char *key)
 /* A value that may be null or of any type gets no schema of members: clients would refuse it. */
 static void openapi_leave_out(struct pl_tree *schema)
 {
-    static const char *const unknown[] = {"nullable", "default", "oneOf",   "anyOf",
-                                          "not",      "allOf",   "example", "externalDocs"};
+    static const char unknown[][16] = {"nullable", "default", "oneOf",   "anyOf",
+                                       "not",      "allOf",   "example", "externalDocs"};
     bool nullable = openapi_says(schema, "nullable");
     bool open = openapi_says(schema, "x-kubernetes-preserve-unknown-fields");
     if (nullable || open || openapi_says(schema, "x-kubernetes-int-or-string"))

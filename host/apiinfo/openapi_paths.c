@@ -43,7 +43,7 @@ static const struct operation operations[] = {
 
 /* Parameters that are not texts. */
 static const struct {
-    const char *name, *type;
+    char name[52], type[8];
 } parameter_types[] = {
     {"allowWatchBookmarks", "boolean"},
     {"force", "boolean"},

@@ -153,7 +153,7 @@ static void add_container(struct pl_arena *arena, struct pl_tree *list,
 static void run_pod(struct pl_arena *arena, const struct pl_tree *object, struct pl_tree *status,
                     struct pl_tree *now)
 {
-    static const char *const types[] = {"PodScheduled", "Initialized", "ContainersReady", "Ready"};
+    static const char types[][16] = {"PodScheduled", "Initialized", "ContainersReady", "Ready"};
     struct pl_tree *conditions = pl_tree_array(arena), *containers = pl_tree_array(arena);
     pl_tree_set_strz(arena, status, "phase", "Running");
     pl_tree_default(arena, status, "startTime", now);

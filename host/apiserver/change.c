@@ -117,7 +117,7 @@ static void keep_metadata(struct change *c)
  */
 static void take_metadata(struct change *c, const struct pl_tree *sent, struct pl_tree *meta)
 {
-    static const char *const fields[] = {"annotations", "labels", "finalizers", "ownerReferences"};
+    static const char fields[][16] = {"annotations", "labels", "finalizers", "ownerReferences"};
     const char *kind = c->ctx->type->kind;
     for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
         struct pl_tree *value = pl_tree_getz(sent, fields[i]);
@@ -136,7 +136,7 @@ static void take_metadata(struct change *c, const struct pl_tree *sent, struct p
 static void take_resources(struct pl_arena *arena, struct pl_tree *spec, const struct pl_tree *sent,
                            const char *list)
 {
-    static const char *const members[] = {"resources", "resizePolicy"};
+    static const char members[][16] = {"resources", "resizePolicy"};
     const struct pl_tree *from = pl_tree_getz(sent, list);
     size_t i = 0;
     PL_TREE_FOR(item, pl_tree_getz(spec, list))

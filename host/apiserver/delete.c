@@ -71,7 +71,7 @@ static int check_unsafe(struct pl_api_ctx *ctx, const struct pl_api_entry *entry
 
 static int check_immortal(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
 {
-    static const char *const immortal[] = {"default", "kube-system", "kube-public"};
+    static const char immortal[][12] = {"default", "kube-system", "kube-public"};
     if (!pl_api_type_is_builtin(ctx->type, "Namespace"))
         return 0;
     for (size_t i = 0; i < PL_ARRAY_LEN(immortal); i++) {

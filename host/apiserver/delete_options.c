@@ -13,7 +13,7 @@
 
 static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, bool says_orphan)
 {
-    static const char *const known[] = {"", "Background", "Foreground", "Orphan"};
+    static const char known[][12] = {"", "Background", "Foreground", "Orphan"};
     if (policy.len > 0 && says_orphan)
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("propagationPolicy"),
                      "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be "

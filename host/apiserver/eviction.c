@@ -120,7 +120,7 @@ static int ask_budget(struct pl_api_ctx *ctx, struct pl_node pod, struct pl_api_
 /* Pods that have not started, have ended, or are being deleted need no budget. */
 static bool needs_budget(struct pl_node pod)
 {
-    static const char *const phases[] = {"Succeeded", "Failed", "Pending"};
+    static const char phases[][12] = {"Succeeded", "Failed", "Pending"};
     struct pl_node phase = pl_node_dig(pod, "status", "phase");
     for (size_t i = 0; i < PL_ARRAY_LEN(phases); i++)
         if (pl_node_str_eq(phase, pl_slice_z(phases[i])))

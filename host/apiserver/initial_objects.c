@@ -16,7 +16,7 @@ static void make_object(struct pl_api *api, const char *group, const char *plura
 /* The initial namespaces. */
 static void make_namespaces(struct pl_api *api)
 {
-    static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
+    static const char names[][16] = {"default", "kube-node-lease", "kube-public", "kube-system"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
         struct pl_arena arena = {0};
         make_object(api, "", "namespaces",
@@ -176,7 +176,7 @@ static void make_flow_control(struct pl_api *api)
 
 /* The versions of built-in groups as API services. */
 static const struct {
-    const char *group, *version;
+    char group[32], version[4];
     int group_priority, priority;
 } services[] = {
     {"", "v1", 18000, 1},

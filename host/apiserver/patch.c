@@ -329,7 +329,7 @@ static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
 static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
                            struct pl_tree *object)
 {
-    static const char *const fields[] = {"uid", "resourceVersion", "namespace", "name"};
+    static const char fields[][16] = {"uid", "resourceVersion", "namespace", "name"};
     struct pl_tree *from = pl_tree_getz(config, "metadata");
     struct pl_tree *to = pl_api_meta_of(ctx, object);
     for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {

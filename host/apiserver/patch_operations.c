@@ -6,7 +6,7 @@
 
 /* ---- reading ---- */
 
-static const char *const operation_members[] = {"op", "from", "path", "value"};
+static const char operation_members[][8] = {"op", "from", "path", "value"};
 
 static void note_unknown(struct pl_api_ctx *ctx, size_t index, struct pl_slice member)
 {

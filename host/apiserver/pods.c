@@ -176,7 +176,7 @@ static struct pl_slice parameter(struct pl_api_ctx *ctx, const char *name)
 
 static bool has_container(struct pl_node pod, struct pl_slice name)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    static const char lists[][20] = {"containers", "initContainers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         struct pl_iter it = pl_iter(pl_node_dig(pod, "spec", lists[i]));
         while (pl_iter_next(&it))
@@ -298,7 +298,7 @@ int pl_api_namespace_finalize(struct pl_api_ctx *ctx)
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     struct pl_tree *old = pl_api_load(ctx, entry->doc), *object = pl_tree_copy(&ctx->arena, old);
-    static const char *const metadata[] = {"labels", "annotations"};
+    static const char metadata[][12] = {"labels", "annotations"};
     for (size_t i = 0; i < PL_ARRAY_LEN(metadata); i++) { /* the whole object is replaced */
         struct pl_tree *value = pl_tree_getz(pl_tree_getz(given, "metadata"), metadata[i]);
         pl_tree_removez(pl_api_meta_of(ctx, object), metadata[i]);

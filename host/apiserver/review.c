@@ -177,7 +177,7 @@ static void copy_member(struct pl_arena *arena, struct pl_tree *to, const struct
 static void add_rule(struct pl_arena *arena, const struct pl_tree *rule, struct pl_tree *resources,
                      struct pl_tree *paths)
 {
-    static const char *const members[] = {"apiGroups", "resources", "resourceNames"};
+    static const char members[][16] = {"apiGroups", "resources", "resourceNames"};
     struct pl_tree *copy = pl_tree_object(arena);
     copy_member(arena, copy, rule, "verbs");
     if (pl_tree_getz(rule, "nonResourceURLs") != NULL) {
@@ -253,7 +253,7 @@ static const struct {
 /* The object of the answer: metadata, spec, status. */
 static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
-    static const char *const members[] = {"apiVersion", "kind", "metadata", "spec", "status"};
+    static const char members[][12] = {"apiVersion", "kind", "metadata", "spec", "status"};
     struct pl_tree *out = pl_tree_object(&ctx->arena);
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
         struct pl_tree *value = pl_tree_getz(object, members[i]);

@@ -65,8 +65,8 @@ static struct pl_slice selector_of(struct pl_api_ctx *ctx, struct pl_node object
 
 static struct pl_tree *scale_of(struct pl_api_ctx *ctx, struct pl_node object)
 {
-    static const char *const copied[] = {"name", "namespace", "uid", "resourceVersion",
-                                         "creationTimestamp"};
+    static const char copied[][20] = {"name", "namespace", "uid", "resourceVersion",
+                                      "creationTimestamp"};
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *scale =

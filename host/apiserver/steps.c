@@ -321,9 +321,9 @@ static void check_twins(struct pl_api_faults *faults, struct pl_node schema,
 /* Rules are not evaluated for an object whose shape is wrong. */
 static bool blocks_rules(const struct pl_api_faults *faults)
 {
-    static const char *const reasons[] = {"FieldValueNotSupported", "FieldValueRequired",
-                                          "FieldValueTooLong", "FieldValueTooMany",
-                                          "FieldValueTypeInvalid"};
+    static const char reasons[][24] = {"FieldValueNotSupported", "FieldValueRequired",
+                                       "FieldValueTooLong", "FieldValueTooMany",
+                                       "FieldValueTypeInvalid"};
     PL_TREE_FOR(item, faults->causes)
     for (size_t i = 0; i < PL_ARRAY_LEN(reasons); i++)
         if (pl_slice_eqz(pl_tree_text_at(item->value, "reason"), reasons[i]))

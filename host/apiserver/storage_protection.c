@@ -83,7 +83,7 @@ static bool is_volume_used(struct pl_api_protection *protect, struct pl_node vol
 /* Claims and volumes name their class. */
 static bool is_class_used(struct pl_api_protection *protect, struct pl_node class)
 {
-    static const char *const plurals[] = {"persistentvolumeclaims", "persistentvolumes"};
+    static const char plurals[][24] = {"persistentvolumeclaims", "persistentvolumes"};
     struct pl_scratch scratch;
     struct pl_slice name = pl_meta_name(class, &scratch);
     for (size_t k = 0; k < PL_ARRAY_LEN(plurals); k++) {

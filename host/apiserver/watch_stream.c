@@ -16,7 +16,7 @@
 /* Unread bytes of one watch at which it waits; one event more may be sent. */
 #define MOST_UNREAD ((size_t)256 << 10)
 
-static const char *const change_names[] = {
+static const char change_names[][12] = {
     [PL_API_ADDED] = "ADDED", [PL_API_MODIFIED] = "MODIFIED", [PL_API_DELETED] = "DELETED"};
 
 /* ---- the end ---- */

@@ -176,8 +176,8 @@ static void record_creator(struct pl_api_ctx *ctx, struct pl_tree **object)
 /* The object that webhooks see: as sent, without uid and creation time. */
 static void stamp_before(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
-    static const char *const gone[] = {"deletionTimestamp", "deletionGracePeriodSeconds",
-                                       "resourceVersion"};
+    static const char gone[][28] = {"deletionTimestamp", "deletionGracePeriodSeconds",
+                                    "resourceVersion"};
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     for (size_t i = 0; i < PL_ARRAY_LEN(gone); i++)
         pl_tree_removez(meta, gone[i]);

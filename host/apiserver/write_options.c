@@ -46,7 +46,7 @@ static void check_manager(struct pl_api_faults *faults, struct pl_slice manager)
 
 static void check_validation(struct pl_api_faults *faults, struct pl_slice mode)
 {
-    static const char *const known[] = {"", "Ignore", "Strict", "Warn"};
+    static const char known[][8] = {"", "Ignore", "Strict", "Warn"};
     for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
         if (pl_slice_eqz(mode, known[i]))
             return;

@@ -117,9 +117,8 @@ static int prepare_all(struct pl_api_disk *disk, struct pl_err *err)
 
 static uint64_t newest(struct pl_api_disk *disk)
 {
-    static const char *const sources[] = {"SELECT max(rv) FROM objects",
-                                          "SELECT max(rv) FROM events",
-                                          "SELECT value FROM facts WHERE name = 'version'"};
+    static const char sources[][48] = {"SELECT max(rv) FROM objects", "SELECT max(rv) FROM events",
+                                       "SELECT value FROM facts WHERE name = 'version'"};
     int64_t version = 0;
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
         int64_t one = disk_number(disk, sources[i]);

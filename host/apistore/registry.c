@@ -30,7 +30,7 @@ static void destroy_type(struct pl_api_type *type)
 struct pl_api_registry *pl_api_registry_create(void)
 {
     struct pl_api_registry *registry = PL_NEW(struct pl_api_registry);
-    for (const struct pl_api_builtin *row = pl_api_builtins; row->plural != NULL; row++)
+    for (const struct pl_api_builtin *row = pl_api_builtins; *row->plural != '\0'; row++)
         registry_add_type(registry, pl_api_type_of_builtin(row));
     return registry;
 }

@@ -49,7 +49,7 @@ static struct {
             .room = PTHREAD_MUTEX_INITIALIZER,
             .tap_lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
+static const char level_names[][8] = {"debug", "info", "warn", "error", "off"};
 
 void pl_log_configure(enum pl_log_level level, bool json, int fd)
 {

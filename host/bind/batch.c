@@ -51,9 +51,9 @@ static void batch_add_path(lua_State *L, struct pl_state *s, struct pl_batch *ba
 
 void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options)
 {
-    static const char *const identity[] = {"apiVersion",    "kind",
-                                           "metadata.name", "metadata.namespace",
-                                           "metadata.uid",  "metadata.resourceVersion"};
+    static const char identity[][28] = {"apiVersion",    "kind",
+                                        "metadata.name", "metadata.namespace",
+                                        "metadata.uid",  "metadata.resourceVersion"};
     pl_member_push(L, options, "select");
     if (lua_type(L, -1) == LUA_TTABLE) {
         int count = (int)lua_objlen(L, -1);

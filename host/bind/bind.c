@@ -48,7 +48,7 @@ static int bind_remember(lua_State *L)
 
 static int phase(lua_State *L)
 {
-    static const char *const names[] = {
+    static const char names[][8] = {
         [PL_PHASE_LOAD] = "load", [PL_PHASE_RUN] = "run", [PL_PHASE_MAP] = "map"};
     lua_pushstring(L, names[pl_state_of(L)->phase]);
     return 1;

@@ -25,8 +25,8 @@ struct handle {
 static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
 /* Prefixes of the core's own metrics. */
-static const char *const reserved[] = {"perilune_",    "controller_runtime_", "workqueue_",
-                                       "rest_client_", "leader_election_",    "process_"};
+static const char reserved[][20] = {"perilune_",    "controller_runtime_", "workqueue_",
+                                    "rest_client_", "leader_election_",    "process_"};
 
 static int metrics_check_name(const char *name, struct pl_err *err)
 {

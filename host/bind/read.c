@@ -83,7 +83,7 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
 
 static void add_metadata(struct pl_part **parts)
 {
-    static const char *const names[] = {"apiVersion", "kind", "metadata"};
+    static const char names[][12] = {"apiVersion", "kind", "metadata"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         PL_REQUIRE(pl_parts_add(parts, pl_slice_z(names[i]), NULL) == 0);
 }

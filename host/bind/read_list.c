@@ -28,7 +28,7 @@ static int64_t limit_of(lua_Number value)
 }
 
 static const struct pl_member index_members[] = {
-    {"name", LUA_TSTRING}, {"value", LUA_TSTRING}, {NULL, LUA_TNIL}};
+    {"name", LUA_TSTRING}, {"value", LUA_TSTRING}, {"", LUA_TNIL}};
 
 /* The value at the top, which must be of that type. */
 static void check_option(lua_State *L, struct pl_state *s, const char *name, int type)

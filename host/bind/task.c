@@ -111,11 +111,11 @@ static int select_kinds(lua_State *L)
 static const struct pl_member http_members[] = {
     {"url", LUA_TSTRING},  {"method", LUA_TSTRING},  {"headers", LUA_TTABLE},
     {"body", LUA_TSTRING}, {"timeout", LUA_TNUMBER}, {"max_response", LUA_TNUMBER},
-    {"tls", LUA_TTABLE},   {NULL, LUA_TNIL},
+    {"tls", LUA_TTABLE},   {"", LUA_TNIL},
 };
 static const struct pl_member tls_members[] = {
     {"ca", LUA_TSTRING},          {"cert", LUA_TSTRING},      {"key", LUA_TSTRING},
-    {"server_name", LUA_TSTRING}, {"insecure", LUA_TBOOLEAN}, {NULL, LUA_TNIL},
+    {"server_name", LUA_TSTRING}, {"insecure", LUA_TBOOLEAN}, {"", LUA_TNIL},
 };
 
 /* True for a token as HTTP requires it in methods and header names. */

@@ -36,7 +36,7 @@ static const struct pl_member members[] = {
     {"stdin", LUA_TSTRING},
     {"most", LUA_TNUMBER},
     {"timeout", LUA_TNUMBER},
-    {NULL, LUA_TNIL},
+    {"", LUA_TNIL},
 };
 
 static struct pl_slice write_text(lua_State *L, const char *name)

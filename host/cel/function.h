@@ -11,6 +11,8 @@
 
 #include "cel/eval.h"
 
+#include <string.h>
+
 /* `count` arguments, none of which is an error. */
 typedef struct pl_cel pl_cel_fn(struct pl_cel_eval *eval, const struct pl_cel *args, size_t count);
 
@@ -58,13 +60,17 @@ enum pl_cel_result_size {
 };
 
 struct pl_cel_function {
-    const char *name;
-    const char *signature;
+    const char *name; /* its signature follows the NUL: a row has few pointers */
     bool is_member;
-    enum pl_cel_cost cost;
-    enum pl_cel_result_size size;
-    pl_cel_fn *fn; /* NULL: eval.c evaluates it */
+    unsigned char cost; /* enum pl_cel_cost */
+    unsigned char size; /* enum pl_cel_result_size */
+    pl_cel_fn *fn;      /* NULL: eval.c evaluates it */
 };
+
+static inline const char *pl_cel_signature(const struct pl_cel_function *function)
+{
+    return function->name + strlen(function->name) + 1;
+}
 
 /* The rows of each library; a row without a name ends them. */
 extern const struct pl_cel_function pl_cel_core_functions[];
@@ -104,15 +110,15 @@ bool pl_cel_function_takes_values(const struct pl_cel_function *function, const 
         PL_UNUSED(n);                                                                              \
         return expression;                                                                         \
     }
-/* Common rows: a member function with a cost of one, and a function that parses a text. */
+/* Rows: any function, a member function with a cost of one, and a function that parses a text. */
+#define PL_CEL_ROW(name, signature, ...)                                                           \
+    {                                                                                              \
+        name "\0" signature, __VA_ARGS__                                                           \
+    }
 #define PL_CEL_MEMBER(name, signature, fn)                                                         \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn                               \
-    }
+    PL_CEL_ROW(name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn)
 #define PL_CEL_READER(name, signature, fn)                                                         \
-    {                                                                                              \
-        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_NONE, fn                             \
-    }
+    PL_CEL_ROW(name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_NONE, fn)
 
 pl_cel_fn pl_cel_ip_text;     /* of addresses and networks: string(ip) */
 pl_cel_fn pl_cel_format_text; /* "%s".format(list) */

@@ -220,7 +220,7 @@ static void name(struct pl_cel_lex *lex)
 
 static void lex_sign(struct pl_cel_lex *lex)
 {
-    static const char *const two[] = {"==", "!=", "<=", ">=", "&&", "||"};
+    static const char two[][4] = {"==", "!=", "<=", ">=", "&&", "||"};
     struct pl_slice rest = {lex->source.ptr + lex->at, lex->source.len - lex->at};
     size_t len = 1;
     for (size_t i = 0; i < PL_ARRAY_LEN(two); i++)

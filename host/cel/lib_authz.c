@@ -82,9 +82,7 @@ PL_CEL_GETTER(errored, pl_cel_bool(args[0].decision->error.len > 0))
 PL_CEL_GETTER(lib_authz_error, pl_cel_string(args[0].decision->error))
 
 #define MEMBER_COST(name, signature, cost, fn)                                                     \
-    {                                                                                              \
-        name, signature, true, cost, PL_CEL_SIZE_NONE, fn                                          \
-    }
+    PL_CEL_ROW(name, signature, true, cost, PL_CEL_SIZE_NONE, fn)
 
 const struct pl_cel_function pl_cel_authz_functions[] = {
     PL_CEL_MEMBER("path", "Zs:P", to_path),

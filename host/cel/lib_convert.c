@@ -101,8 +101,8 @@ static struct pl_cel to_double(struct pl_cel_eval *eval, const struct pl_cel *ar
 
 static struct pl_cel to_bool(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
-    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
-    static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
+    static const char yes[][8] = {"1", "t", "T", "true", "TRUE", "True"};
+    static const char no[][8] = {"0", "f", "F", "false", "FALSE", "False"};
     PL_UNUSED(n);
     for (size_t i = 0; i < PL_ARRAY_LEN(yes); i++) {
         if (pl_slice_eqz(args[0].s, yes[i]))
@@ -232,9 +232,7 @@ static struct pl_cel to_duration(struct pl_cel_eval *eval, const struct pl_cel *
 }
 
 #define OP(name, signature, fn)                                                                    \
-    {                                                                                              \
-        name, signature, false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn                              \
-    }
+    PL_CEL_ROW(name, signature, false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, fn)
 
 const struct pl_cel_function pl_cel_convert_functions[] = {
     OP("dyn", "A:D", lib_convert_same),
@@ -254,7 +252,7 @@ const struct pl_cel_function pl_cel_convert_functions[] = {
     OP("double", "s:d", to_double),
     OP("bool", "b:b", lib_convert_same),
     OP("bool", "s:b", to_bool),
-    {"bytes", "s:y", false, PL_CEL_COST_SELF, PL_CEL_SIZE_FOURFOLD, to_bytes},
+    PL_CEL_ROW("bytes", "s:y", false, PL_CEL_COST_SELF, PL_CEL_SIZE_FOURFOLD, to_bytes),
     OP("bytes", "y:y", lib_convert_same),
     OP("timestamp", "t:t", lib_convert_same),
     OP("timestamp", "s:t", to_timestamp),
@@ -262,14 +260,14 @@ const struct pl_cel_function pl_cel_convert_functions[] = {
     OP("duration", "r:r", lib_convert_same),
     OP("duration", "s:r", to_duration),
     OP("duration", "i:r", to_duration),
-    {"string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, lib_convert_same},
+    PL_CEL_ROW("string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, lib_convert_same),
     OP("string", "b:s", to_string),
     OP("string", "i:s", to_string),
     OP("string", "u:s", to_string),
     OP("string", "d:s", to_string),
     OP("string", "t:s", to_string),
     OP("string", "r:s", to_string),
-    {"string", "y:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_SELF, to_string},
+    PL_CEL_ROW("string", "y:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_SELF, to_string),
     OP("string", "I:s", pl_cel_ip_text),
     OP("string", "C:s", pl_cel_ip_text),
     {0},

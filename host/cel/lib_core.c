@@ -226,15 +226,9 @@ static struct pl_cel subtract_times(struct pl_cel_eval *eval, const struct pl_ce
                   in_ns(args[0].t) - in_ns(args[1].t));
 }
 
-#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_NONE
-#define OP(name, signature, fn)                                                                    \
-    {                                                                                              \
-        name, signature, false, ONE, fn                                                            \
-    }
-#define OP_COST(name, signature, cost, size, fn)                                                   \
-    {                                                                                              \
-        name, signature, false, cost, size, fn                                                     \
-    }
+#define ONE                                      PL_CEL_COST_ONE, PL_CEL_SIZE_NONE
+#define OP(name, signature, fn)                  PL_CEL_ROW(name, signature, false, ONE, fn)
+#define OP_COST(name, signature, cost, size, fn) PL_CEL_ROW(name, signature, false, cost, size, fn)
 #define COMPARE(name, fn)                                                                          \
     OP(name, "bb:b", fn), OP(name, "ii:b", fn), OP(name, "uu:b", fn), OP(name, "dd:b", fn),        \
         OP(name, "iu:b", fn), OP(name, "ui:b", fn), OP(name, "id:b", fn), OP(name, "di:b", fn),    \
@@ -291,9 +285,9 @@ const struct pl_cel_function pl_cel_core_functions[] = {
     OP("size", "y:i", size),
     OP("size", "LA:i", size),
     OP("size", "MAB:i", size),
-    {"size", "s:i", true, ONE, size},
-    {"size", "y:i", true, ONE, size},
-    {"size", "LA:i", true, ONE, size},
-    {"size", "MAB:i", true, ONE, size},
+    PL_CEL_ROW("size", "s:i", true, ONE, size),
+    PL_CEL_ROW("size", "y:i", true, ONE, size),
+    PL_CEL_ROW("size", "LA:i", true, ONE, size),
+    PL_CEL_ROW("size", "MAB:i", true, ONE, size),
     {0},
 };

@@ -346,12 +346,10 @@ struct pl_cel pl_cel_format_text(struct pl_cel_eval *eval, const struct pl_cel *
 }
 
 #define PLAIN(name, i)                                                                             \
-    {                                                                                              \
-        "format." name, ":F", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_##i                 \
-    }
+    PL_CEL_ROW("format." name, ":F", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_##i)
 
 const struct pl_cel_function pl_cel_format_functions[] = {
-    {"format.named", "s:OF", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_named},
+    PL_CEL_ROW("format.named", "s:OF", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, format_named),
     PLAIN("dns1123Label", 0),
     PLAIN("dns1123Subdomain", 1),
     PLAIN("dns1035Label", 2),
@@ -365,6 +363,6 @@ const struct pl_cel_function pl_cel_format_functions[] = {
     PLAIN("byte", 10),
     PLAIN("date", 11),
     PLAIN("datetime", 12),
-    {"validate", "Fs:OLs", true, PL_CEL_COST_FORMAT, PL_CEL_SIZE_NONE, validate},
+    PL_CEL_ROW("validate", "Fs:OLs", true, PL_CEL_COST_FORMAT, PL_CEL_SIZE_NONE, validate),
     {0},
 };

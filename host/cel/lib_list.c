@@ -278,17 +278,11 @@ static struct pl_cel numbers(struct pl_cel_eval *eval, const struct pl_cel *args
 }
 
 #define MEMBER(name, signature, cost, fn)                                                          \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn                            \
-    }
+    PL_CEL_ROW(name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn)
 #define MADE(name, signature, cost, size, fn)                                                      \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_##size, fn                          \
-    }
+    PL_CEL_ROW(name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_##size, fn)
 #define PLAIN(name, signature, cost, fn)                                                           \
-    {                                                                                              \
-        name, signature, false, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn                           \
-    }
+    PL_CEL_ROW(name, signature, false, PL_CEL_COST_##cost, PL_CEL_SIZE_NONE, fn)
 #define OF_EACH(name, cost, fn, result)                                                            \
     MEMBER(name, "Li:" result("i"), cost, fn), MEMBER(name, "Lu:" result("u"), cost, fn),          \
         MEMBER(name, "Ld:" result("d"), cost, fn), MEMBER(name, "Lb:" result("b"), cost, fn),      \
@@ -321,7 +315,7 @@ const struct pl_cel_function pl_cel_list_functions[] = {
     MADE("distinct", "LA:LA", SORT, SQUARE, distinct),
     MADE("flatten", "LLA:LA", FLATTEN, SELF, flatten),
     MADE("flatten", "LDi:LD", FLATTEN, SELF, flatten),
-    {"lists.range", "i:Li", false, PL_CEL_COST_COPY, PL_CEL_SIZE_RANGE, numbers},
+    PL_CEL_ROW("lists.range", "i:Li", false, PL_CEL_COST_COPY, PL_CEL_SIZE_RANGE, numbers),
     PLAIN("sets.contains", "LALA:b", SETS, sets_contains),
     PLAIN("sets.equivalent", "LALA:b", SETS_TWICE, sets_equivalent),
     PLAIN("sets.intersects", "LALA:b", SETS, sets_intersects),

@@ -17,6 +17,6 @@ static struct pl_cel escape_key(struct pl_cel_eval *eval, const struct pl_cel *a
 }
 
 const struct pl_cel_function pl_cel_patch_functions[] = {
-    {"jsonpatch.escapeKey", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_SUM, escape_key},
+    PL_CEL_ROW("jsonpatch.escapeKey", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_SUM, escape_key),
     {0},
 };

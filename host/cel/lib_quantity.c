@@ -202,7 +202,7 @@ PL_CEL_GETTER(is_greater, pl_cel_bool(lib_quantity_compare(args) > 0))
 const struct pl_cel_function pl_cel_quantity_functions[] = {
     PL_CEL_READER("quantity", "s:Q", lib_quantity_make),
     PL_CEL_READER("isQuantity", "s:b", is_quantity),
-    {"sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, lib_quantity_sign},
+    PL_CEL_ROW("sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_NONE, lib_quantity_sign),
     PL_CEL_MEMBER("isInteger", "Q:b", is_integer),
     PL_CEL_MEMBER("asInteger", "Q:i", as_integer),
     PL_CEL_MEMBER("asApproximateFloat", "Q:d", as_double),

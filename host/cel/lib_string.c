@@ -323,16 +323,14 @@ static struct pl_cel quote(struct pl_cel_eval *eval, const struct pl_cel *args, 
 }
 
 #define MEMBER(name, signature, cost, size, fn)                                                    \
-    {                                                                                              \
-        name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_##size, fn                          \
-    }
+    PL_CEL_ROW(name, signature, true, PL_CEL_COST_##cost, PL_CEL_SIZE_##size, fn)
 
 const struct pl_cel_function pl_cel_string_functions[] = {
     MEMBER("contains", "ss:b", PRODUCT, NONE, contains),
     MEMBER("startsWith", "ss:b", LAST, NONE, starts_with),
     MEMBER("endsWith", "ss:b", LAST, NONE, lib_string_ends_with),
     MEMBER("matches", "ss:b", REGEX, NONE, matches),
-    {"matches", "ss:b", false, PL_CEL_COST_REGEX, PL_CEL_SIZE_NONE, matches},
+    PL_CEL_ROW("matches", "ss:b", false, PL_CEL_COST_REGEX, PL_CEL_SIZE_NONE, matches),
     MEMBER("find", "ss:s", REGEX, UP_TO_SELF, find_first),
     MEMBER("findAll", "ss:Ls", REGEX, UP_TO_SELF, find_all),
     MEMBER("findAll", "ssi:Ls", REGEX, UP_TO_SELF, find_all),
@@ -353,6 +351,6 @@ const struct pl_cel_function pl_cel_string_functions[] = {
     MEMBER("join", "Ls:s", RESULT, JOINED, lib_string_join),
     MEMBER("join", "Lss:s", RESULT, JOINED, lib_string_join),
     MEMBER("format", "sLD:s", SELF, NONE, pl_cel_format_text),
-    {"strings.quote", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_QUOTED, quote},
+    PL_CEL_ROW("strings.quote", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_QUOTED, quote),
     {0},
 };

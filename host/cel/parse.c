@@ -138,7 +138,7 @@ static struct pl_cel_expr *parse_literal(struct pl_cel_parser *p, bool is_negati
 
 static bool is_reserved(struct pl_slice name)
 {
-    static const char *const words[] = {
+    static const char words[][12] = {
         "as",  "break", "const",   "continue",  "else",   "for", "function", "if",    "import",
         "let", "loop",  "package", "namespace", "return", "var", "void",     "while", "in"};
     for (size_t i = 0; i < PL_ARRAY_LEN(words); i++)

@@ -95,7 +95,7 @@ bool pl_cel_function_takes(struct pl_arena *arena, const struct pl_cel_function 
                            const struct pl_cel_type **result)
 {
     struct match m = {.arena = arena};
-    const char *sig = function->signature;
+    const char *sig = pl_cel_signature(function);
     for (size_t i = 0; i < count; i++)
         if (*sig == ':' || !match_type(&m, &sig, args[i]))
             return false;
@@ -119,7 +119,7 @@ static void skip_type(const char **sig)
 bool pl_cel_function_takes_values(const struct pl_cel_function *function, const struct pl_cel *args,
                                   size_t count)
 {
-    const char *sig = function->signature;
+    const char *sig = pl_cel_signature(function);
     for (size_t i = 0; i < count; i++) {
         if (*sig == ':')
             return false;

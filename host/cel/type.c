@@ -36,7 +36,7 @@ static const struct pl_cel_type simple_types[] = {
     SIMPLE(PL_CEL_ERROR, 1),
 };
 
-static const char *const kind_names[] = {
+static const char kind_names[][40] = {
     [PL_CEL_DYN] = "dyn",
     [PL_CEL_NULL] = "null_type",
     [PL_CEL_BOOL] = "bool",
@@ -67,7 +67,7 @@ static const char *const kind_names[] = {
 
 const char *pl_cel_kind_name(enum pl_cel_kind kind)
 {
-    return (size_t)kind < PL_ARRAY_LEN(kind_names) && kind_names[kind] ? kind_names[kind] : "";
+    return (size_t)kind < PL_ARRAY_LEN(kind_names) ? kind_names[kind] : "";
 }
 
 const struct pl_cel_type *pl_cel_type_of(enum pl_cel_kind kind)

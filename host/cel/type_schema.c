@@ -15,7 +15,7 @@
 #define DATE         12
 
 /* "var", "void" and "while" are reserved in CEL, too, but Kubernetes does not escape them. */
-static const char *const escaped_words[] = {
+static const char escaped_words[][12] = {
     "true", "false",    "null", "in",     "as",  "break", "const",   "continue",  "else",
     "for",  "function", "if",   "import", "let", "loop",  "package", "namespace", "return"};
 

@@ -43,7 +43,7 @@ static int unknown_command(const char *name)
  * lines would be written there. */
 static bool open_standard_streams(void)
 {
-    static const char *const names[] = {"standard input", "standard output", "standard error"};
+    static const char names[][16] = {"standard input", "standard output", "standard error"};
     for (int fd = 0; fd <= STDERR_FILENO; fd++) {
         /* The lowest free number is taken: this one. */
         if (fcntl(fd, F_GETFD) != -1 || open("/dev/null", O_RDWR) == fd)

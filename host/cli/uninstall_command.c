@@ -24,7 +24,7 @@ struct loaded {
 static int run_tool(const struct pl_command *self, const struct pl_options *options,
                     const struct loaded *loaded, enum part part)
 {
-    static const char *const names[] = {
+    static const char names[][16] = {
         [ALL] = "all", [BEFORE_CLEANUP] = "before cleanup", [AFTER_CLEANUP] = "after cleanup"};
     struct pl_tool_ask ask = {.options = options};
     struct pl_tool tool = {.module = "perilune.tool.uninstall", .ask = pl_tool_answer, .arg = &ask};

@@ -31,7 +31,7 @@ struct pl_history_key {
 
 const char *pl_happening_name(enum pl_happening what)
 {
-    static const char *const names[] = {
+    static const char names[][12] = {
         [PL_HAPPENED_EVENT] = "event",     [PL_HAPPENED_DROPPED] = "dropped",
         [PL_HAPPENED_QUEUED] = "queued",   [PL_HAPPENED_DELAYED] = "delayed",
         [PL_HAPPENED_PARKED] = "paused",   [PL_HAPPENED_STARTED] = "started",

@@ -64,8 +64,7 @@ static struct pl_slice without_blanks(struct pl_slice text)
 static const char *header_problem(struct pl_slice name, struct pl_slice value)
 {
     static const char marks[] = "!#$%&'*+-.^_`|~"; /* RFC 9110, 5.6.2 */
-    static const char *const own[] = {"content-length", "transfer-encoding", "content-type",
-                                      "host"};
+    static const char own[][20] = {"content-length", "transfer-encoding", "content-type", "host"};
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
         bool letter = (c | 32) >= 'a' && (c | 32) <= 'z', digit = c >= '0' && c <= '9';

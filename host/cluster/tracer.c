@@ -188,7 +188,7 @@ static const struct pl_http_ops http_ops = {on_tracer_response, on_tracer_body, 
 static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node spans)
 {
     struct pl_build *b = pl_build_create(NULL);
-    static const char *const outer[] = {"resourceSpans", "scopeSpans"};
+    static const char outer[][16] = {"resourceSpans", "scopeSpans"};
     const struct pl_trace_pairs *attributes = &tracer->env.attributes;
     for (size_t i = 0; i < PL_ARRAY_LEN(outer); i++) {
         if (i == 0)

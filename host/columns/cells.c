@@ -212,10 +212,10 @@ CELL(duration)
 
 CELL(job_status)
 {
-    static const char *const done[] = {"Complete", "Failed"};
-    static const char *const other[][2] = {{"Suspended", "Suspended"},
-                                           {"FailureTarget", "FailureTarget"},
-                                           {"SuccessCriteriaMet", "SuccessCriteriaMet"}};
+    static const char done[][12] = {"Complete", "Failed"};
+    static const char other[][2][24] = {{"Suspended", "Suspended"},
+                                        {"FailureTarget", "FailureTarget"},
+                                        {"SuccessCriteriaMet", "SuccessCriteriaMet"}};
     (void)now_ns;
     for (size_t i = 0; i < PL_ARRAY_LEN(done); i++)
         if (pl_cell_condition(object, done[i], "True")) {
@@ -256,10 +256,10 @@ CELL(last_schedule)
 
 static void add_modes(struct pl_buf *out, struct pl_node modes)
 {
-    static const char *const names[][2] = {{"ReadWriteOnce", "RWO"},
-                                           {"ReadOnlyMany", "ROX"},
-                                           {"ReadWriteMany", "RWX"},
-                                           {"ReadWriteOncePod", "RWOP"}};
+    static const char names[][2][20] = {{"ReadWriteOnce", "RWO"},
+                                        {"ReadOnlyMany", "ROX"},
+                                        {"ReadWriteMany", "RWX"},
+                                        {"ReadWriteOncePod", "RWOP"}};
     struct pl_scratch scratch;
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
         struct pl_iter it = pl_iter(modes);
@@ -320,144 +320,167 @@ CELL(reference)
 
 /* ONE: an integer of at least 1; SOME: an integer or "<none>"; HOLDS: a condition is true; EACH: a
  * member of each element; LABELS: a map or "<none>"; CHOICE: a selector of labels. */
-enum how { NO_CELL, TEXT, WHOLE, ONE, SOME, TRUTH, COUNT, AGE, HOLDS, EACH, LABELS, CHOICE, MADE };
+enum how { KIND, TEXT, WHOLE, ONE, SOME, TRUTH, COUNT, AGE, HOLDS, EACH, LABELS, CHOICE, MADE };
+
+typedef void make_cell(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+
+/* The functions of cells: those above, and those of the cells_*.c files. */
+/* clang-format off */
+#define MADE_HERE(X) \
+    X(accounts) X(completions) X(duration) X(groups) X(job_status) X(last_schedule) \
+    X(node_selector) X(phase) X(pv_claim) X(pv_modes) X(pvc_capacity) X(pvc_modes) X(reference) \
+    X(replicas_ready) X(role) X(suspend) X(users)
+#define MADE_ELSEWHERE(X) \
+    X(address) X(address_owner) X(api_service) X(audiences) X(available) X(claim_state) \
+    X(class_parameters) X(dangling) X(endpoints) X(event_object) X(event_source) X(external) \
+    X(first_seen) X(hosts) X(hpa_targets) X(ingress_ports) X(last_seen) X(message) X(migrated) \
+    X(migration) X(modes) X(node_external) X(node_internal) X(node_kernel) X(node_roles) \
+    X(node_status) X(param_kind) X(param_name) X(pod_certificate) X(pod_gates) X(pod_ready) \
+    X(pod_restarts) X(pod_status) X(ports) X(quota_limits) X(quota_requests) X(ranges) \
+    X(revision_of) X(short_names) X(signing) X(signing_duration) X(slice_endpoints) \
+    X(slice_ports) X(versions)
+/* clang-format on */
+
+#define MAKER(name)         MAKER_##name,
+#define FUNCTION_HERE(name) [MAKER_##name] = cell_##name,
+#define FUNCTION(name)      [MAKER_##name] = pl_cell_##name,
+enum maker { MADE_HERE(MAKER) MADE_ELSEWHERE(MAKER) };
+static make_cell *const makers[] = {MADE_HERE(FUNCTION_HERE) MADE_ELSEWHERE(FUNCTION)};
 
 struct cell {
     enum how how;
-    const char *path,
-        *other; /* the text for an absent value; COUNT: a second path to count; EACH: the member */
-    void (*make)(struct pl_buf *out, struct pl_node object, int64_t now_ns);
+    enum maker maker; /* of MADE */
+    char path[56];    /* KIND: the name of the kind */
+    char other[16];   /* for an absent value; COUNT: a second path to count; EACH: the member */
 };
 
-struct cells {
-    const char *kind;
-    const struct cell *cells; /* one for each column after the name, and an end */
-};
-
+/* KIND: the cells of that kind follow. */
+#define K(kind)                                                                                    \
+    {                                                                                              \
+        KIND, 0, kind, ""                                                                          \
+    }
 #define T(path)                                                                                    \
     {                                                                                              \
-        TEXT, path, NULL, NULL                                                                     \
+        TEXT, 0, path, ""                                                                          \
     }
 #define O(path, or)                                                                                \
     {                                                                                              \
-        TEXT, path, or, NULL                                                                       \
+        TEXT, 0, path, or                                                                          \
     }
 #define W(path)                                                                                    \
     {                                                                                              \
-        WHOLE, path, NULL, NULL                                                                    \
+        WHOLE, 0, path, ""                                                                         \
     }
 #define I(path)                                                                                    \
     {                                                                                              \
-        SOME, path, NULL, NULL                                                                     \
+        SOME, 0, path, ""                                                                          \
     }
 #define B(path)                                                                                    \
     {                                                                                              \
-        TRUTH, path, NULL, NULL                                                                    \
+        TRUTH, 0, path, ""                                                                         \
     }
 #define N(path)                                                                                    \
     {                                                                                              \
-        COUNT, path, NULL, NULL                                                                    \
+        COUNT, 0, path, ""                                                                         \
     }
 #define A                                                                                          \
     {                                                                                              \
-        AGE, ".metadata.creationTimestamp", NULL, NULL                                             \
+        AGE, 0, ".metadata.creationTimestamp", ""                                                  \
     }
 #define E(path, member)                                                                            \
     {                                                                                              \
-        EACH, path, member, NULL                                                                   \
+        EACH, 0, path, member                                                                      \
     }
 #define L(path)                                                                                    \
     {                                                                                              \
-        LABELS, path, NULL, NULL                                                                   \
+        LABELS, 0, path, ""                                                                        \
     }
 #define S(path)                                                                                    \
     {                                                                                              \
-        CHOICE, path, NULL, NULL                                                                   \
+        CHOICE, 0, path, ""                                                                        \
     }
 #define M(name)                                                                                    \
     {                                                                                              \
-        MADE, NULL, NULL, cell_##name                                                              \
-    }
-#define P(name)                                                                                    \
-    {                                                                                              \
-        MADE, NULL, NULL, pl_cell_##name                                                           \
+        MADE, MAKER_##name, "", ""                                                                 \
     }
 
-#define CELLS(...) ((const struct cell[]){__VA_ARGS__, {.how = NO_CELL}})
-
+/* One cell for each column after the name. Rows of Events have no name column. */
 /* clang-format off */
-static const struct cells kinds[] = {
-    {"ConfigMap", CELLS({COUNT, ".data", ".binaryData", NULL}, A)},
-    {"Secret", CELLS(T(".type"), N(".data"), A)},
-    {"Namespace", CELLS(T(".status.phase"), A)},
-    {"ServiceAccount", CELLS(A)},
-    {"Pod", CELLS(P(pod_ready), P(pod_status), P(pod_restarts), A, O(".status.podIPs[0].ip", "<none>"), O(".spec.nodeName", "<none>"), O(".status.nominatedNodeName", "<none>"), P(pod_gates))},
-    {"Deployment", CELLS(M(replicas_ready), W(".status.updatedReplicas"), W(".status.availableReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"))},
-    {"ReplicaSet", CELLS(W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"))},
-    {"ReplicationController", CELLS(W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), L(".spec.selector"))},
-    {"StatefulSet", CELLS(M(replicas_ready), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"))},
-    {"DaemonSet", CELLS(W(".status.desiredNumberScheduled"), W(".status.currentNumberScheduled"), W(".status.numberReady"), W(".status.updatedNumberScheduled"), W(".status.numberAvailable"), M(node_selector), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"))},
-    {"Job", CELLS(M(job_status), M(completions), M(duration), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"))},
-    {"CronJob", CELLS(T(".spec.schedule"), O(".spec.timeZone", "<none>"), M(suspend), N(".status.active"), M(last_schedule), A, E(".spec.jobTemplate.spec.template.spec.containers", ".name"), E(".spec.jobTemplate.spec.template.spec.containers", ".image"), S(".spec.jobTemplate.spec.selector"))},
-    {"Service", CELLS(T(".spec.type"), O(".spec.clusterIPs[0]", "<none>"), P(external), P(ports), A, L(".spec.selector"))},
-    {"Ingress", CELLS(O(".spec.ingressClassName", "<none>"), P(hosts), P(address), P(ingress_ports), A)},
-    {"EndpointSlice", CELLS(T(".addressType"), P(slice_ports), P(slice_endpoints), A)},
-    {"NetworkPolicy", CELLS(S(".spec.podSelector"), A)},
-    {"Node", CELLS(P(node_status), P(node_roles), A, T(".status.nodeInfo.kubeletVersion"), P(node_internal), P(node_external), O(".status.nodeInfo.osImage", "<unknown>"), P(node_kernel), O(".status.nodeInfo.containerRuntimeVersion", "<unknown>"))},
-    {"PersistentVolume", CELLS(O(".spec.capacity.storage", "0"), M(pv_modes), T(".spec.persistentVolumeReclaimPolicy"), M(phase), M(pv_claim), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), T(".status.reason"), A, O(".spec.volumeMode", "<unset>"))},
-    {"PersistentVolumeClaim", CELLS(M(phase), T(".spec.volumeName"), M(pvc_capacity), M(pvc_modes), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), A, O(".spec.volumeMode", "<unset>"))},
-    {"StorageClass", CELLS(T(".provisioner"), O(".reclaimPolicy", "Delete"), O(".volumeBindingMode", "Immediate"), B(".allowVolumeExpansion"), A)},
-    {"HorizontalPodAutoscaler", CELLS(M(reference), P(hpa_targets), O(".spec.minReplicas", "<unset>"), W(".spec.maxReplicas"), W(".status.currentReplicas"), A)},
-    {"PodDisruptionBudget", CELLS(O(".spec.minAvailable", "N/A"), O(".spec.maxUnavailable", "N/A"), W(".status.disruptionsAllowed"), A)},
-    {"RoleBinding", CELLS(M(role), A, M(users), M(groups), M(accounts))},
-    {"ClusterRoleBinding", CELLS(M(role), A, M(users), M(groups), M(accounts))},
-    {"Lease", CELLS(T(".spec.holderIdentity"), A)},
-    {"PriorityClass", CELLS(W(".value"), B(".globalDefault"), A, T(".preemptionPolicy"))},
-    {"RuntimeClass", CELLS(T(".handler"), A)},
-    {"MutatingWebhookConfiguration", CELLS(N(".webhooks"), A)},
-    {"ValidatingWebhookConfiguration", CELLS(N(".webhooks"), A)},
-    {"PodTemplate", CELLS(E(".template.spec.containers", ".name"), E(".template.spec.containers", ".image"), L(".template.metadata.labels"))},
-    {"ControllerRevision", CELLS(P(revision_of), W(".revision"), A)},
-    {"Endpoints", CELLS(P(endpoints), A)},
-    {"ResourceQuota", CELLS(P(quota_requests), P(quota_limits), A)},
-    {"VolumeAttachment", CELLS(T(".spec.attacher"), T(".spec.source.persistentVolumeName"), T(".spec.nodeName"), B(".status.attached"), A)},
-    {"IngressClass", CELLS(T(".spec.controller"), P(class_parameters), A)},
-    {"CSIDriver", CELLS(B(".spec.attachRequired"), B(".spec.podInfoOnMount"), B(".spec.storageCapacity"), P(audiences), B(".spec.requiresRepublish"), P(modes), A)},
-    {"CSINode", CELLS(N(".spec.drivers"), A)},
-    {"VolumeAttributesClass", CELLS(T(".driverName"), A)},
-    {"StorageVersionMigration", CELLS(P(migrated), P(migration))},
-    {"CertificateSigningRequest", CELLS(A, O(".spec.signerName", "<none>"), T(".spec.username"), P(signing_duration), P(signing))},
-    {"ClusterTrustBundle", CELLS(O(".spec.signerName", "<none>"))},
-    {"PodCertificateRequest", CELLS(T(".spec.podName"), T(".spec.serviceAccountName"), T(".spec.nodeName"), T(".spec.signerName"), P(pod_certificate))},
-    {"IPAddress", CELLS(P(address_owner), A)},
-    {"ServiceCIDR", CELLS(P(ranges), A)},
-    {"FlowSchema", CELLS(T(".spec.priorityLevelConfiguration.name"), W(".spec.matchingPrecedence"), O(".spec.distinguisherMethod.type", "<none>"), A, P(dangling))},
-    {"PriorityLevelConfiguration", CELLS(T(".spec.type"), I(".spec.limited.nominalConcurrencyShares"), I(".spec.limited.limitResponse.queuing.queues"), I(".spec.limited.limitResponse.queuing.handSize"), I(".spec.limited.limitResponse.queuing.queueLengthLimit"), A)},
-    {"APIService", CELLS(P(api_service), P(available), A)},
-    {"CustomResourceDefinition", CELLS(T(".spec.scope"), P(versions), T(".metadata.creationTimestamp"), T(".spec.group"), T(".spec.names.kind"), P(short_names), {HOLDS, "Established", NULL, NULL})},
-    {"DeviceClass", CELLS(A)},
-    {"DeviceTaintRule", CELLS(T(".spec.taint.key"), T(".spec.taint.value"), T(".spec.taint.effect"), {AGE, ".spec.taint.timeAdded", NULL, NULL}, A)},
-    {"ResourceClaim", CELLS(P(claim_state), A)},
-    {"ResourceClaimTemplate", CELLS(A)},
-    {"ResourceSlice", CELLS(T(".spec.nodeName"), T(".spec.driver"), T(".spec.pool.name"), A)},
-    {"MutatingAdmissionPolicy", CELLS(N(".spec.mutations"), P(param_kind), A)},
-    {"ValidatingAdmissionPolicy", CELLS(N(".spec.validations"), P(param_kind), A)},
-    {"MutatingAdmissionPolicyBinding", CELLS(T(".spec.policyName"), P(param_name), A)},
-    {"ValidatingAdmissionPolicyBinding", CELLS(T(".spec.policyName"), P(param_name), A)},
-    {NULL, NULL},
+static const struct cell cells[] = {
+    K("ConfigMap"), {COUNT, 0, ".data", ".binaryData"}, A,
+    K("Secret"), T(".type"), N(".data"), A,
+    K("Namespace"), T(".status.phase"), A,
+    K("ServiceAccount"), A,
+    K("Pod"), M(pod_ready), M(pod_status), M(pod_restarts), A, O(".status.podIPs[0].ip", "<none>"), O(".spec.nodeName", "<none>"), O(".status.nominatedNodeName", "<none>"), M(pod_gates),
+    K("Deployment"), M(replicas_ready), W(".status.updatedReplicas"), W(".status.availableReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"),
+    K("ReplicaSet"), W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"),
+    K("ReplicationController"), W(".spec.replicas"), W(".status.replicas"), W(".status.readyReplicas"), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), L(".spec.selector"),
+    K("StatefulSet"), M(replicas_ready), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"),
+    K("DaemonSet"), W(".status.desiredNumberScheduled"), W(".status.currentNumberScheduled"), W(".status.numberReady"), W(".status.updatedNumberScheduled"), W(".status.numberAvailable"), M(node_selector), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"),
+    K("Job"), M(job_status), M(completions), M(duration), A, E(".spec.template.spec.containers", ".name"), E(".spec.template.spec.containers", ".image"), S(".spec.selector"),
+    K("CronJob"), T(".spec.schedule"), O(".spec.timeZone", "<none>"), M(suspend), N(".status.active"), M(last_schedule), A, E(".spec.jobTemplate.spec.template.spec.containers", ".name"), E(".spec.jobTemplate.spec.template.spec.containers", ".image"), S(".spec.jobTemplate.spec.selector"),
+    K("Service"), T(".spec.type"), O(".spec.clusterIPs[0]", "<none>"), M(external), M(ports), A, L(".spec.selector"),
+    K("Ingress"), O(".spec.ingressClassName", "<none>"), M(hosts), M(address), M(ingress_ports), A,
+    K("EndpointSlice"), T(".addressType"), M(slice_ports), M(slice_endpoints), A,
+    K("NetworkPolicy"), S(".spec.podSelector"), A,
+    K("Node"), M(node_status), M(node_roles), A, T(".status.nodeInfo.kubeletVersion"), M(node_internal), M(node_external), O(".status.nodeInfo.osImage", "<unknown>"), M(node_kernel), O(".status.nodeInfo.containerRuntimeVersion", "<unknown>"),
+    K("PersistentVolume"), O(".spec.capacity.storage", "0"), M(pv_modes), T(".spec.persistentVolumeReclaimPolicy"), M(phase), M(pv_claim), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), T(".status.reason"), A, O(".spec.volumeMode", "<unset>"),
+    K("PersistentVolumeClaim"), M(phase), T(".spec.volumeName"), M(pvc_capacity), M(pvc_modes), T(".spec.storageClassName"), O(".spec.volumeAttributesClassName", "<unset>"), A, O(".spec.volumeMode", "<unset>"),
+    K("StorageClass"), T(".provisioner"), O(".reclaimPolicy", "Delete"), O(".volumeBindingMode", "Immediate"), B(".allowVolumeExpansion"), A,
+    K("HorizontalPodAutoscaler"), M(reference), M(hpa_targets), O(".spec.minReplicas", "<unset>"), W(".spec.maxReplicas"), W(".status.currentReplicas"), A,
+    K("PodDisruptionBudget"), O(".spec.minAvailable", "N/A"), O(".spec.maxUnavailable", "N/A"), W(".status.disruptionsAllowed"), A,
+    K("RoleBinding"), M(role), A, M(users), M(groups), M(accounts),
+    K("ClusterRoleBinding"), M(role), A, M(users), M(groups), M(accounts),
+    K("Lease"), T(".spec.holderIdentity"), A,
+    K("PriorityClass"), W(".value"), B(".globalDefault"), A, T(".preemptionPolicy"),
+    K("RuntimeClass"), T(".handler"), A,
+    K("MutatingWebhookConfiguration"), N(".webhooks"), A,
+    K("ValidatingWebhookConfiguration"), N(".webhooks"), A,
+    K("PodTemplate"), E(".template.spec.containers", ".name"), E(".template.spec.containers", ".image"), L(".template.metadata.labels"),
+    K("ControllerRevision"), M(revision_of), W(".revision"), A,
+    K("Endpoints"), M(endpoints), A,
+    K("ResourceQuota"), M(quota_requests), M(quota_limits), A,
+    K("VolumeAttachment"), T(".spec.attacher"), T(".spec.source.persistentVolumeName"), T(".spec.nodeName"), B(".status.attached"), A,
+    K("IngressClass"), T(".spec.controller"), M(class_parameters), A,
+    K("CSIDriver"), B(".spec.attachRequired"), B(".spec.podInfoOnMount"), B(".spec.storageCapacity"), M(audiences), B(".spec.requiresRepublish"), M(modes), A,
+    K("CSINode"), N(".spec.drivers"), A,
+    K("VolumeAttributesClass"), T(".driverName"), A,
+    K("StorageVersionMigration"), M(migrated), M(migration),
+    K("CertificateSigningRequest"), A, O(".spec.signerName", "<none>"), T(".spec.username"), M(signing_duration), M(signing),
+    K("ClusterTrustBundle"), O(".spec.signerName", "<none>"),
+    K("PodCertificateRequest"), T(".spec.podName"), T(".spec.serviceAccountName"), T(".spec.nodeName"), T(".spec.signerName"), M(pod_certificate),
+    K("IPAddress"), M(address_owner), A,
+    K("ServiceCIDR"), M(ranges), A,
+    K("FlowSchema"), T(".spec.priorityLevelConfiguration.name"), W(".spec.matchingPrecedence"), O(".spec.distinguisherMethod.type", "<none>"), A, M(dangling),
+    K("PriorityLevelConfiguration"), T(".spec.type"), I(".spec.limited.nominalConcurrencyShares"), I(".spec.limited.limitResponse.queuing.queues"), I(".spec.limited.limitResponse.queuing.handSize"), I(".spec.limited.limitResponse.queuing.queueLengthLimit"), A,
+    K("APIService"), M(api_service), M(available), A,
+    K("CustomResourceDefinition"), T(".spec.scope"), M(versions), T(".metadata.creationTimestamp"), T(".spec.group"), T(".spec.names.kind"), M(short_names), {HOLDS, 0, "Established", ""},
+    K("DeviceClass"), A,
+    K("DeviceTaintRule"), T(".spec.taint.key"), T(".spec.taint.value"), T(".spec.taint.effect"), {AGE, 0, ".spec.taint.timeAdded", ""}, A,
+    K("ResourceClaim"), M(claim_state), A,
+    K("ResourceClaimTemplate"), A,
+    K("ResourceSlice"), T(".spec.nodeName"), T(".spec.driver"), T(".spec.pool.name"), A,
+    K("MutatingAdmissionPolicy"), N(".spec.mutations"), M(param_kind), A,
+    K("ValidatingAdmissionPolicy"), N(".spec.validations"), M(param_kind), A,
+    K("MutatingAdmissionPolicyBinding"), T(".spec.policyName"), M(param_name), A,
+    K("ValidatingAdmissionPolicyBinding"), T(".spec.policyName"), M(param_name), A,
+    K("Event"), M(last_seen), T(".type"), T(".reason"), M(event_object), T(".involvedObject.fieldPath"), M(event_source), M(message), M(first_seen), {ONE, 0, ".count", ""}, T(".metadata.name"),
 };
-static const struct cell event_cells[] = {P(last_seen), T(".type"), T(".reason"), P(event_object), T(".involvedObject.fieldPath"), P(event_source), P(message), P(first_seen), {ONE, ".count", NULL, NULL}, T(".metadata.name"), {0}};
 /* clang-format on */
 
-/* NULL: the kind has no cells. Rows of Events have no name column. */
+/* The first cell of the kind; NULL: it has no cells. */
 static const struct cell *cells_of(const char *kind)
 {
-    if (strcmp(kind, "Event") == 0)
-        return event_cells;
-    for (const struct cells *is = kinds; is->kind != NULL; is++)
-        if (strcmp(is->kind, kind) == 0)
-            return is->cells;
+    for (size_t i = 0; i < PL_ARRAY_LEN(cells); i++)
+        if (cells[i].how == KIND && strcmp(cells[i].path, kind) == 0)
+            return &cells[i + 1];
     return NULL;
+}
+
+/* True if the kind has another cell there. */
+static bool is_cell(const struct cell *cell)
+{
+    return cell < cells + PL_ARRAY_LEN(cells) && cell->how != KIND;
 }
 
 bool pl_api_cells_have(const char *kind)
@@ -478,9 +501,9 @@ static void add_text_cell(struct pl_buf *out, const struct cell *cell, struct pl
     else if (cell->how == CHOICE)
         add_selector(&text, pl_cell_at(object, cell->path));
     else if (cell->how == MADE)
-        cell->make(&text, object, now_ns);
+        makers[cell->maker](&text, object, now_ns);
     else
-        pl_cell_add_or(&text, object, cell->path, cell->other != NULL ? cell->other : "");
+        pl_cell_add_or(&text, object, cell->path, cell->other);
     pl_write_str(out, pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
@@ -510,7 +533,7 @@ static void add_cell(struct pl_buf *out, const struct cell *cell, struct pl_node
         break;
     case COUNT:
         count = pl_node_len(pl_cell_at(object, cell->path));
-        if (cell->other != NULL)
+        if (*cell->other != '\0')
             count += pl_node_len(pl_cell_at(object, cell->other));
         pl_buf_add_f(out, "%zu", count);
         break;
@@ -523,10 +546,10 @@ void pl_api_cells_write(struct pl_buf *out, const char *kind, struct pl_node obj
 {
     static const struct cell name = T(".metadata.name");
     const struct cell *cell = cells_of(kind);
-    bool named = cell != event_cells;
+    bool named = strcmp(kind, "Event") != 0;
     if (named)
         add_cell(out, &name, object, now_ns);
-    for (bool first = !named; cell->how != NO_CELL; cell++, first = false) {
+    for (bool first = !named; is_cell(cell); cell++, first = false) {
         if (!first)
             pl_buf_add_char(out, ',');
         add_cell(out, cell, object, now_ns);

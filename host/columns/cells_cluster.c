@@ -191,7 +191,7 @@ CELL(migrated)
 
 CELL(migration)
 {
-    static const char *const states[] = {"Running", "Failed", "Succeeded"};
+    static const char states[][12] = {"Running", "Failed", "Succeeded"};
     const char *is = "Unknown";
     (void)now_ns;
     for (size_t i = 0; i < PL_ARRAY_LEN(states); i++)

@@ -108,11 +108,11 @@ void pl_cell_node_kernel(struct pl_buf *out, struct pl_node node, int64_t now_ns
 
 static const char *source_of(struct pl_node metric)
 {
-    static const char *const sources[][2] = {{"External", "external"},
-                                             {"Pods", "pods"},
-                                             {"Object", "object"},
-                                             {"Resource", "resource"},
-                                             {"ContainerResource", "containerResource"}};
+    static const char sources[][2][20] = {{"External", "external"},
+                                          {"Pods", "pods"},
+                                          {"Object", "object"},
+                                          {"Resource", "resource"},
+                                          {"ContainerResource", "containerResource"}};
     struct pl_scratch scratch;
     struct pl_slice type = pl_node_str(pl_node_getz(metric, "type"), &scratch);
     for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++)

@@ -47,7 +47,7 @@ static void add_custom_columns(struct pl_buf *out, struct pl_node columns)
 /* Columns of kinds that other parts of kube-apiserver print, which are not in the table of built-in
  * types. */
 static const struct {
-    const char *kind, *name, *type;
+    char kind[28], name[12], type[8];
     unsigned priority;
 } other_columns[] = {
     {"CustomResourceDefinition", "Name", "string", 0},

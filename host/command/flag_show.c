@@ -20,10 +20,10 @@ void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
                       : snprintf(left, sizeof(left), "  --%s", flag->name);
         if (flag->type == PL_FLAG_CHOICE)
             snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->choices);
-        else if (flag->metavar != NULL)
+        else if (*flag->metavar != '\0')
             snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->metavar);
         pl_buf_add_f(out, "%-44s %s", left, flag->help);
-        if (flag->fallback != NULL)
+        if (*flag->fallback != '\0')
             pl_buf_add_f(out, " (default %s)", flag->fallback);
         pl_buf_add_z(out, flag->repeatable ? "; may be given more than once\n" : "\n");
     }
@@ -37,11 +37,11 @@ static void flags_describe(struct pl_build *b, const struct pl_flag *flag)
     pl_build_put_strz(b, "help", flag->help);
     if (flag->letter != 0)
         pl_build_put_strz(b, "letter", letter);
-    if (flag->metavar != NULL)
+    if (*flag->metavar != '\0')
         pl_build_put_strz(b, "metavar", flag->metavar);
-    if (flag->choices != NULL)
+    if (*flag->choices != '\0')
         pl_build_put_strz(b, "choices", flag->choices);
-    if (flag->fallback != NULL)
+    if (*flag->fallback != '\0')
         pl_build_put_strz(b, "default", flag->fallback);
     pl_build_put_bool(b, "repeatable", flag->repeatable);
     pl_build_put_bool(b, "switch", flag->type == PL_FLAG_SWITCH);
@@ -86,7 +86,7 @@ void pl_flags_build(struct pl_build *b, const struct pl_flags *flags)
     for (size_t i = 0; i < flags->count; i++) {
         const struct pl_flag *flag = &flags->table[i];
         char *const *all = flags->values[i].texts;
-        if (all == NULL && flag->fallback == NULL)
+        if (all == NULL && *flag->fallback == '\0')
             continue;
         pl_build_keyz(b, flag->name);
         if (!flag->repeatable) {

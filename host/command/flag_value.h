@@ -12,7 +12,7 @@ bool pl_flag_is_choice(const char *choices, const char *text);
 /* True if the command has this flag; command NULL: every flag. */
 static inline bool pl_flag_is_taken(const struct pl_flag *flag, const char *command)
 {
-    return flag->of == NULL || command == NULL || pl_flag_is_choice(flag->of, command);
+    return *flag->of == '\0' || command == NULL || pl_flag_is_choice(flag->of, command);
 }
 
 bool pl_flag_parse_integer(const char *text, int64_t *value);

@@ -99,6 +99,11 @@ static int of_others(const struct pl_flag *flag, const char *source, struct pl_e
                       source, whose);
 }
 
+static const char *metavar_of(const struct pl_flag *flag)
+{
+    return *flag->metavar != '\0' ? flag->metavar : "VALUE";
+}
+
 static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *i,
                       struct pl_err *err)
 {
@@ -126,8 +131,7 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
         return of_others(flag, source, err);
     if (given == NULL && takes_value(flag)) {
         if (*i + 1 >= argc)
-            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source,
-                              flag->metavar ? flag->metavar : "VALUE");
+            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source, metavar_of(flag));
         given = argv[++*i];
     }
     return flags_put(flags, found, given ? given : is_no ? "false" : "true", source, err);
@@ -146,7 +150,7 @@ static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int 
             return flags_put(flags, f, word + 2, word, err);
         if (*i + 1 >= argc)
             return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", word,
-                              flags->table[f].metavar);
+                              metavar_of(&flags->table[f]));
         return flags_put(flags, f, argv[++*i], word, err);
     }
     return pl_err_set(err, PL_EINVAL, "unknown flag %s; --help lists them", word);
@@ -321,7 +325,7 @@ int pl_flags_check(const struct pl_flags *flags, struct pl_err *err)
 {
     for (size_t i = 0; i < flags->count; i++) {
         const struct pl_flag *flag = &flags->table[i];
-        if (flag->with == NULL || !flags->values[i].typed || !is_set(flags, i) ||
+        if (*flag->with == '\0' || !flags->values[i].typed || !is_set(flags, i) ||
             has_partner(flags, flag->with))
             continue;
         char names[128];
@@ -356,7 +360,10 @@ void pl_flags_deinit(struct pl_flags *flags)
 const char *pl_flags_text(const struct pl_flags *flags, const char *name)
 {
     size_t i = flags_at(flags, name);
-    return flags->values[i].count ? flags->values[i].texts[0] : flags->table[i].fallback;
+    const char *fallback = flags->table[i].fallback;
+    if (flags->values[i].count > 0)
+        return flags->values[i].texts[0];
+    return *fallback != '\0' ? fallback : NULL;
 }
 
 bool pl_flags_switch(const struct pl_flags *flags, const char *name)

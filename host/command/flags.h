@@ -19,18 +19,18 @@ enum pl_flag_type {
 };
 
 struct pl_flag {
-    const char *name;
+    char name[32];
     enum pl_flag_type type;
-    const char *fallback; /* the default as text; NULL: not set */
-    const char *metavar;  /* "FILE"; NULL for switches */
-    const char *help;     /* one line */
-    const char *choices;  /* "text|json" */
-    const char *of;       /* "run|dev": commands with this flag; NULL: all that have the table */
-    const char *with;     /* "a|b": it needs one of these flags; NULL: none */
-    int64_t least, most;  /* of numbers, durations, sizes; most 0: no limit */
-    char letter;          /* -f; 0: none */
-    bool repeatable;      /* texts only */
-    bool may_be_empty;    /* texts only */
+    char fallback[12];   /* the default as text; "": not set */
+    char metavar[28];    /* "FILE"; "" for switches */
+    char help[152];      /* one line */
+    char choices[28];    /* "text|json" */
+    char of[36];         /* "run|dev": commands with this flag; "": all that have the table */
+    char with[40];       /* "a|b": it needs one of these flags; "": none */
+    int64_t least, most; /* of numbers, durations, sizes; most 0: no limit */
+    char letter;         /* -f; 0: none */
+    bool repeatable;     /* texts only */
+    bool may_be_empty;   /* texts only */
 };
 
 /* Flags of several commands. A command accepts its own, and names the commands of the others. */

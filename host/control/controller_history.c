@@ -65,7 +65,7 @@ void pl_controller_note_dropped(struct pl_subscription *subscription, const stru
 void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *run,
                                 const struct pl_outcome_of_run *outcome, int64_t took_ns)
 {
-    static const char *const names[] = {
+    static const char names[][16] = {
         [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
         [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
         [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",

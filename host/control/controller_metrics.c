@@ -8,31 +8,53 @@ static const double run_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                     1,     2.5,  5,     10,   30,  60,   120};
 static const double queue_bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000};
 
+enum bounds { NO_BOUNDS, RUN_BOUNDS, QUEUE_BOUNDS };
+
+struct controller_metric {
+    char name[56], help[72];
+    char labels[2][12]; /* "": no second one */
+    enum pl_metric_type type;
+    enum bounds bounds; /* of a histogram */
+};
+
+static struct pl_metric *metric_of(struct pl_controller *c, const struct controller_metric *is)
+{
+    struct pl_metric_spec spec = {
+        .name = is->name, .help = is->help, .type = is->type, .labels = {is->labels[0]}};
+    if (*is->labels[1] != '\0')
+        spec.labels[1] = is->labels[1];
+    if (is->bounds != NO_BOUNDS) {
+        bool of_run = is->bounds == RUN_BOUNDS;
+        spec.bounds = of_run ? run_bounds : queue_bounds;
+        spec.bound_count = of_run ? PL_ARRAY_LEN(run_bounds) : PL_ARRAY_LEN(queue_bounds);
+    }
+    return pl_metrics_add(pl_site_metrics(c->site), &spec);
+}
+
 /* Held until the controller is destroyed, so that series of former names do not stay for ever. */
 static struct pl_series *controller_metrics_series(struct pl_controller *c,
-                                                   const struct pl_metric_spec *spec,
+                                                   const struct controller_metric *is,
                                                    const char *first, const char *second)
 {
     struct pl_controller_metrics *m = &c->metrics;
     const char *const values[] = {first, second};
-    struct pl_metric *metric = pl_metrics_add(pl_site_metrics(c->site), spec);
+    struct pl_metric *metric = metric_of(c, is);
     PL_REQUIRE(m->held_count < PL_ARRAY_LEN(m->held));
     return m->held[m->held_count++] = pl_metric_hold(metric, values);
 }
 
 #define COUNTER(var, metric, text, ...)                                                            \
-    static const struct pl_metric_spec var = {                                                     \
+    static const struct controller_metric var = {                                                  \
         .name = metric, .help = text, .type = PL_METRIC_COUNTER, .labels = {__VA_ARGS__}}
 #define GAUGE(var, metric, text, ...)                                                              \
-    static const struct pl_metric_spec var = {                                                     \
+    static const struct controller_metric var = {                                                  \
         .name = metric, .help = text, .type = PL_METRIC_GAUGE, .labels = {__VA_ARGS__}}
 #define HISTOGRAM(var, metric, text, edges, ...)                                                   \
-    static const struct pl_metric_spec var = {.name = metric,                                      \
-                                              .help = text,                                        \
-                                              .type = PL_METRIC_HISTOGRAM,                         \
-                                              .labels = {__VA_ARGS__},                             \
-                                              .bounds = edges,                                     \
-                                              .bound_count = PL_ARRAY_LEN(edges)}
+    static const struct controller_metric var = {.name = metric,                                   \
+                                                 .help = text,                                     \
+                                                 .type = PL_METRIC_HISTOGRAM,                      \
+                                                 .labels = {__VA_ARGS__},                          \
+                                                 .bounds = edges}
 
 COUNTER(reconcile_total, "controller_runtime_reconcile_total", "Reconciles by result.",
         "controller", "result");
@@ -43,7 +65,7 @@ COUNTER(terminal_total, "controller_runtime_terminal_reconcile_errors_total",
 COUNTER(timeouts_total, "controller_runtime_reconcile_timeouts_total",
         "Reconciles that ran over reconcile_timeout.", "controller");
 HISTOGRAM(time_seconds, "controller_runtime_reconcile_time_seconds", "How long reconciles took.",
-          run_bounds, "controller");
+          RUN_BOUNDS, "controller");
 COUNTER(hot_loops, "perilune_hot_loops_total",
         "Keys that woke themselves by their own writes, again and again.", "controller");
 COUNTER(field_fights, "perilune_field_fights_total",
@@ -63,8 +85,8 @@ GAUGE(unfinished, "workqueue_unfinished_work_seconds",
 GAUGE(longest, "workqueue_longest_running_processor_seconds",
       "Seconds that the key worked on for longest has taken so far.", "name", "controller");
 HISTOGRAM(latency, "workqueue_queue_duration_seconds", "How long keys were ready and waited.",
-          queue_bounds, "name", "controller");
-HISTOGRAM(work, "workqueue_work_duration_seconds", "How long keys were worked on.", queue_bounds,
+          QUEUE_BOUNDS, "name", "controller");
+HISTOGRAM(work, "workqueue_work_duration_seconds", "How long keys were worked on.", QUEUE_BOUNDS,
           "name", "controller");
 
 static void on_latency(void *arg, int64_t ns)

@@ -5,11 +5,11 @@
 
 const char *pl_controller_state_name(enum pl_controller_state state)
 {
-    static const char *const names[] = {[PL_CONTROLLER_WAITING] = "waiting",
-                                        [PL_CONTROLLER_STANDBY] = "standby",
-                                        [PL_CONTROLLER_RUNNING] = "running",
-                                        [PL_CONTROLLER_ELSEWHERE] = "elsewhere",
-                                        [PL_CONTROLLER_STOPPING] = "stopping"};
+    static const char names[][12] = {[PL_CONTROLLER_WAITING] = "waiting",
+                                     [PL_CONTROLLER_STANDBY] = "standby",
+                                     [PL_CONTROLLER_RUNNING] = "running",
+                                     [PL_CONTROLLER_ELSEWHERE] = "elsewhere",
+                                     [PL_CONTROLLER_STOPPING] = "stopping"};
     return names[state];
 }
 

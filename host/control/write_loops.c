@@ -128,8 +128,8 @@ void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uin
 /* Paths that every write changes do not count. */
 static bool counts(const char *path)
 {
-    static const char *const not_those[] = {"metadata.generation", "metadata.resourceVersion",
-                                            "metadata.managedFields"};
+    static const char not_those[][28] = {"metadata.generation", "metadata.resourceVersion",
+                                         "metadata.managedFields"};
     for (size_t i = 0; i < PL_ARRAY_LEN(not_those); i++)
         if (strncmp(path, not_those[i], strlen(not_those[i])) == 0)
             return false;

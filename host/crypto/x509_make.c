@@ -32,8 +32,8 @@ static EVP_PKEY *generate(const char *kind)
 
 int pl_x509_make_key(const char *kind, struct pl_buf *pem, struct pl_err *err)
 {
-    static const char *const kinds[] = {"ecdsa-p256", "ecdsa-p384", "ed25519",
-                                        "rsa-2048",   "rsa-3072",   "rsa-4096"};
+    static const char kinds[][12] = {"ecdsa-p256", "ecdsa-p384", "ed25519",
+                                     "rsa-2048",   "rsa-3072",   "rsa-4096"};
     bool known = false;
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
         known = known || strcmp(kinds[i], kind) == 0;

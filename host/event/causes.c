@@ -124,8 +124,8 @@ void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const 
 /* Members that change in every write, and so are not informative. */
 static bool is_noise(struct pl_slice path)
 {
-    static const char *const prefixes[] = {"metadata.resourceVersion", "metadata.generation",
-                                           "metadata.managedFields"};
+    static const char prefixes[][28] = {"metadata.resourceVersion", "metadata.generation",
+                                        "metadata.managedFields"};
     for (size_t i = 0; i < PL_ARRAY_LEN(prefixes); i++)
         if (strncmp(path.ptr, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -172,7 +172,7 @@ enum pl_cause_type pl_cause_type_of(const struct pl_event *event)
 
 const char *pl_cause_type_name(enum pl_cause_type type)
 {
-    static const char *const names[] = {
+    static const char names[][12] = {
         [PL_CAUSE_ADDED] = "ADDED",     [PL_CAUSE_MODIFIED] = "MODIFIED",
         [PL_CAUSE_DELETED] = "DELETED", [PL_CAUSE_RESYNC] = "RESYNC",
         [PL_CAUSE_REQUEUE] = "REQUEUE", [PL_CAUSE_RETRY] = "RETRY",

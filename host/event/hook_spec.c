@@ -5,7 +5,7 @@
 
 const char *pl_hook_sort_name(enum pl_hook_sort sort)
 {
-    static const char *const names[] = {"validate", "mutate", "convert"};
+    static const char names[][12] = {"validate", "mutate", "convert"};
     return names[sort];
 }
 

@@ -78,9 +78,9 @@ bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_sou
 
 const char *pl_source_role_name(enum pl_source_role role)
 {
-    static const char *const names[] = {[PL_SOURCE_FOR] = "for",
-                                        [PL_SOURCE_OWNS] = "owns",
-                                        [PL_SOURCE_WATCHES] = "watches",
-                                        [PL_SOURCE_READS] = "reads"};
+    static const char names[][8] = {[PL_SOURCE_FOR] = "for",
+                                    [PL_SOURCE_OWNS] = "owns",
+                                    [PL_SOURCE_WATCHES] = "watches",
+                                    [PL_SOURCE_READS] = "reads"};
     return names[role];
 }

@@ -184,9 +184,8 @@ static int class_escape(struct reader *r, bool in_class)
 /* [:alpha:] and similar classes at the reader; *is_one says whether there is one. */
 static int posix_class(struct reader *r, bool *is_one)
 {
-    static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl",
-                                        "digit", "graph", "lower", "print", "punct",
-                                        "space", "upper", "word",  "xdigit"};
+    static const char names[][8] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
+                                    "lower", "print", "punct", "space", "upper", "word",  "xdigit"};
     *is_one = false;
     if (!begins(r, "[:"))
         return 0;

@@ -38,7 +38,7 @@ static struct pl_slice take_digits(struct pl_slice *in)
 /* ---- durations ---- */
 
 static const struct unit {
-    const char *name;
+    char name[8];
     double factor;
 } duration_units[] = {
     {"ns", 1},       {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, /* both of Unicode's micro

@@ -165,7 +165,7 @@ static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_er
 /* Browsers find a host in URLs of these schemes however many slashes there are. */
 static bool always_has_host(struct pl_slice scheme)
 {
-    static const char *const names[] = {"http", "https", "ws", "wss", "ftp"};
+    static const char names[][8] = {"http", "https", "ws", "wss", "ftp"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (scheme.len == strlen(names[i]) && strncasecmp(scheme.ptr, names[i], scheme.len) == 0)
             return true;

@@ -218,10 +218,10 @@ static int yaml_spend(struct reader *r, const struct node *node, size_t bytes)
 static int yaml_resolve(struct reader *r, const struct node *node, enum pl_yaml_type *type,
                         struct pl_buf *number)
 {
-    static const char *const wrong[] = {[TAG_NULL] = "the value is not !!null",
-                                        [TAG_BOOL] = "the value is not !!bool",
-                                        [TAG_INT] = "the value is not !!int",
-                                        [TAG_FLOAT] = "the value is not !!float"};
+    static const char wrong[][28] = {[TAG_NULL] = "the value is not !!null",
+                                     [TAG_BOOL] = "the value is not !!bool",
+                                     [TAG_INT] = "the value is not !!int",
+                                     [TAG_FLOAT] = "the value is not !!float"};
     *type = PL_YAML_STR;
     if (node->tag == TAG_STR || node->tag == TAG_BINARY)
         return 0;

@@ -12,7 +12,7 @@
     }
 
 static const struct {
-    const char *text;
+    char text[8];
     size_t len;
     enum pl_yaml_type type;
 } words[] = {

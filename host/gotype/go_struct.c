@@ -183,8 +183,8 @@ static void add_zero(struct go_writer *w, char letter)
 
 static bool has_any_above(struct pl_slice form, const struct pl_tree *above)
 {
-    static const char *const names[] = {"hostNetwork", "hostPID", "hostIPC",
-                                        "shareProcessNamespace", "hostUsers"};
+    static const char names[][24] = {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace",
+                                     "hostUsers"};
     for (size_t i = 0; pl_slice_eqz(form, "@PodSecurityContext") && i < PL_ARRAY_LEN(names); i++)
         if (!is_absent(pl_tree_getz(above, names[i])))
             return true;

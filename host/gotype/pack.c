@@ -95,7 +95,7 @@ static size_t room(const struct pack *p, size_t *count)
 /* ---- fields ---- */
 
 static const struct {
-    const char *name;
+    char name[16];
     enum pl_form form;
 } forms[] = {
     {"string", PL_FORM_STRING},

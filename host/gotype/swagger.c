@@ -21,136 +21,120 @@ enum how {
     SWAGGER_PARAMETER,
 };
 
+/* The messages of the published definition. */
+enum message {
+    NO_MESSAGE,
+    SCHEMA,
+    PROPERTIES,
+    RESPONSE,
+    RESPONSES,
+    OPERATION,
+    PATH,
+    PATHS,
+    INFO,
+    DOCUMENT,
+    QUERY,          /* these three are parameters: the member `in` decides which */
+    PATH_PARAMETER, /* the same as in a query, but with other numbers */
+    BODY,
+};
+
 struct member {
-    const char *name; /* NULL: the end of the table */
+    char name[24];
     uint8_t number;
-    uint8_t how; /* enum how */
-    const struct swagger_message *message;
+    uint8_t how;     /* enum how */
+    uint8_t message; /* enum message: of SWAGGER_MESSAGE */
+    uint8_t of;      /* enum message: whose member it is */
 };
 
 struct swagger_message {
-    const struct member
-        *members;       /* NULL: members may have any name, and each is written with its name */
-    uint8_t named;      /* field number of such members */
+    uint8_t named;      /* field number of members that may have any name; 0: members has them */
     uint8_t extensions; /* field number of members "x-..." */
     uint8_t wrapped;    /* field number that contains the whole message; 0: none */
-    const struct swagger_message *value; /* of members of any name */
+    uint8_t value;      /* enum message: of members of any name */
 };
 
-static const struct swagger_message schema_message, properties_message;
+static const struct member members[] = {
+    {"$ref", 1, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"format", 2, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"title", 3, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"description", 4, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"default", 5, SWAGGER_ANY, NO_MESSAGE, SCHEMA},
+    {"multipleOf", 6, SWAGGER_DOUBLE, NO_MESSAGE, SCHEMA},
+    {"maximum", 7, SWAGGER_DOUBLE, NO_MESSAGE, SCHEMA},
+    {"exclusiveMaximum", 8, SWAGGER_BOOL, NO_MESSAGE, SCHEMA},
+    {"minimum", 9, SWAGGER_DOUBLE, NO_MESSAGE, SCHEMA},
+    {"exclusiveMinimum", 10, SWAGGER_BOOL, NO_MESSAGE, SCHEMA},
+    {"maxLength", 11, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"minLength", 12, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"pattern", 13, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"maxItems", 14, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"minItems", 15, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"uniqueItems", 16, SWAGGER_BOOL, NO_MESSAGE, SCHEMA},
+    {"maxProperties", 17, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"minProperties", 18, SWAGGER_NUMBER, NO_MESSAGE, SCHEMA},
+    {"required", 19, SWAGGER_TEXT, NO_MESSAGE, SCHEMA},
+    {"enum", 20, SWAGGER_ANY, NO_MESSAGE, SCHEMA},
+    {"additionalProperties", 21, SWAGGER_EITHER, NO_MESSAGE, SCHEMA},
+    {"type", 22, SWAGGER_TEXTS, NO_MESSAGE, SCHEMA},
+    {"items", 23, SWAGGER_SCHEMAS, NO_MESSAGE, SCHEMA},
+    {"allOf", 24, SWAGGER_MESSAGE, SCHEMA, SCHEMA},
+    {"properties", 25, SWAGGER_MESSAGE, PROPERTIES, SCHEMA},
+    {"description", 1, SWAGGER_TEXT, NO_MESSAGE, RESPONSE},
+    /* SchemaItem: a schema in its first field. */
+    {"schema", 2, SWAGGER_SCHEMAS, NO_MESSAGE, RESPONSE},
+    {"tags", 1, SWAGGER_TEXT, NO_MESSAGE, OPERATION},
+    {"operationId", 5, SWAGGER_TEXT, NO_MESSAGE, OPERATION},
+    {"produces", 6, SWAGGER_TEXT, NO_MESSAGE, OPERATION},
+    {"consumes", 7, SWAGGER_TEXT, NO_MESSAGE, OPERATION},
+    {"parameters", 8, SWAGGER_PARAMETER, NO_MESSAGE, OPERATION},
+    {"responses", 9, SWAGGER_MESSAGE, RESPONSES, OPERATION},
+    {"get", 2, SWAGGER_MESSAGE, OPERATION, PATH},
+    {"put", 3, SWAGGER_MESSAGE, OPERATION, PATH},
+    {"post", 4, SWAGGER_MESSAGE, OPERATION, PATH},
+    {"delete", 5, SWAGGER_MESSAGE, OPERATION, PATH},
+    {"patch", 8, SWAGGER_MESSAGE, OPERATION, PATH},
+    {"parameters", 9, SWAGGER_PARAMETER, NO_MESSAGE, PATH},
+    {"title", 1, SWAGGER_TEXT, NO_MESSAGE, INFO},
+    {"version", 2, SWAGGER_TEXT, NO_MESSAGE, INFO},
+    {"swagger", 1, SWAGGER_TEXT, NO_MESSAGE, DOCUMENT},
+    {"info", 2, SWAGGER_MESSAGE, INFO, DOCUMENT},
+    {"paths", 8, SWAGGER_MESSAGE, PATHS, DOCUMENT},
+    {"definitions", 9, SWAGGER_MESSAGE, PROPERTIES, DOCUMENT},
+    {"required", 1, SWAGGER_BOOL, NO_MESSAGE, QUERY},
+    {"in", 2, SWAGGER_TEXT, NO_MESSAGE, QUERY},
+    {"name", 4, SWAGGER_TEXT, NO_MESSAGE, QUERY},
+    {"type", 6, SWAGGER_TEXT, NO_MESSAGE, QUERY},
+    {"uniqueItems", 20, SWAGGER_BOOL, NO_MESSAGE, QUERY},
+    {"required", 1, SWAGGER_BOOL, NO_MESSAGE, PATH_PARAMETER},
+    {"in", 2, SWAGGER_TEXT, NO_MESSAGE, PATH_PARAMETER},
+    {"name", 4, SWAGGER_TEXT, NO_MESSAGE, PATH_PARAMETER},
+    {"type", 5, SWAGGER_TEXT, NO_MESSAGE, PATH_PARAMETER},
+    {"uniqueItems", 19, SWAGGER_BOOL, NO_MESSAGE, PATH_PARAMETER},
+    {"name", 2, SWAGGER_TEXT, NO_MESSAGE, BODY},
+    {"in", 3, SWAGGER_TEXT, NO_MESSAGE, BODY},
+    {"required", 4, SWAGGER_BOOL, NO_MESSAGE, BODY},
+    {"schema", 5, SWAGGER_MESSAGE, SCHEMA, BODY},
+};
 
-static const struct member schema_members[] = {
-    {"$ref", 1, SWAGGER_TEXT, NULL},
-    {"format", 2, SWAGGER_TEXT, NULL},
-    {"title", 3, SWAGGER_TEXT, NULL},
-    {"description", 4, SWAGGER_TEXT, NULL},
-    {"default", 5, SWAGGER_ANY, NULL},
-    {"multipleOf", 6, SWAGGER_DOUBLE, NULL},
-    {"maximum", 7, SWAGGER_DOUBLE, NULL},
-    {"exclusiveMaximum", 8, SWAGGER_BOOL, NULL},
-    {"minimum", 9, SWAGGER_DOUBLE, NULL},
-    {"exclusiveMinimum", 10, SWAGGER_BOOL, NULL},
-    {"maxLength", 11, SWAGGER_NUMBER, NULL},
-    {"minLength", 12, SWAGGER_NUMBER, NULL},
-    {"pattern", 13, SWAGGER_TEXT, NULL},
-    {"maxItems", 14, SWAGGER_NUMBER, NULL},
-    {"minItems", 15, SWAGGER_NUMBER, NULL},
-    {"uniqueItems", 16, SWAGGER_BOOL, NULL},
-    {"maxProperties", 17, SWAGGER_NUMBER, NULL},
-    {"minProperties", 18, SWAGGER_NUMBER, NULL},
-    {"required", 19, SWAGGER_TEXT, NULL},
-    {"enum", 20, SWAGGER_ANY, NULL},
-    {"additionalProperties", 21, SWAGGER_EITHER, NULL},
-    {"type", 22, SWAGGER_TEXTS, NULL},
-    {"items", 23, SWAGGER_SCHEMAS, NULL},
-    {"allOf", 24, SWAGGER_MESSAGE, &schema_message},
-    {"properties", 25, SWAGGER_MESSAGE, &properties_message},
-    {NULL, 0, 0, NULL},
+static const struct swagger_message messages[] = {
+    [SCHEMA] = {.extensions = 31},
+    [PROPERTIES] = {.named = 1, .value = SCHEMA},
+    [RESPONSE] = {.extensions = 5, .wrapped = 1},
+    [RESPONSES] = {.named = 1, .value = RESPONSE},
+    [OPERATION] = {.extensions = 13},
+    [PATH] = {.extensions = 10},
+    [PATHS] = {.named = 2, .value = PATH},
+    [DOCUMENT] = {.extensions = 16},
+    [QUERY] = {.extensions = 23},
+    [PATH_PARAMETER] = {.extensions = 22},
+    [BODY] = {.extensions = 6},
 };
-static const struct swagger_message schema_message = {.members = schema_members, .extensions = 31};
-static const struct swagger_message properties_message = {.named = 1, .value = &schema_message};
-
-static const struct member response_members[] = {
-    {"description", 1, SWAGGER_TEXT, NULL},
-    {"schema", 2, SWAGGER_SCHEMAS, NULL}, /* SchemaItem: a schema in its first field */
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message response_message = {
-    .members = response_members, .extensions = 5, .wrapped = 1};
-static const struct swagger_message responses_message = {.named = 1, .value = &response_message};
-
-static const struct member operation_members[] = {
-    {"tags", 1, SWAGGER_TEXT, NULL},
-    {"operationId", 5, SWAGGER_TEXT, NULL},
-    {"produces", 6, SWAGGER_TEXT, NULL},
-    {"consumes", 7, SWAGGER_TEXT, NULL},
-    {"parameters", 8, SWAGGER_PARAMETER, NULL},
-    {"responses", 9, SWAGGER_MESSAGE, &responses_message},
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message operation_message = {.members = operation_members,
-                                                         .extensions = 13};
-
-static const struct member path_members[] = {
-    {"get", 2, SWAGGER_MESSAGE, &operation_message},
-    {"put", 3, SWAGGER_MESSAGE, &operation_message},
-    {"post", 4, SWAGGER_MESSAGE, &operation_message},
-    {"delete", 5, SWAGGER_MESSAGE, &operation_message},
-    {"patch", 8, SWAGGER_MESSAGE, &operation_message},
-    {"parameters", 9, SWAGGER_PARAMETER, NULL},
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message path_message = {.members = path_members, .extensions = 10};
-static const struct swagger_message paths_message = {.named = 2, .value = &path_message};
-
-static const struct member info_members[] = {
-    {"title", 1, SWAGGER_TEXT, NULL},
-    {"version", 2, SWAGGER_TEXT, NULL},
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message info_message = {.members = info_members};
-
-static const struct member document_members[] = {
-    {"swagger", 1, SWAGGER_TEXT, NULL},
-    {"info", 2, SWAGGER_MESSAGE, &info_message},
-    {"paths", 8, SWAGGER_MESSAGE, &paths_message},
-    {"definitions", 9, SWAGGER_MESSAGE, &properties_message},
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message document_message = {.members = document_members,
-                                                        .extensions = 16};
-
-/* ---- parameters: the member `in` decides which message they are ---- */
-
-static const struct member query_members[] = {
-    /* the same numbers as of a parameter in a path */
-    {"required", 1, SWAGGER_BOOL, NULL},     {"in", 2, SWAGGER_TEXT, NULL},
-    {"name", 4, SWAGGER_TEXT, NULL},         {"type", 6, SWAGGER_TEXT, NULL},
-    {"uniqueItems", 20, SWAGGER_BOOL, NULL}, {NULL, 0, 0, NULL},
-};
-static const struct swagger_message query_message = {.members = query_members, .extensions = 23};
-static const struct member path_parameter_members[] = {
-    {"required", 1, SWAGGER_BOOL, NULL},     {"in", 2, SWAGGER_TEXT, NULL},
-    {"name", 4, SWAGGER_TEXT, NULL},         {"type", 5, SWAGGER_TEXT, NULL},
-    {"uniqueItems", 19, SWAGGER_BOOL, NULL}, {NULL, 0, 0, NULL},
-};
-static const struct swagger_message path_parameter_message = {.members = path_parameter_members,
-                                                              .extensions = 22};
-static const struct member body_members[] = {
-    {"name", 2, SWAGGER_TEXT, NULL},
-    {"in", 3, SWAGGER_TEXT, NULL},
-    {"required", 4, SWAGGER_BOOL, NULL},
-    {"schema", 5, SWAGGER_MESSAGE, &schema_message},
-    {NULL, 0, 0, NULL},
-};
-static const struct swagger_message body_message = {.members = body_members, .extensions = 6};
 
 /* ---- writing ---- */
 
-static void swagger_write(struct pl_buf *out, const struct swagger_message *message,
-                          const struct pl_tree *tree);
+static void swagger_write(struct pl_buf *out, enum message message, const struct pl_tree *tree);
 
-static void swagger_in(struct pl_buf *out, unsigned number, const struct swagger_message *message,
+static void swagger_in(struct pl_buf *out, unsigned number, enum message message,
                        const struct pl_tree *tree)
 {
     size_t begun = pl_wire_begin(out, number);
@@ -183,11 +167,11 @@ static void swagger_parameter(struct pl_buf *out, unsigned number, const struct 
     struct pl_slice in = pl_tree_text_at(tree, "in");
     size_t item = pl_wire_begin(out, number), parameter = pl_wire_begin(out, 1);
     if (pl_slice_eqz(in, "body")) {
-        swagger_in(out, 1, &body_message, tree);
+        swagger_in(out, 1, BODY, tree);
     } else {
         size_t other = pl_wire_begin(out, 2);
         bool query = pl_slice_eqz(in, "query");
-        swagger_in(out, query ? 3 : 4, query ? &query_message : &path_parameter_message, tree);
+        swagger_in(out, query ? 3 : 4, query ? QUERY : PATH_PARAMETER, tree);
         pl_wire_end(out, other);
     }
     pl_wire_end(out, parameter);
@@ -212,7 +196,7 @@ static void swagger_double(struct pl_buf *out, unsigned number, struct pl_slice 
 static void swagger_schemas(struct pl_buf *out, unsigned number, const struct pl_tree *value)
 {
     size_t begun = pl_wire_begin(out, number);
-    swagger_in(out, 1, &schema_message, value);
+    swagger_in(out, 1, SCHEMA, value);
     pl_wire_end(out, begun);
 }
 
@@ -253,7 +237,7 @@ static void swagger_either(struct pl_buf *out, unsigned number, const struct pl_
 {
     size_t begun = pl_wire_begin(out, number);
     if (pl_tree_is(value, PL_OBJECT))
-        swagger_in(out, 1, &schema_message, value);
+        swagger_in(out, 1, SCHEMA, value);
     else
         pl_wire_put_number(out, 2, value->boolean ? 1 : 0);
     pl_wire_end(out, begun);
@@ -297,40 +281,40 @@ static void swagger_value(struct pl_buf *out, const struct member *member,
     }
 }
 
-static void swagger_named(struct pl_buf *out, const struct swagger_message *message,
-                          const struct pl_tree_item *item)
+static void swagger_named(struct pl_buf *out, enum message message, const struct pl_tree_item *item)
 {
-    size_t begun = pl_wire_begin(out, message->named), inner;
+    size_t begun = pl_wire_begin(out, messages[message].named), inner;
+    enum message value = messages[message].value;
     pl_wire_put_bytes(out, 1, item->key);
     inner = pl_wire_begin(out, 2);
-    if (message->value->wrapped != 0)
-        swagger_in(out, message->value->wrapped, message->value, item->value);
+    if (messages[value].wrapped != 0)
+        swagger_in(out, messages[value].wrapped, value, item->value);
     else
-        swagger_write(out, message->value, item->value);
+        swagger_write(out, value, item->value);
     pl_wire_end(out, inner);
     pl_wire_end(out, begun);
 }
 
-static void swagger_member(struct pl_buf *out, const struct swagger_message *message,
+static void swagger_member(struct pl_buf *out, enum message message,
                            const struct pl_tree_item *item)
 {
-    for (const struct member *member = message->members; member->name != NULL; member++)
-        if (pl_slice_eqz(item->key, member->name)) {
-            if (!swagger_list(out, member, item->value))
-                swagger_value(out, member, item->value);
+    unsigned extensions = messages[message].extensions;
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
+        if (members[i].of == message && pl_slice_eqz(item->key, members[i].name)) {
+            if (!swagger_list(out, &members[i], item->value))
+                swagger_value(out, &members[i], item->value);
             return;
         }
-    if (message->extensions != 0 && item->key.len > 2 && memcmp(item->key.ptr, "x-", 2) == 0)
-        swagger_extension(out, message->extensions, item->key, item->value);
+    if (extensions != 0 && item->key.len > 2 && memcmp(item->key.ptr, "x-", 2) == 0)
+        swagger_extension(out, extensions, item->key, item->value);
 }
 
-static void swagger_write(struct pl_buf *out, const struct swagger_message *message,
-                          const struct pl_tree *tree)
+static void swagger_write(struct pl_buf *out, enum message message, const struct pl_tree *tree)
 {
     if (!pl_tree_is(tree, PL_OBJECT))
         return;
     PL_TREE_FOR(item, tree)
-    if (message->members != NULL)
+    if (messages[message].named == 0)
         swagger_member(out, message, item);
     else
         swagger_named(out, message, item);
@@ -338,5 +322,5 @@ static void swagger_write(struct pl_buf *out, const struct swagger_message *mess
 
 void pl_swagger_write(struct pl_buf *out, const struct pl_tree *document)
 {
-    swagger_write(out, &document_message, document);
+    swagger_write(out, DOCUMENT, document);
 }

@@ -82,7 +82,7 @@ static struct pl_doc *with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
 
 static enum pl_watch_type decode_type_of(struct pl_slice type)
 {
-    static const char *const names[] = {
+    static const char names[][12] = {
         [PL_WATCH_ADDED] = "ADDED",     [PL_WATCH_MODIFIED] = "MODIFIED",
         [PL_WATCH_DELETED] = "DELETED", [PL_WATCH_BOOKMARK] = "BOOKMARK",
         [PL_WATCH_ERROR] = "ERROR",

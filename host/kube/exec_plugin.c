@@ -129,7 +129,7 @@ int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
 /* "AWS_SECRET_ACCESS_KEY", "--client-secret" */
 static bool names_secret(const char *name, size_t len)
 {
-    static const char *const words[] = {"token", "secret", "passw", "key", "credential"};
+    static const char words[][12] = {"token", "secret", "passw", "key", "credential"};
     for (size_t i = 0; i < PL_ARRAY_LEN(words); i++)
         for (size_t at = 0; at + strlen(words[i]) <= len; at++)
             if (strncasecmp(name + at, words[i], strlen(words[i])) == 0)

@@ -441,7 +441,7 @@ static int settle_server(const struct pl_kubeconfig_options *options, struct pl_
 static int settle_proxy(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
                         struct pl_err *err)
 {
-    static const char *const schemes[] = {"http://", "https://", "socks5://", "socks5h://"};
+    static const char schemes[][12] = {"http://", "https://", "socks5://", "socks5h://"};
     const char *from = "proxy-url";
     if (config->proxy == NULL) {
         config->proxy = pl_proxy_for(config->server, options->environ);
@@ -470,7 +470,7 @@ int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_ku
 /* Names of members that make the host read a file or run a program. */
 static const char *outside_of(struct pl_node entry)
 {
-    static const char *const names[] = {
+    static const char names[][24] = {
         "certificate-authority", "client-certificate", "client-key", "tokenFile", "exec",
         "auth-provider"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
@@ -483,7 +483,7 @@ static const char *outside_of(struct pl_node entry)
 
 static int check_inside(struct pl_node root, const char *source, struct pl_err *err)
 {
-    static const char *const lists[][2] = {{"clusters", "cluster"}, {"users", "user"}};
+    static const char lists[][2][12] = {{"clusters", "cluster"}, {"users", "user"}};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         for (struct pl_iter it = pl_iter(pl_node_getz(root, lists[i][0])); pl_iter_next(&it);) {
             const char *name = outside_of(pl_node_getz(it.value, lists[i][1]));

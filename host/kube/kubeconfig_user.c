@@ -235,8 +235,8 @@ static int read_exec_env(const struct pl_config_entry *exec, const char *const *
 static int check_exec(const struct pl_config_entry *exec, const struct pl_exec_plugin *plugin,
                       struct pl_err *err)
 {
-    static const char *const known[] = {"client.authentication.k8s.io/v1",
-                                        "client.authentication.k8s.io/v1beta1"};
+    static const char known[][40] = {"client.authentication.k8s.io/v1",
+                                     "client.authentication.k8s.io/v1beta1"};
     if (plugin->command == NULL)
         return pl_config_bad(exec, "command", err, "is missing");
     if (plugin->api_version == NULL)

@@ -280,7 +280,7 @@ static void add_option(struct pl_buf *url, const char *name, struct pl_node valu
 /* A handshake has no body: the options are its query. The key is the caller's to add. */
 static void write_exec(struct pl_wire *wire, const struct pl_call *call)
 {
-    static const char *const names[] = {"container", "stdin", "stdout", "stderr"};
+    static const char names[][12] = {"container", "stdin", "stdout", "stderr"};
     static const char headers[] = "connection\0Upgrade\0"
                                   "upgrade\0websocket\0"
                                   "sec-websocket-version\0"

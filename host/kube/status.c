@@ -22,7 +22,7 @@
 
 static const struct {
     int status;
-    const char *reason;
+    char reason[24];
 } reasons[] = {
     {400, "BadRequest"},
     {401, "Unauthorized"},

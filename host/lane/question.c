@@ -174,7 +174,7 @@ void pl_ask_drop(struct pl_ask *ask)
 
 /* ---- the lane ---- */
 
-static const char *const event_names[] = {
+static const char event_names[][12] = {
     [PL_EVENT_CREATE] = "ADDED",
     [PL_EVENT_UPDATE] = "MODIFIED",
     [PL_EVENT_DELETE] = "DELETED",

@@ -113,11 +113,11 @@ static void to_text(lua_State *L, const struct pl_state *s)
 /* Frames that mean nothing to the author of a script. */
 static bool is_host_frame(struct pl_slice line)
 {
-    static const char *const hidden[] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
-                                         "[C]: in function 'error'",
-                                         "[C]: in function 'host_call'", /* of the prelude */
-                                         /* of xpcall, and of a message handler */
-                                         "[C]: in function 'protect'", "[C]: in function '__"};
+    static const char hidden[][32] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
+                                      "[C]: in function 'error'",
+                                      "[C]: in function 'host_call'", /* of the prelude */
+                                      /* of xpcall, and of a message handler */
+                                      "[C]: in function 'protect'", "[C]: in function '__"};
     for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {
         if (pl_text_find(line, hidden[i]) != NULL)
             return true;

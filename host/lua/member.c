@@ -14,7 +14,7 @@ void pl_member_push(lua_State *L, int table, const char *name)
 
 void pl_member_check(lua_State *L, struct pl_state *s, int table, const struct pl_member *members)
 {
-    for (; members->name != NULL; members++) {
+    for (; *members->name != '\0'; members++) {
         pl_member_push(L, table, members->name);
         int type = lua_type(L, -1);
         if (type != LUA_TNIL && type != members->type)

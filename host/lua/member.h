@@ -10,7 +10,7 @@
 
 /* A member that must have this type if it is present: LUA_TSTRING, LUA_TNUMBER... */
 struct pl_member {
-    const char *name;
+    char name[20];
     int type;
 };
 

@@ -30,6 +30,6 @@ const struct pl_embedded *pl_own_find(const char *name)
 
 int pl_own_load(lua_State *L, struct pl_state *s, const struct pl_embedded *own, const char *chunk)
 {
-    struct pl_slice form = s->own_code ? own->code : own->text;
+    struct pl_slice form = s->own_code ? pl_own_code(own) : pl_own_text(own);
     return luaL_loadbufferx(L, form.ptr, form.len, chunk, s->own_code ? "b" : "t");
 }

@@ -7,9 +7,10 @@
 #include <string.h>
 
 struct pl_embedded {
-    const char *name; /* "perilune.client" */
-    struct pl_slice text, code;
+    char name[48];                         /* "perilune.client" */
+    size_t text, text_len, code, code_len; /* places in pl_embedded_bytes */
 };
+extern const char pl_embedded_bytes[];
 extern const struct pl_embedded pl_embedded[];
 extern const size_t pl_embedded_count;
 /* The bytecode of PL_OWN_SAMPLE. */
@@ -37,6 +38,16 @@ static inline const char *pl_own_file(const char *name)
 {
     const char *dot = strchr(name, '.');
     return dot != NULL ? dot + 1 : "init";
+}
+
+static inline struct pl_slice pl_own_text(const struct pl_embedded *own)
+{
+    return pl_slice(pl_embedded_bytes + own->text, own->text_len);
+}
+
+static inline struct pl_slice pl_own_code(const struct pl_embedded *own)
+{
+    return pl_slice(pl_embedded_bytes + own->code, own->code_len);
 }
 
 /* Pushes the chunk, or a message. Returns as lua_load. */

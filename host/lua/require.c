@@ -77,7 +77,7 @@ static bool is_module_name(struct pl_slice name)
 static bool push_module_path(lua_State *L, struct pl_state *s, struct pl_slice root,
                              const char *reader, const char *name)
 {
-    static const char *const forms[] = {"%s/%s.lua", "%s/%s/init.lua"};
+    static const char forms[][16] = {"%s/%s.lua", "%s/%s/init.lua"};
     luaL_gsub(L, name, ".", "/");
     lua_pushlstring(L, root.ptr, root.len);
     for (size_t i = 0; i < PL_ARRAY_LEN(forms); i++) {

@@ -83,7 +83,7 @@ struct pl_slice pl_exchange_body(const struct pl_exchange *exchange)
 
 static const struct {
     int status;
-    const char *text;
+    char text[36];
 } status_texts[] = {
     {101, "Switching Protocols"},
     {200, "OK"},

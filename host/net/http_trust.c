@@ -60,7 +60,7 @@ CURLcode pl_http_trust(CURL *easy, void *ssl_ctx, void *turn)
 
 const char *pl_http_ca_file(void)
 {
-    static const char *const places[] = {
+    static const char places[][52] = {
         "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Alpine, Arch */
         "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, RHEL */
         "/etc/ssl/ca-bundle.pem",                            /* SUSE */

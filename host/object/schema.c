@@ -3,7 +3,7 @@
  * then lists are replaced as a whole.
  *
  * The OpenAPI comes from outside: an invalid part is refused with its path. A tree made from it
- * owns everything that it points to, except pl_schema_meta, which all objects' metadata share.
+ * owns everything that it points to, except rows: all objects' metadata share those of metadata.
  * Immutable once made. */
 #include "object/schema.h"
 
@@ -13,19 +13,66 @@
 #include "object/schema_table.h"
 #include "value/write.h"
 
+/* A schema from OpenAPI. */
+struct made_schema {
+    struct pl_schema schema;
+    struct made_field {
+        char *name; /* NULL ends the list */
+        const struct pl_schema *schema;
+    } * fields;                     /* an object's known members; NULL: none */
+    const struct pl_schema *values; /* of every member that fields does not name */
+    const struct pl_schema *items;  /* of a list: its elements */
+    char **keys;                    /* of a PL_LIST_MAP, NULL-terminated */
+    char *default_json;
+};
+
+static const struct made_schema *made(const struct pl_schema *schema)
+{
+    return schema != NULL && schema->is_made ? PL_CONTAINER_OF(schema, struct made_schema, schema)
+                                             : NULL;
+}
+
+/* The row of a built-in kind. */
+static const struct pl_schema_row *row_of(const struct pl_schema *schema)
+{
+    return schema != NULL && !schema->is_made
+               ? PL_CONTAINER_OF(schema, struct pl_schema_row, schema)
+               : NULL;
+}
+
+/* ---- members ---- */
+
+static bool is_list(const struct pl_schema_row *row)
+{
+    return row->schema.list != PL_LIST_ATOMIC || row->merges;
+}
+
+/* The member in the rows below. */
+static const struct pl_schema *row_member(const struct pl_schema_row *row, struct pl_slice name)
+{
+    for (const struct pl_schema_row *at = row + 1; at->level > row->level; at++)
+        if (at->level == row->level + 1 && pl_slice_eqz(name, at->name))
+            return at->type != 0 && !is_list(at) ? &pl_schema_rows(at->type)->schema : &at->schema;
+    return NULL;
+}
+
 const struct pl_schema *pl_schema_field(const struct pl_schema *schema, struct pl_slice name)
 {
-    if (schema == NULL)
-        return NULL;
-    for (const struct pl_schema_field *field = schema->fields; field && field->name; field++)
+    const struct made_schema *own = made(schema);
+    if (own == NULL)
+        return schema != NULL ? row_member(row_of(schema), name) : NULL;
+    for (const struct made_field *field = own->fields; field && field->name; field++)
         if (pl_slice_eqz(name, field->name))
             return field->schema;
-    return schema->values;
+    return own->values;
 }
 
 const struct pl_schema *pl_schema_items(const struct pl_schema *schema)
 {
-    return schema != NULL ? schema->items : NULL;
+    const struct pl_schema_row *row = row_of(schema);
+    if (row != NULL)
+        return row->type != 0 ? &pl_schema_rows(row->type)->schema : NULL;
+    return schema != NULL ? made(schema)->items : NULL;
 }
 
 enum pl_list_type pl_schema_list_type(const struct pl_schema *schema)
@@ -33,15 +80,26 @@ enum pl_list_type pl_schema_list_type(const struct pl_schema *schema)
     return schema != NULL ? schema->list : PL_LIST_ATOMIC;
 }
 
-const char *const *pl_schema_list_keys(const struct pl_schema *schema)
+/* The key at that place in a row's "a\0b"; NULL: there are fewer. */
+static const char *row_key(const struct pl_schema_row *row, size_t i)
 {
-    static const char *const none[] = {NULL};
-    return schema != NULL && schema->keys != NULL ? schema->keys : none;
+    const char *key = row->keys, *end = row->keys + sizeof(row->keys);
+    for (; i > 0 && key < end && *key != '\0'; i--)
+        key += strlen(key) + 1;
+    return key < end && *key != '\0' ? key : NULL;
+}
+
+const char *pl_schema_list_key(const struct pl_schema *schema, size_t i)
+{
+    if (pl_schema_list_type(schema) != PL_LIST_MAP)
+        return NULL;
+    return schema->is_made ? made(schema)->keys[i] : row_key(row_of(schema), i);
 }
 
 const char *pl_schema_merge_key(const struct pl_schema *schema)
 {
-    return schema != NULL ? schema->merge_key : NULL;
+    const struct pl_schema_row *row = row_of(schema);
+    return row != NULL && row->merges ? row->keys : NULL;
 }
 
 bool pl_schema_merges_set(const struct pl_schema *schema)
@@ -61,7 +119,10 @@ bool pl_schema_is_replaced(const struct pl_schema *schema)
 
 const char *pl_schema_default(const struct pl_schema *schema)
 {
-    return schema != NULL ? schema->default_json : NULL;
+    const struct pl_schema_row *row = row_of(schema);
+    if (row != NULL)
+        return *row->default_json != '\0' ? row->default_json : NULL;
+    return schema != NULL ? made(schema)->default_json : NULL;
 }
 
 /* ---- from OpenAPI ---- */
@@ -71,30 +132,31 @@ static const struct pl_schema *build(struct pl_node openapi, bool resource, stru
 /* Casts away const: build() made this schema, so it may be freed. */
 static void schema_drop(const struct pl_schema *schema)
 {
-    if (schema == NULL || schema == &pl_schema_meta)
+    struct made_schema *own = (struct made_schema *)(uintptr_t)made(schema);
+    if (own == NULL)
         return;
-    for (const struct pl_schema_field *field = schema->fields; field && field->name; field++) {
-        pl_free((char *)(uintptr_t)field->name);
+    for (struct made_field *field = own->fields; field && field->name; field++) {
+        pl_free(field->name);
         schema_drop(field->schema);
     }
-    for (const char *const *key = schema->keys; key && *key; key++)
-        pl_free((char *)(uintptr_t)*key);
-    pl_free((void *)(uintptr_t)schema->fields);
-    pl_free((void *)(uintptr_t)schema->keys);
-    pl_free((char *)(uintptr_t)schema->default_json);
-    schema_drop(schema->values);
-    schema_drop(schema->items);
-    pl_free((void *)(uintptr_t)schema);
+    for (char **key = own->keys; key && *key; key++)
+        pl_free(*key);
+    pl_free(own->fields);
+    pl_free(own->keys);
+    pl_free(own->default_json);
+    schema_drop(own->values);
+    schema_drop(own->items);
+    pl_free(own);
 }
 
-static int build_fields(struct pl_schema *schema, struct pl_node properties, bool resource,
+static int build_fields(struct made_schema *schema, struct pl_node properties, bool resource,
                         struct pl_err *err)
 {
     struct pl_iter it = pl_iter(properties);
     size_t count = 0;
     if (pl_node_len(properties) == 0 && !resource)
         return 0;
-    struct pl_schema_field *fields = pl_calloc(pl_node_len(properties) + 2, sizeof(*fields));
+    struct made_field *fields = pl_calloc(pl_node_len(properties) + 2, sizeof(*fields));
     schema->fields = fields;
     while (pl_iter_next(&it)) {
         if (resource && pl_slice_eqz(it.key, "metadata"))
@@ -107,14 +169,14 @@ static int build_fields(struct pl_schema *schema, struct pl_node properties, boo
         return PL_EINVAL;
     }
     if (resource)
-        fields[count] = (struct pl_schema_field){pl_strdup("metadata"), &pl_schema_meta};
+        fields[count] = (struct made_field){pl_strdup("metadata"), pl_schema_of_meta()};
     return 0;
 }
 
-static int build_keys(struct pl_schema *schema, struct pl_node list, struct pl_err *err)
+static int build_keys(struct made_schema *schema, struct pl_node list, struct pl_err *err)
 {
     struct pl_scratch scratch;
-    const char **keys = pl_calloc(pl_node_len(list) + 1, sizeof(*keys));
+    char **keys = pl_calloc(pl_node_len(list) + 1, sizeof(*keys));
     struct pl_iter it = pl_iter(list);
     schema->keys = keys;
     while (pl_iter_next(&it)) {
@@ -128,17 +190,17 @@ static int build_keys(struct pl_schema *schema, struct pl_node list, struct pl_e
     return 0;
 }
 
-static int build_list(struct pl_schema *schema, struct pl_node openapi, struct pl_err *err)
+static int build_list(struct made_schema *schema, struct pl_node openapi, struct pl_err *err)
 {
     struct pl_node type = pl_node_getz(openapi, "x-kubernetes-list-type");
     struct pl_node items = pl_node_getz(openapi, "items");
     if (pl_node_str_eq(type, pl_slice_z("set")))
-        schema->list = PL_LIST_SET;
+        schema->schema.list = PL_LIST_SET;
     else if (pl_node_str_eq(type, pl_slice_z("map")))
-        schema->list = PL_LIST_MAP;
+        schema->schema.list = PL_LIST_MAP;
     else if (!pl_node_is_missing(type) && !pl_node_str_eq(type, pl_slice_z("atomic")))
         return pl_err_set(err, PL_EINVAL, "x-kubernetes-list-type is atomic, set or map");
-    if (schema->list == PL_LIST_MAP &&
+    if (schema->schema.list == PL_LIST_MAP &&
         build_keys(schema, pl_node_getz(openapi, "x-kubernetes-list-map-keys"), err) != 0)
         return PL_EINVAL;
     if (pl_node_is_missing(items))
@@ -150,7 +212,7 @@ static int build_list(struct pl_schema *schema, struct pl_node openapi, struct p
     return PL_EINVAL;
 }
 
-static int build_into(struct pl_schema *schema, struct pl_node openapi, bool resource,
+static int build_into(struct made_schema *schema, struct pl_node openapi, bool resource,
                       struct pl_err *err)
 {
     struct pl_node values = pl_node_getz(openapi, "additionalProperties");
@@ -158,7 +220,7 @@ static int build_into(struct pl_schema *schema, struct pl_node openapi, bool res
         return pl_err_set(err, PL_EINVAL, "a schema must be an object, not %s",
                           pl_type_name(pl_node_type(openapi)));
     resource = resource || pl_node_flagz(openapi, "x-kubernetes-embedded-resource");
-    schema->atomic =
+    schema->schema.atomic =
         pl_node_str_eq(pl_node_getz(openapi, "x-kubernetes-map-type"), pl_slice_z("atomic"));
     if (build_fields(schema, pl_node_getz(openapi, "properties"), resource, err) != 0 ||
         build_list(schema, openapi, err) != 0)
@@ -172,17 +234,18 @@ static int build_into(struct pl_schema *schema, struct pl_node openapi, bool res
 
 static const struct pl_schema *build(struct pl_node openapi, bool resource, struct pl_err *err)
 {
-    struct pl_schema *schema = PL_NEW(struct pl_schema);
+    struct made_schema *schema = PL_NEW(struct made_schema);
     struct pl_node value = pl_node_getz(openapi, "default");
     struct pl_buf text = PL_BUF_INIT;
+    schema->schema.is_made = true;
     if (pl_node_type(value) != PL_MISSING && pl_node_type(value) != PL_OBJECT &&
         pl_node_type(value) != PL_ARRAY) {
         pl_write(&text, value, PL_WRITE_COMPACT);
         schema->default_json = pl_buf_take(&text);
     }
     if (build_into(schema, openapi, resource, err) == 0)
-        return schema;
-    schema_drop(schema);
+        return &schema->schema;
+    schema_drop(&schema->schema);
     return NULL;
 }
 

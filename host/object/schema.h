@@ -27,8 +27,9 @@ void pl_schema_destroy(struct pl_schema *schema);
 const struct pl_schema *pl_schema_field(const struct pl_schema *schema, struct pl_slice name);
 const struct pl_schema *pl_schema_items(const struct pl_schema *schema);
 enum pl_list_type pl_schema_list_type(const struct pl_schema *schema);
-/* Of a PL_LIST_MAP: its keys, NULL-terminated. */
-const char *const *pl_schema_list_keys(const struct pl_schema *schema);
+/* Of a PL_LIST_MAP: its keys, one by one; NULL: there are fewer. Call it with i = 0, 1, ... until
+ * it returns NULL. */
+const char *pl_schema_list_key(const struct pl_schema *schema, size_t i);
 /* The strategic patch's merge key (one name), NULL when patches replace the list. It can differ
  * from the list keys: containers[].ports merge by containerPort. */
 const char *pl_schema_merge_key(const struct pl_schema *schema);

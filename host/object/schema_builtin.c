@@ -3,219 +3,370 @@
 #include "base/base.h"
 #include "object/schema_table.h"
 
-#define META                                                                                       \
-    {                                                                                              \
-        "metadata", &pl_schema_meta                                                                \
-    }
-#define KIND(...)                                                                                  \
-    {                                                                                              \
-        FIELDS(META, __VA_ARGS__)                                                                  \
-    }
-#define SPEC(...)                                                                                  \
-    {                                                                                              \
-        "spec", OBJECT(__VA_ARGS__)                                                                \
-    }
-#define STATUS(...)                                                                                \
-    {                                                                                              \
-        "status", OBJECT(__VA_ARGS__)                                                              \
-    }
-#define CONDITIONS                                                                                 \
-    {                                                                                              \
-        "conditions", LIST_BY("type", NULL)                                                        \
-    }
-#define APPLY_CONDITION                                                                            \
-    {                                                                                              \
-        "conditions", LIST_APPLY_BY(NULL, "type")                                                  \
-    }
-#define SELECTOR                                                                                   \
-    {                                                                                              \
-        "selector", ATOMIC                                                                         \
-    }
-#define TEMPLATE                                                                                   \
-    {                                                                                              \
-        "template", &pl_schema_pod_template                                                        \
-    }
+/* Each has an array of rows. */
+/* clang-format off */
+#define TYPES(X) \
+    X(plain) X(meta) X(one_value) X(status_conditions) X(apply_conditions) X(resources) \
+    X(env_var) X(protocol_port) X(mount) X(container) \
+    X(claim_spec) X(with_secret) X(claim_template) X(pod_volume) \
+    X(named_reference) X(spread) X(resource_status) X(volume_health) X(pod_spec) X(pod_template) \
+    X(pod) X(revision) X(binding) X(component_status) X(core_event) X(claim) X(node) \
+    X(pod_template_kind) X(quota) X(replication_controller) X(service) X(service_account) \
+    X(csi_volume) X(volume_spec) X(volume) X(workload) X(job_spec) X(job) X(cron_job) X(hpa_v1) \
+    X(disruption_budget) X(events_event) X(ingress) X(network_policy) X(role_binding) \
+    X(runtime_class) X(webhook) X(webhooks) X(mutating_policy) X(validating_policy) \
+    X(mutating_binding) X(validating_binding) X(claim_device) X(resource_claim) \
+    X(resource_claim_template) X(resource_slice) X(csi_driver) X(csi_node) X(csi_capacity) \
+    X(volume_attachment)
+#define NUMBER(type) TYPE_##type,
+#define ROWS(type)   [TYPE_##type] = type,
+enum pl_schema_type { TYPE_NONE, TYPES(NUMBER) };
 
-static const struct pl_schema plain = {FIELDS(META)};
-static const struct pl_schema status_conditions = KIND(STATUS(CONDITIONS));
+/* A member at that level, and what is special about it. */
+#define M(level_, name_, ...)  {.level = (level_), .name = name_, __VA_ARGS__}
+#define TYPE(var, ...)         static const struct pl_schema_row var[] = {{.level = 0}, __VA_ARGS__, {.level = 0}}
+#define KIND(var, ...)         TYPE(var, META, __VA_ARGS__)
+#define OF(type_)              .type = TYPE_##type_
+#define ATOMIC                 .schema.atomic = true
+#define SET                    .schema.list = PL_LIST_SET
+#define SET_MERGED             .schema.list = PL_LIST_SET, .schema.merge_set = true
+/* Keys identify the elements of the list, for apply and for patches, which merge by the first. */
+#define LIST_BY(keys_)         .schema.list = PL_LIST_MAP, .merges = true, .keys = keys_
+/* Keys identify elements for apply; patches replace the list. */
+#define LIST_APPLY_BY(keys_)   .schema.list = PL_LIST_MAP, .keys = keys_
+/* Merged by patches, one value for apply. */
+#define LIST_PATCH_BY(key)     .merges = true, .keys = key
 
-static const struct pl_schema revision = KIND({"data", ATOMIC});
+#define META                   M(1, "metadata", OF(meta))
+#define CONDITIONS             M(2, "conditions", LIST_BY("type"))
+#define APPLY_CONDITIONS       M(2, "conditions", LIST_APPLY_BY("type"))
+#define SELECTOR(level)        M(level, "selector", ATOMIC)
+#define TEMPLATE(level)        M(level, "template", OF(pod_template))
+#define MATCH_CONDITIONS(level) M(level, "matchConditions", LIST_BY("name"))
+
+TYPE(plain, META);
+TYPE(meta,
+    M(1, "ownerReferences", LIST_BY("uid"), OF(one_value)),
+    M(1, "finalizers", SET_MERGED));
+static const struct pl_schema_row one_value[] = {{.level = 0, ATOMIC}, {.level = 0}};
+KIND(status_conditions, M(1, "status"), CONDITIONS);
+KIND(apply_conditions, M(1, "status"), APPLY_CONDITIONS);
+
+/* ---- containers ---- */
+
+TYPE(resources, M(1, "claims", LIST_APPLY_BY("name")));
+TYPE(env_var,
+    M(1, "valueFrom"),
+      M(2, "configMapKeyRef", ATOMIC),
+      M(2, "fieldRef", ATOMIC),
+      M(2, "fileKeyRef", ATOMIC),
+      M(2, "resourceFieldRef", ATOMIC),
+      M(2, "secretKeyRef", ATOMIC));
+/* A port of a container or a Service. */
+TYPE(protocol_port, M(1, "protocol", .default_json = "\"TCP\""));
+TYPE(mount, M(1, "bindMountOptions", SET));
+/* Ephemeral containers have the same members. */
+TYPE(container,
+    M(1, "env", LIST_BY("name"), OF(env_var)),
+    M(1, "ports", LIST_BY("containerPort\0protocol"), OF(protocol_port)),
+    M(1, "resources", OF(resources)),
+    M(1, "volumeDevices", LIST_BY("devicePath")),
+    M(1, "volumeMounts", LIST_BY("mountPath"), OF(mount)));
+
+/* ---- volumes ---- */
+
+TYPE(claim_spec, M(1, "dataSource", ATOMIC), SELECTOR(1));
+TYPE(with_secret, M(1, "secretRef", ATOMIC));
+TYPE(claim_template, META, M(1, "spec", OF(claim_spec)));
+TYPE(pod_volume,
+    M(1, "cephfs", OF(with_secret)),
+    M(1, "cinder", OF(with_secret)),
+    M(1, "csi"),
+      M(2, "nodePublishSecretRef", ATOMIC),
+    M(1, "ephemeral"),
+      M(2, "volumeClaimTemplate", OF(claim_template)),
+    M(1, "flexVolume", OF(with_secret)),
+    M(1, "iscsi", OF(with_secret)),
+    M(1, "rbd", OF(with_secret)),
+    M(1, "scaleIO", OF(with_secret)),
+    M(1, "storageos", OF(with_secret)));
+
+/* ---- the pod ---- */
+
+static const struct pl_schema_row named_reference[] = {
+    {.level = 0, ATOMIC}, M(1, "name", .default_json = "\"\""), {.level = 0}};
+TYPE(spread, M(1, "labelSelector", ATOMIC));
+TYPE(resource_status,
+    M(1, "containers", SET),
+    M(1, "mapping", LIST_BY("name")),
+    M(1, "overhead", LIST_BY("name")));
+TYPE(volume_health, M(1, "healthConditions", LIST_BY("status\0reason")));
+TYPE(pod_spec,
+    M(1, "affinity"),
+      M(2, "nodeAffinity"),
+        M(3, "requiredDuringSchedulingIgnoredDuringExecution", ATOMIC),
+    M(1, "containers", LIST_BY("name"), OF(container)),
+    M(1, "ephemeralContainers", LIST_BY("name"), OF(container)),
+    M(1, "evictionResponders", LIST_BY("name"), OF(one_value)),
+    M(1, "hostAliases", LIST_BY("ip")),
+    M(1, "imagePullSecrets", LIST_BY("name"), OF(named_reference)),
+    M(1, "initContainers", LIST_BY("name"), OF(container)),
+    M(1, "nodeSelector", ATOMIC),
+    M(1, "resourceClaims", LIST_BY("name")),
+    M(1, "resources", OF(resources)),
+    M(1, "schedulingGates", LIST_BY("name")),
+    M(1, "topologySpreadConstraints", LIST_BY("topologyKey\0whenUnsatisfiable"), OF(spread)),
+    M(1, "volumes", LIST_BY("name"), OF(pod_volume)));
+TYPE(pod_template, META, M(1, "spec", OF(pod_spec)));
+KIND(pod,
+    M(1, "spec", OF(pod_spec)),
+    M(1, "status"),
+      CONDITIONS,
+      M(2, "hostIPs", LIST_PATCH_BY("ip")),
+      M(2, "nodeAllocatableResourceClaimStatuses", LIST_BY("resourceClaimName"), OF(resource_status)),
+      M(2, "podIPs", LIST_BY("ip")),
+      M(2, "resourceClaimStatuses", LIST_BY("name")),
+      M(2, "resources", OF(resources)),
+      M(2, "volumeHealth", LIST_APPLY_BY("name"), OF(volume_health)));
 
 /* ---- core ---- */
 
-static const struct pl_schema binding = KIND({"target", ATOMIC});
-static const struct pl_schema component_status = KIND(CONDITIONS);
-static const struct pl_schema core_event = KIND({"involvedObject", ATOMIC}, {"related", ATOMIC});
-static const struct pl_schema claim =
-    KIND({"spec", &pl_schema_claim_spec},
-         STATUS(CONDITIONS, {"healthStatus",
-                             OBJECT({"healthConditions", LIST_BY_TWO("status", "reason", NULL)})}));
-static const struct pl_schema node =
-    KIND(SPEC({"podCIDRs", SET_MERGED},
-              {"podPreemptionPolicy", OBJECT({"disableResizePreemption", SET})}),
-         STATUS({"addresses", LIST_BY("type", NULL)}, CONDITIONS));
-static const struct pl_schema pod_template = KIND(TEMPLATE);
-static const struct pl_schema quota = KIND(SPEC({"scopeSelector", ATOMIC}));
-static const struct pl_schema replication_controller =
-    KIND(SPEC(SELECTOR, TEMPLATE), STATUS(CONDITIONS));
-static const struct pl_schema service_port = {
-    FIELDS({"protocol", PL_SCHEMA(.default_json = "\"TCP\"")})};
-static const struct pl_schema service = KIND(
-    SPEC({"ports", LIST_BY_TWO("port", "protocol", &service_port)}, SELECTOR), STATUS(CONDITIONS));
-static const struct pl_schema service_account = KIND({"secrets", LIST_BY("name", ATOMIC)});
-
-static const struct pl_schema secret_volume = {FIELDS({"secretRef", ATOMIC})};
-static const struct pl_schema csi_volume = {
-    FIELDS({"controllerExpandSecretRef", ATOMIC}, {"controllerPublishSecretRef", ATOMIC},
-           {"nodeExpandSecretRef", ATOMIC}, {"nodePublishSecretRef", ATOMIC},
-           {"nodeStageSecretRef", ATOMIC})};
-static const struct pl_schema volume_spec = {
-    FIELDS({"cephfs", &secret_volume}, {"cinder", &secret_volume}, {"csi", &csi_volume},
-           {"flexVolume", &secret_volume}, {"iscsi", &secret_volume},
-           {"nodeAffinity", OBJECT({"required", ATOMIC})}, {"rbd", &secret_volume},
-           {"scaleIO", &secret_volume}, {"storageos", &secret_volume})};
-static const struct pl_schema volume = KIND({"spec", &volume_spec});
+KIND(binding, M(1, "target", ATOMIC));
+KIND(component_status, M(1, "conditions", LIST_BY("type")));
+KIND(core_event, M(1, "involvedObject", ATOMIC), M(1, "related", ATOMIC));
+KIND(claim,
+    M(1, "spec", OF(claim_spec)),
+    M(1, "status"),
+      CONDITIONS,
+      M(2, "healthStatus"),
+        M(3, "healthConditions", LIST_BY("status\0reason")));
+KIND(node,
+    M(1, "spec"),
+      M(2, "podCIDRs", SET_MERGED),
+      M(2, "podPreemptionPolicy"),
+        M(3, "disableResizePreemption", SET),
+    M(1, "status"),
+      M(2, "addresses", LIST_BY("type")),
+      CONDITIONS);
+KIND(pod_template_kind, TEMPLATE(1));
+KIND(quota, M(1, "spec"), M(2, "scopeSelector", ATOMIC));
+KIND(replication_controller,
+    M(1, "spec"), SELECTOR(2), TEMPLATE(2),
+    M(1, "status"), CONDITIONS);
+KIND(service,
+    M(1, "spec"),
+      M(2, "ports", LIST_BY("port\0protocol"), OF(protocol_port)),
+      SELECTOR(2),
+    M(1, "status"),
+      CONDITIONS);
+KIND(service_account, M(1, "secrets", LIST_BY("name"), OF(one_value)));
+TYPE(csi_volume,
+    M(1, "controllerExpandSecretRef", ATOMIC),
+    M(1, "controllerPublishSecretRef", ATOMIC),
+    M(1, "nodeExpandSecretRef", ATOMIC),
+    M(1, "nodePublishSecretRef", ATOMIC),
+    M(1, "nodeStageSecretRef", ATOMIC));
+TYPE(volume_spec,
+    M(1, "cephfs", OF(with_secret)),
+    M(1, "cinder", OF(with_secret)),
+    M(1, "csi", OF(csi_volume)),
+    M(1, "flexVolume", OF(with_secret)),
+    M(1, "iscsi", OF(with_secret)),
+    M(1, "nodeAffinity"),
+      M(2, "required", ATOMIC),
+    M(1, "rbd", OF(with_secret)),
+    M(1, "scaleIO", OF(with_secret)),
+    M(1, "storageos", OF(with_secret)));
+KIND(volume, M(1, "spec", OF(volume_spec)));
 
 /* ---- workloads ---- */
 
-static const struct pl_schema workload = KIND(SPEC(SELECTOR, TEMPLATE), STATUS(CONDITIONS));
-static const struct pl_schema job_spec = {
-    FIELDS({"scheduling", OBJECT({"resourceClaims", LIST_BY("name", NULL)})}, SELECTOR, TEMPLATE)};
-static const struct pl_schema job =
-    KIND({"spec", &job_spec},
-         STATUS({"conditions", LIST_PATCH_BY("type")},
-                {"uncountedTerminatedPods", OBJECT({"failed", SET}, {"succeeded", SET})}));
-static const struct pl_schema cron_job =
-    KIND(SPEC({"jobTemplate", OBJECT(META, {"spec", &job_spec})}));
-static const struct pl_schema hpa_v1 = KIND(SPEC({"scaleTargetRef", ATOMIC}));
-static const struct pl_schema disruption_budget =
-    KIND(SPEC({"selector", PL_SCHEMA(.atomic = true, .replaced = true)}), STATUS(CONDITIONS));
+KIND(revision, M(1, "data", ATOMIC));
+KIND(workload,
+    M(1, "spec"), SELECTOR(2), TEMPLATE(2),
+    M(1, "status"), CONDITIONS);
+TYPE(job_spec,
+    M(1, "scheduling"),
+      M(2, "resourceClaims", LIST_BY("name")),
+    SELECTOR(1),
+    TEMPLATE(1));
+KIND(job,
+    M(1, "spec", OF(job_spec)),
+    M(1, "status"),
+      M(2, "conditions", LIST_PATCH_BY("type")),
+      M(2, "uncountedTerminatedPods"),
+        M(3, "failed", SET),
+        M(3, "succeeded", SET));
+KIND(cron_job,
+    M(1, "spec"),
+      M(2, "jobTemplate"),
+        M(3, "metadata", OF(meta)),
+        M(3, "spec", OF(job_spec)));
+KIND(hpa_v1, M(1, "spec"), M(2, "scaleTargetRef", ATOMIC));
+KIND(disruption_budget,
+    M(1, "spec"), M(2, "selector", ATOMIC, .schema.replaced = true),
+    M(1, "status"), CONDITIONS);
 
 /* ---- network and access ---- */
 
-static const struct pl_schema events_event = KIND({"regarding", ATOMIC}, {"related", ATOMIC});
-static const struct pl_schema ingress = KIND(
-    SPEC({"defaultBackend", OBJECT({"resource", ATOMIC}, {"service", OBJECT({"port", ATOMIC})})}));
-static const struct pl_schema network_policy = KIND(SPEC({"podSelector", ATOMIC}));
-static const struct pl_schema role_binding = KIND({"roleRef", ATOMIC});
-static const struct pl_schema runtime_class =
-    KIND({"scheduling", OBJECT({"nodeSelector", ATOMIC})});
-static const struct pl_schema apply_conditions = KIND(STATUS(APPLY_CONDITION));
+KIND(events_event, M(1, "regarding", ATOMIC), M(1, "related", ATOMIC));
+KIND(ingress,
+    M(1, "spec"),
+      M(2, "defaultBackend"),
+        M(3, "resource", ATOMIC),
+        M(3, "service"),
+          M(4, "port", ATOMIC));
+KIND(network_policy, M(1, "spec"), M(2, "podSelector", ATOMIC));
+KIND(role_binding, M(1, "roleRef", ATOMIC));
+KIND(runtime_class, M(1, "scheduling"), M(2, "nodeSelector", ATOMIC));
 
 /* ---- admission ---- */
 
-static const struct pl_schema webhook = {FIELDS({"matchConditions", LIST_BY("name", NULL)},
-                                                {"namespaceSelector", ATOMIC},
-                                                {"objectSelector", ATOMIC})};
-static const struct pl_schema webhooks = KIND({"webhooks", LIST_BY("name", &webhook)});
-static const struct pl_schema mutating_policy =
-    KIND(SPEC({"matchConditions", LIST_BY("name", NULL)}, {"matchConstraints", ATOMIC},
-              {"paramKind", ATOMIC}));
-static const struct pl_schema validating_policy =
-    KIND(SPEC({"matchConditions", LIST_BY("name", NULL)}, {"matchConstraints", ATOMIC},
-              {"paramKind", ATOMIC}, {"variables", LIST_BY("name", ATOMIC)}),
-         STATUS(APPLY_CONDITION));
-static const struct pl_schema mutating_binding =
-    KIND(SPEC({"matchResources", ATOMIC}, {"paramRef", ATOMIC}));
-static const struct pl_schema validating_binding =
-    KIND(SPEC({"matchResources", ATOMIC}, {"paramRef", ATOMIC}, {"validationActions", SET}));
+TYPE(webhook,
+    MATCH_CONDITIONS(1),
+    M(1, "namespaceSelector", ATOMIC),
+    M(1, "objectSelector", ATOMIC));
+KIND(webhooks, M(1, "webhooks", LIST_BY("name"), OF(webhook)));
+KIND(mutating_policy,
+    M(1, "spec"),
+      MATCH_CONDITIONS(2),
+      M(2, "matchConstraints", ATOMIC),
+      M(2, "paramKind", ATOMIC));
+KIND(validating_policy,
+    M(1, "spec"),
+      MATCH_CONDITIONS(2),
+      M(2, "matchConstraints", ATOMIC),
+      M(2, "paramKind", ATOMIC),
+      M(2, "variables", LIST_BY("name"), OF(one_value)),
+    M(1, "status"),
+      APPLY_CONDITIONS);
+KIND(mutating_binding,
+    M(1, "spec"),
+      M(2, "matchResources", ATOMIC),
+      M(2, "paramRef", ATOMIC));
+KIND(validating_binding,
+    M(1, "spec"),
+      M(2, "matchResources", ATOMIC),
+      M(2, "paramRef", ATOMIC),
+      M(2, "validationActions", SET));
 
 /* ---- devices and storage ---- */
 
-static const struct pl_schema claim_device = {FIELDS(APPLY_CONDITION)};
-static const struct pl_schema resource_claim =
-    KIND(STATUS({"allocation", OBJECT({"nodeSelector", ATOMIC})},
-                {"devices", LIST_APPLY_BY(&claim_device, "driver", "device", "pool", "shareID")},
-                {"reservedFor", LIST_BY("uid", NULL)}));
-static const struct pl_schema resource_claim_template = KIND(SPEC(META));
-static const struct pl_schema resource_slice =
-    KIND(SPEC({"nodeSelector", ATOMIC}, {"skipNodeOperations", SET}));
-static const struct pl_schema csi_driver = KIND(SPEC({"volumeLifecycleModes", SET}));
-static const struct pl_schema csi_node = KIND(SPEC({"drivers", LIST_BY("name", NULL)}),
-                                              STATUS({"storageHealth", LIST_BY("name", NULL)}));
-static const struct pl_schema csi_capacity = KIND({"nodeTopology", ATOMIC});
-static const struct pl_schema volume_attachment =
-    KIND(SPEC({"source", OBJECT({"inlineVolumeSpec", &volume_spec})}));
+TYPE(claim_device, M(1, "conditions", LIST_APPLY_BY("type")));
+KIND(resource_claim,
+    M(1, "status"),
+      M(2, "allocation"),
+        M(3, "nodeSelector", ATOMIC),
+      M(2, "devices", LIST_APPLY_BY("driver\0device\0pool\0shareID"), OF(claim_device)),
+      M(2, "reservedFor", LIST_BY("uid")));
+KIND(resource_claim_template, M(1, "spec"), M(2, "metadata", OF(meta)));
+KIND(resource_slice,
+    M(1, "spec"),
+      M(2, "nodeSelector", ATOMIC),
+      M(2, "skipNodeOperations", SET));
+KIND(csi_driver, M(1, "spec"), M(2, "volumeLifecycleModes", SET));
+KIND(csi_node,
+    M(1, "spec"), M(2, "drivers", LIST_BY("name")),
+    M(1, "status"), M(2, "storageHealth", LIST_BY("name")));
+KIND(csi_capacity, M(1, "nodeTopology", ATOMIC));
+KIND(volume_attachment,
+    M(1, "spec"),
+      M(2, "source"),
+        M(3, "inlineVolumeSpec", OF(volume_spec)));
+/* clang-format on */
+
+static const struct pl_schema_row *const types[] = {TYPES(ROWS)};
 
 static const struct {
-    const char *group, *version, *kind;
-    const struct pl_schema *schema;
+    char group[32], version[4], kind[36];
+    unsigned char type; /* enum pl_schema_type */
 } kinds[] = {
-    {"", "v1", "Binding", &binding},
-    {"", "v1", "ComponentStatus", &component_status},
-    {"", "v1", "ConfigMap", &plain},
-    {"", "v1", "Endpoints", &plain},
-    {"", "v1", "Event", &core_event},
-    {"", "v1", "LimitRange", &plain},
-    {"", "v1", "Namespace", &status_conditions},
-    {"", "v1", "Node", &node},
-    {"", "v1", "PersistentVolume", &volume},
-    {"", "v1", "PersistentVolumeClaim", &claim},
-    {"", "v1", "Pod", &pl_schema_pod},
-    {"", "v1", "PodTemplate", &pod_template},
-    {"", "v1", "ReplicationController", &replication_controller},
-    {"", "v1", "ResourceQuota", &quota},
-    {"", "v1", "Secret", &plain},
-    {"", "v1", "Service", &service},
-    {"", "v1", "ServiceAccount", &service_account},
-    {"admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy", &mutating_policy},
-    {"admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding", &mutating_binding},
-    {"admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", &webhooks},
-    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", &validating_policy},
-    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", &validating_binding},
-    {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", &webhooks},
-    {"apiextensions.k8s.io", "v1", "CustomResourceDefinition", &apply_conditions},
-    {"apiregistration.k8s.io", "v1", "APIService", &status_conditions},
-    {"apps", "v1", "ControllerRevision", &revision},
-    {"apps", "v1", "DaemonSet", &workload},
-    {"apps", "v1", "Deployment", &workload},
-    {"apps", "v1", "ReplicaSet", &workload},
-    {"apps", "v1", "StatefulSet", &workload},
-    {"autoscaling", "v1", "HorizontalPodAutoscaler", &hpa_v1},
-    {"autoscaling", "v1", "Scale", &plain},
-    {"autoscaling", "v2", "HorizontalPodAutoscaler", &status_conditions},
-    {"batch", "v1", "CronJob", &cron_job},
-    {"batch", "v1", "Job", &job},
-    {"certificates.k8s.io", "v1", "CertificateSigningRequest", &apply_conditions},
-    {"certificates.k8s.io", "v1", "ClusterTrustBundle", &plain},
-    {"certificates.k8s.io", "v1", "PodCertificateRequest", &status_conditions},
-    {"coordination.k8s.io", "v1", "Lease", &plain},
-    {"discovery.k8s.io", "v1", "EndpointSlice", &plain},
-    {"events.k8s.io", "v1", "Event", &events_event},
-    {"flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", &status_conditions},
-    {"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", &status_conditions},
-    {"networking.k8s.io", "v1", "IPAddress", &plain},
-    {"networking.k8s.io", "v1", "Ingress", &ingress},
-    {"networking.k8s.io", "v1", "IngressClass", &plain},
-    {"networking.k8s.io", "v1", "NetworkPolicy", &network_policy},
-    {"networking.k8s.io", "v1", "ServiceCIDR", &status_conditions},
-    {"node.k8s.io", "v1", "RuntimeClass", &runtime_class},
-    {"policy", "v1", "Eviction", &plain},
-    {"policy", "v1", "PodDisruptionBudget", &disruption_budget},
-    {"rbac.authorization.k8s.io", "v1", "ClusterRole", &plain},
-    {"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", &role_binding},
-    {"rbac.authorization.k8s.io", "v1", "Role", &plain},
-    {"rbac.authorization.k8s.io", "v1", "RoleBinding", &role_binding},
-    {"resource.k8s.io", "v1", "DeviceClass", &plain},
-    {"resource.k8s.io", "v1", "DeviceTaintRule", &status_conditions},
-    {"resource.k8s.io", "v1", "ResourceClaim", &resource_claim},
-    {"resource.k8s.io", "v1", "ResourceClaimTemplate", &resource_claim_template},
-    {"resource.k8s.io", "v1", "ResourceSlice", &resource_slice},
-    {"scheduling.k8s.io", "v1", "PriorityClass", &plain},
-    {"storage.k8s.io", "v1", "CSIDriver", &csi_driver},
-    {"storage.k8s.io", "v1", "CSINode", &csi_node},
-    {"storage.k8s.io", "v1", "CSIStorageCapacity", &csi_capacity},
-    {"storage.k8s.io", "v1", "StorageClass", &plain},
-    {"storage.k8s.io", "v1", "VolumeAttachment", &volume_attachment},
-    {"storage.k8s.io", "v1", "VolumeAttributesClass", &plain},
-    {"storagemigration.k8s.io", "v1", "StorageVersionMigration", &status_conditions},
+    {"", "v1", "Binding", TYPE_binding},
+    {"", "v1", "ComponentStatus", TYPE_component_status},
+    {"", "v1", "ConfigMap", TYPE_plain},
+    {"", "v1", "Endpoints", TYPE_plain},
+    {"", "v1", "Event", TYPE_core_event},
+    {"", "v1", "LimitRange", TYPE_plain},
+    {"", "v1", "Namespace", TYPE_status_conditions},
+    {"", "v1", "Node", TYPE_node},
+    {"", "v1", "PersistentVolume", TYPE_volume},
+    {"", "v1", "PersistentVolumeClaim", TYPE_claim},
+    {"", "v1", "Pod", TYPE_pod},
+    {"", "v1", "PodTemplate", TYPE_pod_template_kind},
+    {"", "v1", "ReplicationController", TYPE_replication_controller},
+    {"", "v1", "ResourceQuota", TYPE_quota},
+    {"", "v1", "Secret", TYPE_plain},
+    {"", "v1", "Service", TYPE_service},
+    {"", "v1", "ServiceAccount", TYPE_service_account},
+    {"admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy", TYPE_mutating_policy},
+    {"admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding", TYPE_mutating_binding},
+    {"admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", TYPE_webhooks},
+    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", TYPE_validating_policy},
+    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding",
+     TYPE_validating_binding},
+    {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", TYPE_webhooks},
+    {"apiextensions.k8s.io", "v1", "CustomResourceDefinition", TYPE_apply_conditions},
+    {"apiregistration.k8s.io", "v1", "APIService", TYPE_status_conditions},
+    {"apps", "v1", "ControllerRevision", TYPE_revision},
+    {"apps", "v1", "DaemonSet", TYPE_workload},
+    {"apps", "v1", "Deployment", TYPE_workload},
+    {"apps", "v1", "ReplicaSet", TYPE_workload},
+    {"apps", "v1", "StatefulSet", TYPE_workload},
+    {"autoscaling", "v1", "HorizontalPodAutoscaler", TYPE_hpa_v1},
+    {"autoscaling", "v1", "Scale", TYPE_plain},
+    {"autoscaling", "v2", "HorizontalPodAutoscaler", TYPE_status_conditions},
+    {"batch", "v1", "CronJob", TYPE_cron_job},
+    {"batch", "v1", "Job", TYPE_job},
+    {"certificates.k8s.io", "v1", "CertificateSigningRequest", TYPE_apply_conditions},
+    {"certificates.k8s.io", "v1", "ClusterTrustBundle", TYPE_plain},
+    {"certificates.k8s.io", "v1", "PodCertificateRequest", TYPE_status_conditions},
+    {"coordination.k8s.io", "v1", "Lease", TYPE_plain},
+    {"discovery.k8s.io", "v1", "EndpointSlice", TYPE_plain},
+    {"events.k8s.io", "v1", "Event", TYPE_events_event},
+    {"flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", TYPE_status_conditions},
+    {"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", TYPE_status_conditions},
+    {"networking.k8s.io", "v1", "IPAddress", TYPE_plain},
+    {"networking.k8s.io", "v1", "Ingress", TYPE_ingress},
+    {"networking.k8s.io", "v1", "IngressClass", TYPE_plain},
+    {"networking.k8s.io", "v1", "NetworkPolicy", TYPE_network_policy},
+    {"networking.k8s.io", "v1", "ServiceCIDR", TYPE_status_conditions},
+    {"node.k8s.io", "v1", "RuntimeClass", TYPE_runtime_class},
+    {"policy", "v1", "Eviction", TYPE_plain},
+    {"policy", "v1", "PodDisruptionBudget", TYPE_disruption_budget},
+    {"rbac.authorization.k8s.io", "v1", "ClusterRole", TYPE_plain},
+    {"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", TYPE_role_binding},
+    {"rbac.authorization.k8s.io", "v1", "Role", TYPE_plain},
+    {"rbac.authorization.k8s.io", "v1", "RoleBinding", TYPE_role_binding},
+    {"resource.k8s.io", "v1", "DeviceClass", TYPE_plain},
+    {"resource.k8s.io", "v1", "DeviceTaintRule", TYPE_status_conditions},
+    {"resource.k8s.io", "v1", "ResourceClaim", TYPE_resource_claim},
+    {"resource.k8s.io", "v1", "ResourceClaimTemplate", TYPE_resource_claim_template},
+    {"resource.k8s.io", "v1", "ResourceSlice", TYPE_resource_slice},
+    {"scheduling.k8s.io", "v1", "PriorityClass", TYPE_plain},
+    {"storage.k8s.io", "v1", "CSIDriver", TYPE_csi_driver},
+    {"storage.k8s.io", "v1", "CSINode", TYPE_csi_node},
+    {"storage.k8s.io", "v1", "CSIStorageCapacity", TYPE_csi_capacity},
+    {"storage.k8s.io", "v1", "StorageClass", TYPE_plain},
+    {"storage.k8s.io", "v1", "VolumeAttachment", TYPE_volume_attachment},
+    {"storage.k8s.io", "v1", "VolumeAttributesClass", TYPE_plain},
+    {"storagemigration.k8s.io", "v1", "StorageVersionMigration", TYPE_status_conditions},
 };
+
+const struct pl_schema_row *pl_schema_rows(unsigned type)
+{
+    return types[type];
+}
+
+const struct pl_schema *pl_schema_of_meta(void)
+{
+    return &meta->schema;
+}
 
 const struct pl_schema *pl_schema_builtin(const struct pl_kind *kind)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].kind, kind->kind) == 0 && strcmp(kinds[i].group, kind->group) == 0 &&
             strcmp(kinds[i].version, kind->version) == 0)
-            return kinds[i].schema;
+            return &types[kinds[i].type]->schema;
     return NULL;
 }

@@ -220,7 +220,7 @@ bool pl_selector_is_empty(const struct pl_selector *selector)
 
 static void selector_add_text(const struct pl_requirement *item, struct pl_buf *out)
 {
-    static const char *const texts[] = {
+    static const char texts[][12] = {
         [PL_OP_EQUALS] = "=",    [PL_OP_DOUBLE_EQUALS] = "==", [PL_OP_NOT_EQUALS] = "!=",
         [PL_OP_IN] = " in (",    [PL_OP_NOT_IN] = " notin (",  [PL_OP_EXISTS] = "",
         [PL_OP_NOT_EXISTS] = "", [PL_OP_GREATER] = ">",        [PL_OP_LESS] = "<",

@@ -51,8 +51,8 @@ static void print_loop(struct pl_node loop)
 
 static void print_tuned(struct pl_node controller)
 {
-    static const char *const names[] = {"workers", "retry_base_seconds", "retry_max_seconds",
-                                        "retry_qps"};
+    static const char names[][20] = {"workers", "retry_base_seconds", "retry_max_seconds",
+                                     "retry_qps"};
     struct pl_node tuned = pl_node_getz(controller, "tuned");
     if (pl_node_is_missing(tuned))
         return;

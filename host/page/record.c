@@ -39,10 +39,10 @@ static void on_log(void *arg, enum pl_log_level level, struct pl_slice line)
 
 static void on_reload(void *arg, const struct pl_reload_news *news)
 {
-    static const char *const kinds[] = {[PL_NEWS_APPLIED] = "applied",
-                                        [PL_NEWS_REFUSED] = "refused",
-                                        [PL_NEWS_GUARD_OVER] = "guard over",
-                                        [PL_NEWS_ROLLED_BACK] = "rolled back"};
+    static const char kinds[][12] = {[PL_NEWS_APPLIED] = "applied",
+                                     [PL_NEWS_REFUSED] = "refused",
+                                     [PL_NEWS_GUARD_OVER] = "guard over",
+                                     [PL_NEWS_ROLLED_BACK] = "rolled back"};
     struct pl_record *record = arg;
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);

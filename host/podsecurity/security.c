@@ -11,7 +11,7 @@
 #define NEWEST 37 /* the minor version of the newest checks */
 #define NEVER  PL_SECURITY_LATEST
 
-static const char *const levels[] = {"privileged", "baseline", "restricted"};
+static const char levels[][12] = {"privileged", "baseline", "restricted"};
 
 /* ---- labels ---- */
 

@@ -117,7 +117,7 @@ void pl_secure_capabilities(struct pl_secured *s)
 
 void pl_secure_host_namespaces(struct pl_secured *s)
 {
-    static const char *const members[] = {"hostNetwork", "hostPID", "hostIPC"};
+    static const char members[][12] = {"hostNetwork", "hostPID", "hostIPC"};
     struct pl_names set = {0};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         if (pl_is_true(pl_tree_getz(s->spec, members[i])))
@@ -175,9 +175,9 @@ void pl_secure_host_ports(struct pl_secured *s)
 
 static bool probes(struct pl_secured *s, const struct pl_tree *container, void *arg)
 {
-    static const char *const handlers[] = {"livenessProbe", "readinessProbe", "startupProbe",
-                                           "lifecycle.postStart", "lifecycle.preStop"};
-    static const char *const ways[] = {"httpGet", "tcpSocket"};
+    static const char handlers[][20] = {"livenessProbe", "readinessProbe", "startupProbe",
+                                        "lifecycle.postStart", "lifecycle.preStop"};
+    static const char ways[][12] = {"httpGet", "tcpSocket"};
     struct found *found = arg;
     bool bad = false;
     for (size_t i = 0; i < PL_ARRAY_LEN(handlers); i++)

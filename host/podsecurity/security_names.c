@@ -86,7 +86,7 @@ void pl_secured_fail(struct pl_secured *s, const char *reason, struct pl_slice d
 void pl_secured_each(struct pl_secured *s, pl_container_fn *asked, void *arg,
                      struct pl_names *found)
 {
-    static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
+    static const char lists[][20] = {"initContainers", "containers", "ephemeralContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_EACH(item, pl_tree_getz(s->spec, lists[i]))
     if (asked(s, item->value, arg))

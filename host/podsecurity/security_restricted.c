@@ -134,30 +134,30 @@ void pl_secure_user(struct pl_secured *s)
 /* The kind of a forbidden volume; NULL: the volume is allowed. */
 static const char *restricted_kind(const struct pl_tree *volume)
 {
-    static const char *const good[] = {"configMap", "csi",       "downwardAPI",
-                                       "emptyDir",  "ephemeral", "image",
-                                       "projected", "secret",    "persistentVolumeClaim"};
-    static const char *const bad[] = {"hostPath",
-                                      "gcePersistentDisk",
-                                      "awsElasticBlockStore",
-                                      "gitRepo",
-                                      "nfs",
-                                      "iscsi",
-                                      "glusterfs",
-                                      "rbd",
-                                      "flexVolume",
-                                      "cinder",
-                                      "cephfs",
-                                      "flocker",
-                                      "fc",
-                                      "azureFile",
-                                      "vsphereVolume",
-                                      "quobyte",
-                                      "azureDisk",
-                                      "photonPersistentDisk",
-                                      "portworxVolume",
-                                      "scaleIO",
-                                      "storageos"};
+    static const char good[][24] = {"configMap", "csi",       "downwardAPI",
+                                    "emptyDir",  "ephemeral", "image",
+                                    "projected", "secret",    "persistentVolumeClaim"};
+    static const char bad[][24] = {"hostPath",
+                                   "gcePersistentDisk",
+                                   "awsElasticBlockStore",
+                                   "gitRepo",
+                                   "nfs",
+                                   "iscsi",
+                                   "glusterfs",
+                                   "rbd",
+                                   "flexVolume",
+                                   "cinder",
+                                   "cephfs",
+                                   "flocker",
+                                   "fc",
+                                   "azureFile",
+                                   "vsphereVolume",
+                                   "quobyte",
+                                   "azureDisk",
+                                   "photonPersistentDisk",
+                                   "portworxVolume",
+                                   "scaleIO",
+                                   "storageos"};
     for (size_t i = 0; i < PL_ARRAY_LEN(good); i++)
         if (pl_tree_getz(volume, good[i]) != NULL)
             return NULL;

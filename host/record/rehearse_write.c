@@ -15,8 +15,8 @@
 
 static const char *verb_of_text(struct pl_slice verb)
 {
-    static const char *const verbs[] = {"create", "update", "patch",
-                                        "apply",  "delete", "deletecollection"};
+    static const char verbs[][20] = {"create", "update", "patch",
+                                     "apply",  "delete", "deletecollection"};
     for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++)
         if (pl_slice_eqz(verb, verbs[i]))
             return verbs[i];

@@ -222,7 +222,7 @@ static void close_generation(void *arg)
 
 static void set_reason(struct pl_shadow *shadow, enum pl_shadow_why why)
 {
-    static const char *const reasons[] = {
+    static const char reasons[][12] = {
         [PL_SHADOW_DURATION] = "duration", [PL_SHADOW_KEYS] = "keys",
         [PL_SHADOW_FINISHED] = "asked to", [PL_SHADOW_TOO_EARLY] = "asked to",
         [PL_SHADOW_REFUSED] = "",          [PL_SHADOW_ABORTED] = "ended early",
@@ -322,7 +322,7 @@ static void build_name(struct pl_build *b, const char *name, bool wanted)
 
 static void say_begun(struct pl_shadow *shadow)
 {
-    static const char *const lists[] = {"controllers", "added", "removed"};
+    static const char lists[][12] = {"controllers", "added", "removed"};
     struct pl_build *b = begin_line("begun");
     for (size_t list = 0; list < PL_ARRAY_LEN(lists); list++) {
         pl_build_keyz(b, lists[list]);

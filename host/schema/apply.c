@@ -252,7 +252,7 @@ static struct pl_tree *put_back(const struct pl_api_writer *writer, const struct
     struct pl_tree *out = live != NULL ? pl_tree_copy(arena, live) : pl_tree_object(arena);
     struct pl_tree *meta = pl_tree_child(arena, out, "metadata");
     struct pl_tree *stated = pl_tree_getz(object, "metadata");
-    static const char *const shared[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+    static const char shared[][16] = {"labels", "annotations", "finalizers", "ownerReferences"};
     bool status = pl_slice_eqz(writer->subresource, "status");
     PL_TREE_FOR(item, out)
     {

@@ -15,70 +15,78 @@
 
 /* How a member of a metric is named in an annotation, and where it is in v2. */
 struct member {
-    const char *flat, *outer, *inner; /* inner: NULL if outer is the member itself */
+    char flat[28], outer[20], inner[20]; /* inner: "" if outer is the member itself */
     char type;   /* 's' text, 'q' quantity, 'i' number, 'o' object, 'r' reference */
     bool always; /* Go writes it even if it has no value */
 };
 
 struct source {
-    const char *type, *name;
-    const struct member *members; /* ends with a NULL flat */
+    char type[20], name[20];
+    struct member members[6]; /* ends with one without a name */
 };
 
-#define MEMBERS(...) ((const struct member[]){__VA_ARGS__, {NULL, NULL, NULL, 0, false}})
-
 static const struct source wanted[] = {
-    {"Object", "object",
-     MEMBERS({"target", "describedObject", NULL, 'r', true},
-             {"metricName", "metric", "name", 's', true},
-             {"targetValue", "target", "value", 'q', true},
-             {"selector", "metric", "selector", 'o', false},
-             {"averageValue", "target", "averageValue", 'q', false})},
-    {"Pods", "pods",
-     MEMBERS({"metricName", "metric", "name", 's', true},
-             {"targetAverageValue", "target", "averageValue", 'q', true},
-             {"selector", "metric", "selector", 'o', false})},
-    {"Resource", "resource",
-     MEMBERS({"name", "name", NULL, 's', true},
-             {"targetAverageUtilization", "target", "averageUtilization", 'i', false},
-             {"targetAverageValue", "target", "averageValue", 'q', false})},
-    {"ContainerResource", "containerResource",
-     MEMBERS({"name", "name", NULL, 's', true},
-             {"targetAverageUtilization", "target", "averageUtilization", 'i', false},
-             {"targetAverageValue", "target", "averageValue", 'q', false},
-             {"container", "container", NULL, 's', true})},
-    {"External", "external",
-     MEMBERS({"metricName", "metric", "name", 's', true},
-             {"metricSelector", "metric", "selector", 'o', false},
-             {"targetValue", "target", "value", 'q', false},
-             {"targetAverageValue", "target", "averageValue", 'q', false})},
+    {"Object",
+     "object",
+     {{"target", "describedObject", "", 'r', true},
+      {"metricName", "metric", "name", 's', true},
+      {"targetValue", "target", "value", 'q', true},
+      {"selector", "metric", "selector", 'o', false},
+      {"averageValue", "target", "averageValue", 'q', false}}},
+    {"Pods",
+     "pods",
+     {{"metricName", "metric", "name", 's', true},
+      {"targetAverageValue", "target", "averageValue", 'q', true},
+      {"selector", "metric", "selector", 'o', false}}},
+    {"Resource",
+     "resource",
+     {{"name", "name", "", 's', true},
+      {"targetAverageUtilization", "target", "averageUtilization", 'i', false},
+      {"targetAverageValue", "target", "averageValue", 'q', false}}},
+    {"ContainerResource",
+     "containerResource",
+     {{"name", "name", "", 's', true},
+      {"targetAverageUtilization", "target", "averageUtilization", 'i', false},
+      {"targetAverageValue", "target", "averageValue", 'q', false},
+      {"container", "container", "", 's', true}}},
+    {"External",
+     "external",
+     {{"metricName", "metric", "name", 's', true},
+      {"metricSelector", "metric", "selector", 'o', false},
+      {"targetValue", "target", "value", 'q', false},
+      {"targetAverageValue", "target", "averageValue", 'q', false}}},
 };
 
 static const struct source current[] = {
-    {"Object", "object",
-     MEMBERS({"target", "describedObject", NULL, 'r', true},
-             {"metricName", "metric", "name", 's', true},
-             {"currentValue", "current", "value", 'q', true},
-             {"selector", "metric", "selector", 'o', false},
-             {"averageValue", "current", "averageValue", 'q', false})},
-    {"Pods", "pods",
-     MEMBERS({"metricName", "metric", "name", 's', true},
-             {"currentAverageValue", "current", "averageValue", 'q', true},
-             {"selector", "metric", "selector", 'o', false})},
-    {"Resource", "resource",
-     MEMBERS({"name", "name", NULL, 's', true},
-             {"currentAverageUtilization", "current", "averageUtilization", 'i', false},
-             {"currentAverageValue", "current", "averageValue", 'q', true})},
-    {"ContainerResource", "containerResource",
-     MEMBERS({"name", "name", NULL, 's', true},
-             {"currentAverageUtilization", "current", "averageUtilization", 'i', false},
-             {"currentAverageValue", "current", "averageValue", 'q', true},
-             {"container", "container", NULL, 's', true})},
-    {"External", "external",
-     MEMBERS({"metricName", "metric", "name", 's', true},
-             {"metricSelector", "metric", "selector", 'o', false},
-             {"currentValue", "current", "value", 'q', true},
-             {"currentAverageValue", "current", "averageValue", 'q', false})},
+    {"Object",
+     "object",
+     {{"target", "describedObject", "", 'r', true},
+      {"metricName", "metric", "name", 's', true},
+      {"currentValue", "current", "value", 'q', true},
+      {"selector", "metric", "selector", 'o', false},
+      {"averageValue", "current", "averageValue", 'q', false}}},
+    {"Pods",
+     "pods",
+     {{"metricName", "metric", "name", 's', true},
+      {"currentAverageValue", "current", "averageValue", 'q', true},
+      {"selector", "metric", "selector", 'o', false}}},
+    {"Resource",
+     "resource",
+     {{"name", "name", "", 's', true},
+      {"currentAverageUtilization", "current", "averageUtilization", 'i', false},
+      {"currentAverageValue", "current", "averageValue", 'q', true}}},
+    {"ContainerResource",
+     "containerResource",
+     {{"name", "name", "", 's', true},
+      {"currentAverageUtilization", "current", "averageUtilization", 'i', false},
+      {"currentAverageValue", "current", "averageValue", 'q', true},
+      {"container", "container", "", 's', true}}},
+    {"External",
+     "external",
+     {{"metricName", "metric", "name", 's', true},
+      {"metricSelector", "metric", "selector", 'o', false},
+      {"currentValue", "current", "value", 'q', true},
+      {"currentAverageValue", "current", "averageValue", 'q', false}}},
 };
 
 static bool has_type(const struct pl_tree *value, char type)
@@ -107,7 +115,7 @@ static struct pl_tree *zero(struct pl_arena *arena, char type)
 /* In the order in which Go writes it. */
 static struct pl_tree *reference(struct pl_arena *arena, const struct pl_tree *from)
 {
-    static const char *const names[] = {"kind", "name", "apiVersion"};
+    static const char names[][12] = {"kind", "name", "apiVersion"};
     struct pl_tree *out = pl_tree_object(arena);
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
         struct pl_slice text = pl_tree_text_at(from, names[i]);
@@ -123,9 +131,9 @@ static struct pl_tree *flatten(struct pl_arena *arena, const struct source *sour
                                const struct pl_tree *from)
 {
     struct pl_tree *out = pl_tree_object(arena);
-    for (const struct member *m = source->members; m->flat != NULL; m++) {
+    for (const struct member *m = source->members; *m->flat != '\0'; m++) {
         struct pl_tree *value = pl_tree_getz(from, m->outer);
-        if (m->inner != NULL)
+        if (*m->inner != '\0')
             value = pl_tree_getz(value, m->inner);
         if (has_type(value, m->type))
             pl_tree_setz(arena, out, m->flat,
@@ -183,10 +191,10 @@ static struct pl_tree *unflatten(struct pl_arena *arena, const struct source *so
                                  const struct pl_tree *from, bool is_wanted)
 {
     struct pl_tree *out = pl_tree_object(arena);
-    for (const struct member *m = source->members; m->flat != NULL; m++) {
+    for (const struct member *m = source->members; *m->flat != '\0'; m++) {
         struct pl_tree *value = pl_tree_getz(from, m->flat);
-        struct pl_tree *into = m->inner != NULL ? pl_tree_child(arena, out, m->outer) : out;
-        const char *name = m->inner != NULL ? m->inner : m->outer;
+        struct pl_tree *into = *m->inner != '\0' ? pl_tree_child(arena, out, m->outer) : out;
+        const char *name = *m->inner != '\0' ? m->inner : m->outer;
         if (has_type(value, m->type))
             pl_tree_setz(arena, into, name, pl_tree_copy(arena, value));
         else if (m->always)

@@ -3,9 +3,10 @@
  * object/schema_builtin.c, its columns in the packed table of gotype, its cells in cells.c. */
 #include "schema/builtin.h"
 
+#include "base/base.h"
 #include "schema/autoscaler.h"
 
-#include <stddef.h>
+#include <string.h>
 
 /* Names, scopes, subresources, selectable fields and which kinds count generations were
  * checked against kube-apiserver 1.37. */
@@ -70,44 +71,40 @@ static const char *const event_renames[] = {"involvedObject",
                                             NULL};
 
 /* clang-format off */
-#define ROW(g, v, p, s, k, ...) {.group = g, .version = v, .plural = p, .singular = s, .kind = k, .short_names = "", .categories = "", __VA_ARGS__}
+#define ROW(g, v, p, s, k, ...) {.group = g, .version = v, .plural = p, .singular = s, .kind = k, __VA_ARGS__}
 #define SHORT .short_names
 #define CAT   .categories
 #define F     .flags
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverride-init"
 const struct pl_api_builtin pl_api_builtins[] = {
     ROW("", "v1", "bindings", "binding", "Binding", F = NS | ASK),
     ROW("", "v1", "componentstatuses", "componentstatus", "ComponentStatus", SHORT = "cs", F = PL_API_READ_ONLY),
     ROW("", "v1", "configmaps", "configmap", "ConfigMap", SHORT = "cm", F = NS),
     ROW("", "v1", "endpoints", "endpoints", "Endpoints", SHORT = "ep", F = NS | MAKE),
-    ROW("", "v1", "events", "event", "Event", SHORT = "ev", F = NS | MAKE, .selectable = event_fields,
-        .also_group = "events.k8s.io", .also_version = "v1", .renames = event_renames),
+    ROW("", "v1", "events", "event", "Event", SHORT = "ev", F = NS | MAKE),
     ROW("", "v1", "limitranges", "limitrange", "LimitRange", SHORT = "limits", F = NS | MAKE),
-    ROW("", "v1", "namespaces", "namespace", "Namespace", SHORT = "ns", F = ST | LABEL | PL_API_NO_COLLECTION, .selectable = namespace_fields),
-    ROW("", "v1", "nodes", "node", "Node", SHORT = "no", F = ST, .selectable = node_fields),
+    ROW("", "v1", "namespaces", "namespace", "Namespace", SHORT = "ns", F = ST | LABEL | PL_API_NO_COLLECTION),
+    ROW("", "v1", "nodes", "node", "Node", SHORT = "no", F = ST),
     ROW("", "v1", "persistentvolumeclaims", "persistentvolumeclaim", "PersistentVolumeClaim", SHORT = "pvc", F = NS | ST | OBJ),
     ROW("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume", SHORT = "pv", F = ST | OBJ),
-    ROW("", "v1", "pods", "pod", "Pod", SHORT = "po", CAT = "all", F = NS | ST | GEN | OBJ, .selectable = pod_fields),
+    ROW("", "v1", "pods", "pod", "Pod", SHORT = "po", CAT = "all", F = NS | ST | GEN | OBJ),
     ROW("", "v1", "podtemplates", "podtemplate", "PodTemplate", F = NS | GEN | OBJ),
-    ROW("", "v1", "replicationcontrollers", "replicationcontroller", "ReplicationController", SHORT = "rc", CAT = "all", F = NS | ST | SC | GEN, .selectable = replica_fields),
+    ROW("", "v1", "replicationcontrollers", "replicationcontroller", "ReplicationController", SHORT = "rc", CAT = "all", F = NS | ST | SC | GEN),
     ROW("", "v1", "resourcequotas", "resourcequota", "ResourceQuota", SHORT = "quota", F = NS | ST | OBJ),
-    ROW("", "v1", "secrets", "secret", "Secret", F = NS, .selectable = secret_fields),
+    ROW("", "v1", "secrets", "secret", "Secret", F = NS),
     ROW("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", SHORT = "sa", F = NS | OBJ),
-    ROW("", "v1", "services", "service", "Service", SHORT = "svc", CAT = "all", F = NS | ST | OBJ | LABEL | MAKE, .selectable = service_fields),
+    ROW("", "v1", "services", "service", "Service", SHORT = "svc", CAT = "all", F = NS | ST | OBJ | LABEL | MAKE),
     ROW("apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision", F = NS),
     ROW("apps", "v1", "daemonsets", "daemonset", "DaemonSet", SHORT = "ds", CAT = "all", F = NS | ST | GEN),
     ROW("apps", "v1", "deployments", "deployment", "Deployment", SHORT = "deploy", CAT = "all", F = NS | ST | SC | GEN),
     ROW("apps", "v1", "replicasets", "replicaset", "ReplicaSet", SHORT = "rs", CAT = "all", F = NS | ST | SC | GEN),
     ROW("apps", "v1", "statefulsets", "statefulset", "StatefulSet", SHORT = "sts", CAT = "all", F = NS | ST | SC | GEN | LABEL),
-    ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN,
-        .also_group = "autoscaling", .also_version = "v1", .convert = pl_api_autoscaler_convert),
+    ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN),
     ROW("batch", "v1", "cronjobs", "cronjob", "CronJob", SHORT = "cj", CAT = "all", F = NS | ST | GEN),
-    ROW("batch", "v1", "jobs", "job", "Job", CAT = "all", F = NS | ST | GEN, .selectable = job_fields),
-    ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST, .selectable = csr_fields),
-    ROW("certificates.k8s.io", "v1", "clustertrustbundles", "clustertrustbundle", "ClusterTrustBundle", F = VER | LAX, .selectable = csr_fields),
-    ROW("certificates.k8s.io", "v1", "podcertificaterequests", "podcertificaterequest", "PodCertificateRequest", F = NS | ST | VER, .selectable = pod_certificate_fields),
+    ROW("batch", "v1", "jobs", "job", "Job", CAT = "all", F = NS | ST | GEN),
+    ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST),
+    ROW("certificates.k8s.io", "v1", "clustertrustbundles", "clustertrustbundle", "ClusterTrustBundle", F = VER | LAX),
+    ROW("certificates.k8s.io", "v1", "podcertificaterequests", "podcertificaterequest", "PodCertificateRequest", F = NS | ST | VER),
     ROW("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "flowschema", "FlowSchema", F = ST | GEN),
     ROW("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "prioritylevelconfiguration", "PriorityLevelConfiguration", F = ST | GEN),
     ROW("networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", F = GEN),
@@ -124,7 +121,7 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("resource.k8s.io", "v1", "devicetaintrules", "devicetaintrule", "DeviceTaintRule", F = ST | GEN | VER),
     ROW("resource.k8s.io", "v1", "resourceclaims", "resourceclaim", "ResourceClaim", F = NS | OBJ | ST),
     ROW("resource.k8s.io", "v1", "resourceclaimtemplates", "resourceclaimtemplate", "ResourceClaimTemplate", F = NS | OBJ),
-    ROW("resource.k8s.io", "v1", "resourceslices", "resourceslice", "ResourceSlice", F = OBJ | GEN, .selectable = slice_fields),
+    ROW("resource.k8s.io", "v1", "resourceslices", "resourceslice", "ResourceSlice", F = OBJ | GEN),
     ROW("storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver", F = OBJ | VER),
     ROW("storage.k8s.io", "v1", "csinodes", "csinode", "CSINode", F = ST | OBJ | VER),
     ROW("storage.k8s.io", "v1", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", F = NS | VER),
@@ -150,7 +147,51 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("authorization.k8s.io", "v1", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview", F = ASK),
     ROW("authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview", F = ASK),
     ROW("authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview", F = ASK),
-    {.plural = NULL},
+    {.plural = ""},
 };
-#pragma GCC diagnostic pop
 /* clang-format on */
+
+/* ---- what few kinds have ---- */
+
+static const struct {
+    const char *kind;
+    const char *const *fields;
+} selectable[] = {
+    {"Event", event_fields},
+    {"Namespace", namespace_fields},
+    {"Node", node_fields},
+    {"Pod", pod_fields},
+    {"ReplicationController", replica_fields},
+    {"Secret", secret_fields},
+    {"Service", service_fields},
+    {"Job", job_fields},
+    {"CertificateSigningRequest", csr_fields},
+    {"ClusterTrustBundle", csr_fields},
+    {"PodCertificateRequest", pod_certificate_fields},
+    {"ResourceSlice", slice_fields},
+};
+
+static const struct {
+    const char *kind;
+    struct pl_api_second second;
+} seconds[] = {
+    {"Event", {.group = "events.k8s.io", .version = "v1", .renames = event_renames}},
+    {"HorizontalPodAutoscaler",
+     {.group = "autoscaling", .version = "v1", .convert = pl_api_autoscaler_convert}},
+};
+
+const char *const *pl_api_builtin_selectable(const struct pl_api_builtin *row)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(selectable); i++)
+        if (strcmp(selectable[i].kind, row->kind) == 0)
+            return selectable[i].fields;
+    return NULL;
+}
+
+const struct pl_api_second *pl_api_builtin_second(const struct pl_api_builtin *row)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(seconds); i++)
+        if (strcmp(seconds[i].kind, row->kind) == 0)
+            return &seconds[i].second;
+    return NULL;
+}

@@ -28,7 +28,7 @@ static struct pl_tree_item *find_condition(const struct pl_tree *list, struct pl
 struct pl_tree *pl_api_condition_set(struct pl_arena *arena, struct pl_tree *status,
                                      struct pl_tree *now, const char *const texts[4])
 {
-    static const char *const keys[] = {"type", "status", "reason", "message"};
+    static const char keys[][8] = {"type", "status", "reason", "message"};
     struct pl_tree *list = list_of(arena, status);
     struct pl_tree_item *item = find_condition(list, pl_slice_z(texts[0]));
     struct pl_tree *condition = item != NULL ? item->value : pl_tree_object(arena);

@@ -15,10 +15,10 @@
 /* In each object at `path` ("[]" for every element, "*" for every member) the absent member gets
  * the JSON value. */
 struct rule {
-    const char *path, *member;
+    char path[64], member[40];
     /* "+1": 1, and 0 counts as absent. An empty text or list counts as absent, too, but not after
-     * "*": such a member is a pointer in Go. */
-    const char *json;
+     * "*": such a member is a pointer in Go. "": the row is no rule, but ends the rules before. */
+    char json[32];
 };
 
 #define PROBE(p)                                                                                   \
@@ -73,7 +73,7 @@ static const struct rule pod_rules[] = {
     {"volumes[].hostPath", "type", "\"\""},
     VOLUME("volumes[]"),
     {"volumes[].ephemeral.volumeClaimTemplate.spec", "volumeMode", "*\"Filesystem\""},
-    {NULL, NULL, NULL},
+    {"", "", ""},
 };
 
 #define WEBHOOK                                                                                    \
@@ -100,132 +100,163 @@ static const struct rule pod_rules[] = {
         at ".devices.requests[].firstAvailable[]", "allocationMode", "\"ExactCount\""              \
     }
 
-struct kind_rules {
-    const char *kind;
-    const char *pod_spec; /* path of a pod's spec; NULL: none */
-    const struct rule *rules;
-};
-
-#define RULES(...)                                                                                 \
-    (const struct rule[])                                                                          \
+/* The rules of that kind follow. pod_spec: the path of a pod's spec; "": none. */
+#define KIND(kind, pod_spec)                                                                       \
     {                                                                                              \
-        __VA_ARGS__,                                                                               \
-        {                                                                                          \
-            NULL, NULL, NULL                                                                       \
-        }                                                                                          \
+        kind, pod_spec, ""                                                                         \
     }
 
-static const struct kind_rules kinds[] = {
-    {"Pod", "spec", RULES({"spec", "enableServiceLinks", "true"})},
-    {"Deployment", "spec.template.spec",
-     RULES({"spec", "replicas", "1"}, {"spec", "strategy", "{}"},
-           {"spec.strategy", "type", "\"RollingUpdate\""}, {"spec", "revisionHistoryLimit", "10"},
-           {"spec", "progressDeadlineSeconds", "600"})},
-    {"ReplicaSet", "spec.template.spec", RULES({"spec", "replicas", "1"})},
-    {"ReplicationController", "spec.template.spec", RULES({"spec", "replicas", "1"})},
-    {"StatefulSet", "spec.template.spec",
-     RULES({"spec", "replicas", "1"}, {"spec", "podManagementPolicy", "\"OrderedReady\""},
-           {"spec", "updateStrategy", "{}"}, {"spec", "revisionHistoryLimit", "10"},
-           {"spec", "persistentVolumeClaimRetentionPolicy", "{}"},
-           {"spec.persistentVolumeClaimRetentionPolicy", "whenDeleted", "\"Retain\""},
-           {"spec.persistentVolumeClaimRetentionPolicy", "whenScaled", "\"Retain\""},
-           {"spec.volumeClaimTemplates[]", "kind", "\"PersistentVolumeClaim\""},
-           {"spec.volumeClaimTemplates[]", "apiVersion", "\"v1\""},
-           {"spec.volumeClaimTemplates[].spec", "volumeMode", "*\"Filesystem\""},
-           {"spec.volumeClaimTemplates[]", "status", "{}"},
-           {"spec.volumeClaimTemplates[].status", "phase", "\"Pending\""})},
-    {"DaemonSet", "spec.template.spec",
-     RULES({"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
-           {"spec", "revisionHistoryLimit", "10"})},
-    {"Job", "spec.template.spec",
-     RULES({"spec", "completionMode", "*\"NonIndexed\""}, {"spec", "suspend", "false"},
-           {"spec", "manualSelector", "false"},
-           {"spec.podFailurePolicy.rules[].onPodConditions[]", "status", "\"True\""})},
-    {"CronJob", "spec.jobTemplate.spec.template.spec",
-     RULES({"spec", "concurrencyPolicy", "\"Allow\""}, {"spec", "suspend", "false"},
-           {"spec", "successfulJobsHistoryLimit", "3"}, {"spec", "failedJobsHistoryLimit", "1"},
-           {"spec.jobTemplate", "metadata", "{}"})},
-    {"PodTemplate", "template.spec", NULL},
-    {"IngressClass", NULL, RULES({"spec.parameters", "scope", "*\"Cluster\""})},
-    {"PersistentVolume", NULL,
-     RULES({"spec", "volumeMode", "*\"Filesystem\""},
-           {"spec", "persistentVolumeReclaimPolicy", "\"Retain\""},
-           {"spec.hostPath", "type", "\"\""}, VOLUME("spec"))},
-    {"CSIDriver", NULL,
-     RULES({"spec", "attachRequired", "true"}, {"spec", "podInfoOnMount", "false"},
-           {"spec", "storageCapacity", "false"}, {"spec", "requiresRepublish", "false"},
-           {"spec", "seLinuxMount", "false"}, {"spec", "preventPodSchedulingIfMissing", "false"},
-           {"spec", "fsGroupPolicy", "*\"ReadWriteOnceWithFSType\""},
-           {"spec", "volumeLifecycleModes", "[\"Persistent\"]"})},
-    {"Service", NULL,
-     RULES({"spec", "type", "\"ClusterIP\""}, {"spec", "sessionAffinity", "\"None\""},
-           {"spec.ports[]", "protocol", "\"TCP\""})},
-    {"Secret", NULL, RULES({"", "type", "\"Opaque\""})},
-    {"PersistentVolumeClaim", NULL, RULES({"spec", "volumeMode", "*\"Filesystem\""})},
-    {"Endpoints", NULL, RULES({"subsets[].ports[]", "protocol", "\"TCP\""})},
-    {"EndpointSlice", NULL,
-     RULES({"ports[]", "protocol", "*\"TCP\""}, {"ports[]", "name", "\"\""})},
-    {"NetworkPolicy", NULL,
-     RULES({"spec.ingress[].ports[]", "protocol", "*\"TCP\""},
-           {"spec.egress[].ports[]", "protocol", "*\"TCP\""})},
-    {"HorizontalPodAutoscaler", NULL,
-     RULES({"spec", "minReplicas", "1"},
-           {"spec", "metrics",
-            "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":"
-            "\"Utilization\",\"averageUtilization\":80}}}]"})},
-    {"RoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
-    {"ClusterRoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
-    {"StorageClass", NULL,
-     RULES({"", "reclaimPolicy", "*\"Delete\""}, {"", "volumeBindingMode", "*\"Immediate\""})},
-    {"ValidatingWebhookConfiguration", NULL, RULES(WEBHOOK)},
-    {"MutatingWebhookConfiguration", NULL,
-     RULES(WEBHOOK, {"webhooks[]", "reinvocationPolicy", "*\"Never\""})},
-    {"ValidatingAdmissionPolicy", NULL,
-     RULES({"spec", "failurePolicy", "*\"Fail\""}, MATCH("spec.matchConstraints"))},
-    {"ValidatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
-    {"MutatingAdmissionPolicy", NULL,
-     RULES({"spec", "failurePolicy", "*\"Fail\""}, MATCH("spec.matchConstraints"))},
-    {"MutatingAdmissionPolicyBinding", NULL, RULES(MATCH("spec.matchResources"))},
-    {"PodCertificateRequest", NULL, RULES({"spec", "maxExpirationSeconds", "86400"})},
-    {"FlowSchema", NULL, RULES({"spec", "matchingPrecedence", "+1000"})},
-    {"PriorityLevelConfiguration", NULL,
-     RULES({"spec.exempt", "nominalConcurrencyShares", "0"},
-           {"spec.exempt", "lendablePercent", "0"},
-           {"spec.limited", "nominalConcurrencyShares", "30"},
-           {"spec.limited", "lendablePercent", "0"},
-           {"spec.limited.limitResponse.queuing", "queues", "+64"},
-           {"spec.limited.limitResponse.queuing", "handSize", "+8"},
-           {"spec.limited.limitResponse.queuing", "queueLengthLimit", "+50"})},
-    {"APIService", NULL, RULES({"spec.service", "port", "443"})},
-    {"ResourceClaim", NULL, RULES(DEVICES("spec"))},
-    {"ResourceClaimTemplate", NULL, RULES(DEVICES("spec.spec"))},
-    {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "*\"PreemptLowerPriority\""})},
+static const struct rule kind_rules[] = {
+    KIND("Pod", "spec"),
+    {"spec", "enableServiceLinks", "true"},
+    KIND("Deployment", "spec.template.spec"),
+    {"spec", "replicas", "1"},
+    {"spec", "strategy", "{}"},
+    {"spec.strategy", "type", "\"RollingUpdate\""},
+    {"spec", "revisionHistoryLimit", "10"},
+    {"spec", "progressDeadlineSeconds", "600"},
+    KIND("ReplicaSet", "spec.template.spec"),
+    {"spec", "replicas", "1"},
+    KIND("ReplicationController", "spec.template.spec"),
+    {"spec", "replicas", "1"},
+    KIND("StatefulSet", "spec.template.spec"),
+    {"spec", "replicas", "1"},
+    {"spec", "podManagementPolicy", "\"OrderedReady\""},
+    {"spec", "updateStrategy", "{}"},
+    {"spec", "revisionHistoryLimit", "10"},
+    {"spec", "persistentVolumeClaimRetentionPolicy", "{}"},
+    {"spec.persistentVolumeClaimRetentionPolicy", "whenDeleted", "\"Retain\""},
+    {"spec.persistentVolumeClaimRetentionPolicy", "whenScaled", "\"Retain\""},
+    {"spec.volumeClaimTemplates[]", "kind", "\"PersistentVolumeClaim\""},
+    {"spec.volumeClaimTemplates[]", "apiVersion", "\"v1\""},
+    {"spec.volumeClaimTemplates[].spec", "volumeMode", "*\"Filesystem\""},
+    {"spec.volumeClaimTemplates[]", "status", "{}"},
+    {"spec.volumeClaimTemplates[].status", "phase", "\"Pending\""},
+    KIND("DaemonSet", "spec.template.spec"),
+    {"spec", "updateStrategy", "{}"},
+    {"spec.updateStrategy", "type", "\"RollingUpdate\""},
+    {"spec", "revisionHistoryLimit", "10"},
+    KIND("Job", "spec.template.spec"),
+    {"spec", "completionMode", "*\"NonIndexed\""},
+    {"spec", "suspend", "false"},
+    {"spec", "manualSelector", "false"},
+    {"spec.podFailurePolicy.rules[].onPodConditions[]", "status", "\"True\""},
+    KIND("CronJob", "spec.jobTemplate.spec.template.spec"),
+    {"spec", "concurrencyPolicy", "\"Allow\""},
+    {"spec", "suspend", "false"},
+    {"spec", "successfulJobsHistoryLimit", "3"},
+    {"spec", "failedJobsHistoryLimit", "1"},
+    {"spec.jobTemplate", "metadata", "{}"},
+    KIND("PodTemplate", "template.spec"),
+    KIND("IngressClass", ""),
+    {"spec.parameters", "scope", "*\"Cluster\""},
+    KIND("PersistentVolume", ""),
+    {"spec", "volumeMode", "*\"Filesystem\""},
+    {"spec", "persistentVolumeReclaimPolicy", "\"Retain\""},
+    {"spec.hostPath", "type", "\"\""},
+    VOLUME("spec"),
+    KIND("CSIDriver", ""),
+    {"spec", "attachRequired", "true"},
+    {"spec", "podInfoOnMount", "false"},
+    {"spec", "storageCapacity", "false"},
+    {"spec", "requiresRepublish", "false"},
+    {"spec", "seLinuxMount", "false"},
+    {"spec", "preventPodSchedulingIfMissing", "false"},
+    {"spec", "fsGroupPolicy", "*\"ReadWriteOnceWithFSType\""},
+    {"spec", "volumeLifecycleModes", "[\"Persistent\"]"},
+    KIND("Service", ""),
+    {"spec", "type", "\"ClusterIP\""},
+    {"spec", "sessionAffinity", "\"None\""},
+    {"spec.ports[]", "protocol", "\"TCP\""},
+    KIND("Secret", ""),
+    {"", "type", "\"Opaque\""},
+    KIND("PersistentVolumeClaim", ""),
+    {"spec", "volumeMode", "*\"Filesystem\""},
+    KIND("Endpoints", ""),
+    {"subsets[].ports[]", "protocol", "\"TCP\""},
+    KIND("EndpointSlice", ""),
+    {"ports[]", "protocol", "*\"TCP\""},
+    {"ports[]", "name", "\"\""},
+    KIND("NetworkPolicy", ""),
+    {"spec.ingress[].ports[]", "protocol", "*\"TCP\""},
+    {"spec.egress[].ports[]", "protocol", "*\"TCP\""},
+    KIND("HorizontalPodAutoscaler", ""),
+    {"spec", "minReplicas", "1"},
+    KIND("RoleBinding", ""),
+    {"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""},
+    KIND("ClusterRoleBinding", ""),
+    {"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""},
+    KIND("StorageClass", ""),
+    {"", "reclaimPolicy", "*\"Delete\""},
+    {"", "volumeBindingMode", "*\"Immediate\""},
+    KIND("ValidatingWebhookConfiguration", ""),
+    WEBHOOK,
+    KIND("MutatingWebhookConfiguration", ""),
+    WEBHOOK,
+    {"webhooks[]", "reinvocationPolicy", "*\"Never\""},
+    KIND("ValidatingAdmissionPolicy", ""),
+    {"spec", "failurePolicy", "*\"Fail\""},
+    MATCH("spec.matchConstraints"),
+    KIND("ValidatingAdmissionPolicyBinding", ""),
+    MATCH("spec.matchResources"),
+    KIND("MutatingAdmissionPolicy", ""),
+    {"spec", "failurePolicy", "*\"Fail\""},
+    MATCH("spec.matchConstraints"),
+    KIND("MutatingAdmissionPolicyBinding", ""),
+    MATCH("spec.matchResources"),
+    KIND("PodCertificateRequest", ""),
+    {"spec", "maxExpirationSeconds", "86400"},
+    KIND("FlowSchema", ""),
+    {"spec", "matchingPrecedence", "+1000"},
+    KIND("PriorityLevelConfiguration", ""),
+    {"spec.exempt", "nominalConcurrencyShares", "0"},
+    {"spec.exempt", "lendablePercent", "0"},
+    {"spec.limited", "nominalConcurrencyShares", "30"},
+    {"spec.limited", "lendablePercent", "0"},
+    {"spec.limited.limitResponse.queuing", "queues", "+64"},
+    {"spec.limited.limitResponse.queuing", "handSize", "+8"},
+    {"spec.limited.limitResponse.queuing", "queueLengthLimit", "+50"},
+    KIND("APIService", ""),
+    {"spec.service", "port", "443"},
+    KIND("ResourceClaim", ""),
+    DEVICES("spec"),
+    KIND("ResourceClaimTemplate", ""),
+    DEVICES("spec.spec"),
+    KIND("PriorityClass", ""),
+    {"", "preemptionPolicy", "*\"PreemptLowerPriority\""},
+    {"", "", ""},
 };
 
-static const struct kind_rules *rules_of(const char *kind)
+/* The row before the rules of the kind; NULL: it has none. */
+static const struct rule *head_of(const char *kind)
 {
-    for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
-        if (strcmp(kinds[i].kind, kind) == 0)
-            return &kinds[i];
+    for (size_t i = 0; i < PL_ARRAY_LEN(kind_rules); i++)
+        if (*kind_rules[i].json == '\0' && strcmp(kind_rules[i].path, kind) == 0)
+            return &kind_rules[i];
     return NULL;
 }
 
 /* ---- applying the tables ---- */
 
+static void fill_member(struct pl_arena *arena, struct pl_tree *at, const char *member,
+                        const char *json)
+{
+    const struct pl_tree *old = pl_tree_getz(at, member);
+    int64_t number;
+    bool none = old == NULL || old->type == PL_NULL ||
+                (*json == '"' && old->type == PL_STRING && old->text.len == 0) ||
+                (*json == '[' && old->type == PL_ARRAY && old->count == 0) ||
+                (*json == '+' && pl_tree_integer(old, &number) && number == 0);
+    if (pl_tree_is(at, PL_OBJECT) && none)
+        pl_tree_setz(arena, at, member, pl_tree_literal(arena, json + strspn(json, "+*")));
+}
+
 static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
                           const struct rule *rule)
 {
     size_t len = strcspn(path, ".");
-    int64_t number;
     if (*path == '\0') {
-        const struct pl_tree *old = pl_tree_getz(at, rule->member);
-        bool none = old == NULL || old->type == PL_NULL ||
-                    (*rule->json == '"' && old->type == PL_STRING && old->text.len == 0) ||
-                    (*rule->json == '[' && old->type == PL_ARRAY && old->count == 0) ||
-                    (*rule->json == '+' && pl_tree_integer(old, &number) && number == 0);
-        if (pl_tree_is(at, PL_OBJECT) && none)
-            pl_tree_setz(arena, at, rule->member,
-                         pl_tree_literal(arena, rule->json + strspn(rule->json, "+*")));
+        fill_member(arena, at, rule->member, rule->json);
         return;
     }
     bool each = len > 2 && path[len - 1] == ']';
@@ -243,7 +274,7 @@ static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char
 
 static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct rule *rules)
 {
-    for (; rules != NULL && rules->path != NULL; rules++)
+    for (; *rules->json != '\0'; rules++)
         defaults_fill(arena, root, rules->path, rules);
 }
 
@@ -329,7 +360,7 @@ static void default_replication(struct pl_arena *arena, struct pl_tree *object,
 
 static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
 {
-    static const char *const from[][2] = {
+    static const char from[][2][16] = {
         {"default", "max"}, {"defaultRequest", "default"}, {"defaultRequest", "min"}};
     PL_TREE_FOR(item, pl_tree_getz(spec, "limits"))
     {
@@ -376,8 +407,11 @@ static void default_node(struct pl_arena *arena, struct pl_tree *object)
                         pl_tree_copy(arena, pl_tree_getz(status, "capacity")));
 }
 
-static void default_behavior(struct pl_arena *arena, struct pl_tree *spec)
+static void default_autoscaler(struct pl_arena *arena, struct pl_tree *spec)
 {
+    fill_member(arena, spec, "metrics",
+                "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":"
+                "\"Utilization\",\"averageUtilization\":80}}}]");
     static const char *const up =
         "{\"stabilizationWindowSeconds\":0,\"selectPolicy\":\"Max\",\"policies\":[{\"type\":"
         "\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,"
@@ -514,7 +548,7 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
     else if (strcmp(kind, "Pod") == 0)
         default_pod_ips(arena, pl_tree_getz(object, "status"));
     else if (strcmp(kind, "HorizontalPodAutoscaler") == 0)
-        default_behavior(arena, spec);
+        default_autoscaler(arena, spec);
     else if (strcmp(kind, "Service") == 0)
         default_service(arena, object, spec);
     else if (strcmp(kind, "NetworkPolicy") == 0)
@@ -537,7 +571,7 @@ void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *ty
                             struct pl_tree *object)
 {
     const char *kind = type->kind;
-    const struct kind_rules *rules = type->is_custom ? NULL : rules_of(kind);
+    const struct rule *head = type->is_custom ? NULL : head_of(kind);
     if (type->is_custom)
         return;
     if (pl_slice_eqz(pl_tree_text_at(object, "apiVersion"), "autoscaling/v1")) {
@@ -545,9 +579,9 @@ void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *ty
                         pl_tree_int(arena, 1)); /* the others come with v2, which is stored */
         return;
     }
-    if (rules != NULL)
-        fill_all(arena, object, rules->rules);
+    if (head != NULL)
+        fill_all(arena, object, head + 1);
     default_kind(arena, kind, object);
-    if (rules != NULL && rules->pod_spec != NULL)
-        default_pod_spec(arena, pl_tree_dig(object, rules->pod_spec), strcmp(kind, "Pod") == 0);
+    if (head != NULL && *head->member != '\0')
+        default_pod_spec(arena, pl_tree_dig(object, head->member), strcmp(kind, "Pod") == 0);
 }

@@ -93,7 +93,7 @@ static void host_ports(struct pl_arena *arena, struct pl_tree *containers)
 
 void pl_api_default_containers(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
 {
-    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    static const char lists[][20] = {"containers", "initContainers", "ephemeralContainers"};
     const struct pl_tree *host = pl_tree_getz(spec, "hostNetwork");
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         struct pl_tree *list = pl_tree_getz(spec, lists[i]);

@@ -51,7 +51,7 @@ static const char *read_metadata(struct pl_arena *arena, struct pl_tree *metadat
 
 const char *pl_api_metadata_read(struct pl_arena *arena, struct pl_tree *metadata)
 {
-    static const char *const maps[] = {"labels", "annotations"};
+    static const char maps[][12] = {"labels", "annotations"};
     struct pl_tree *copy = pl_tree_copy(arena, metadata), *strict;
     const char *why = read_metadata(arena, copy, &strict);
     for (size_t i = 0; why == NULL && i < PL_ARRAY_LEN(maps); i++)
@@ -84,7 +84,7 @@ static struct pl_slice embedded_join(struct walk *w, struct pl_slice path, const
 
 static void read_one(struct walk *w, struct pl_tree *object, struct pl_slice path)
 {
-    static const char *const texts[] = {"apiVersion", "kind"};
+    static const char texts[][12] = {"apiVersion", "kind"};
     struct pl_tree *metadata = pl_tree_getz(object, "metadata"), *strict = NULL;
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         const struct pl_tree *text = pl_tree_getz(object, texts[i]);
@@ -136,7 +136,7 @@ static bool is_kind_name(struct pl_slice text)
 
 static void check_texts(struct walk *w, const struct pl_tree *object, struct pl_slice path)
 {
-    static const char *const texts[] = {"apiVersion", "kind"};
+    static const char texts[][12] = {"apiVersion", "kind"};
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         const struct pl_tree *value = pl_tree_getz(object, texts[i]);
         struct pl_slice at = embedded_join(w, path, texts[i]), text = pl_tree_text(value);

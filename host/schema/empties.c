@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct {
-    const char *kind, *path;
+    char kind[24], path[36];
     bool only_new; /* in a change it equals an absent one */
 } places[] = {
     {"HorizontalPodAutoscaler", "spec.behavior.scaleUp.policies", false},

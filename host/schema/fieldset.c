@@ -135,9 +135,8 @@ struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tr
     const char *keys[MAX_KEYS] = {NULL};
     size_t count = 0;
     bool any = false;
-    for (const char *const *key = pl_schema_list_keys(list); *key != NULL && count < MAX_KEYS;
-         key++)
-        keys[count++] = *key;
+    while (count < MAX_KEYS && (keys[count] = pl_schema_list_key(list, count)) != NULL)
+        count++;
     qsort(keys, count, sizeof(*keys), pl_text_order);
     struct pl_tree *id = pl_tree_object(arena);
     for (size_t i = 0; i < count; i++) {

@@ -285,7 +285,7 @@ static struct pl_slice key_before(struct pl_slice text, size_t at)
 const char *pl_go_selector_fault(struct pl_arena *arena, struct pl_slice text,
                                  const struct pl_err *err)
 {
-    static const char *const ends[] = {"or 'end of string'", "after ','"};
+    static const char ends[][20] = {"or 'end of string'", "after ','"};
     size_t len = strlen(err->message);
     for (size_t i = 0; i < PL_ARRAY_LEN(ends); i++)
         if (err->code == PL_ESYNTAX && len > strlen(ends[i]) &&

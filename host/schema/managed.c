@@ -61,9 +61,9 @@ struct pl_tree *pl_api_managed_base(struct pl_arena *arena, const struct pl_tree
 struct pl_tree *pl_api_managed_strip(const struct pl_api_writer *writer,
                                      const struct pl_tree *object)
 {
-    static const char *const unowned[] = {"name",       "namespace",     "creationTimestamp",
-                                          "uid",        "managedFields", "resourceVersion",
-                                          "generation", "selfLink"};
+    static const char unowned[][20] = {"name",       "namespace",     "creationTimestamp",
+                                       "uid",        "managedFields", "resourceVersion",
+                                       "generation", "selfLink"};
     struct pl_tree *copy = pl_tree_object(writer->arena);
     bool status = pl_slice_eqz(writer->subresource, "status");
     for (const struct pl_tree_item *item = object != NULL ? object->first : NULL; item != NULL;
@@ -122,7 +122,7 @@ struct pl_tree *pl_api_managed_entry(const struct pl_api_writer *writer, const c
 
 static int by_age(const void *a, const void *b)
 {
-    static const char *const keys[] = {"operation", "time", "manager", "apiVersion", "subresource"};
+    static const char keys[][12] = {"operation", "time", "manager", "apiVersion", "subresource"};
     const struct pl_tree *x = *(const struct pl_tree *const *)a;
     const struct pl_tree *y = *(const struct pl_tree *const *)b;
     for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++) {

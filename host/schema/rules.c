@@ -177,8 +177,7 @@ static const char *rules_type_name(const struct pl_api_rules *node)
 {
     struct pl_scratch scratch;
     struct pl_slice type = pl_node_str(pl_node_getz(node->schema, "type"), &scratch);
-    static const char *const names[] = {"object",  "array",  "string",
-                                        "integer", "number", "boolean"};
+    static const char names[][8] = {"object", "array", "string", "integer", "number", "boolean"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (pl_slice_eqz(type, names[i]))
             return names[i];

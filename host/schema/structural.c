@@ -16,7 +16,7 @@ static void structural_report(struct pl_arena *arena, struct pl_tree *unknown, s
 
 void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown)
 {
-    static const char *const known[] = {
+    static const char known[][28] = {
         "name",
         "generateName",
         "namespace",

@@ -57,14 +57,14 @@ void pl_api_type_destroy(struct pl_api_type *type)
 /* ---- the built-in kinds ---- */
 
 static void builtin_version(struct pl_api_version *version, const struct pl_api_builtin *row,
-                            bool second)
+                            const struct pl_api_second *second)
 {
-    version->group = pl_strdup(second ? row->also_group : row->group);
-    version->name = pl_strdup(second ? row->also_version : row->version);
+    version->group = pl_strdup(second != NULL ? second->group : row->group);
+    version->name = pl_strdup(second != NULL ? second->version : row->version);
     version->served = true;
     version->has_status = row->flags & PL_API_STATUS;
     version->has_scale = row->flags & PL_API_SCALE;
-    version->renames = second ? row->renames : NULL;
+    version->renames = second != NULL ? second->renames : NULL;
     if (version->has_scale) {
         version->scale_spec = pl_strdup(".spec.replicas");
         version->scale_status = pl_strdup(".status.replicas");
@@ -73,6 +73,7 @@ static void builtin_version(struct pl_api_version *version, const struct pl_api_
 
 struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row)
 {
+    const struct pl_api_second *second = pl_api_builtin_second(row);
     struct pl_api_type *type = PL_NEW(struct pl_api_type);
     type->plural = pl_strdup(row->plural);
     type->singular = pl_strdup(row->singular);
@@ -81,12 +82,12 @@ struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row)
     type->short_names = pl_strdup(row->short_names);
     type->categories = pl_strdup(row->categories);
     type->flags = row->flags;
-    type->selectable = row->selectable;
-    type->convert = row->convert;
-    type->version_count = row->also_group != NULL ? 2 : 1;
+    type->selectable = pl_api_builtin_selectable(row);
+    type->convert = second != NULL ? second->convert : NULL;
+    type->version_count = second != NULL ? 2 : 1;
     type->versions = pl_calloc(type->version_count, sizeof(*type->versions));
     for (size_t i = 0; i < type->version_count; i++)
-        builtin_version(&type->versions[i], row, i == 1);
+        builtin_version(&type->versions[i], row, i == 1 ? second : NULL);
     return type;
 }
 
@@ -220,7 +221,7 @@ const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t
 
 bool pl_api_type_status_has_meta(const struct pl_api_type *type)
 {
-    static const char *const without[] = {
+    static const char without[][28] = {
         "APIService", "VolumeAttachment",           "ValidatingAdmissionPolicy",
         "FlowSchema", "PriorityLevelConfiguration", "ResourceClaim"};
     for (size_t i = 0; i < PL_ARRAY_LEN(without); i++)

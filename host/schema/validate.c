@@ -210,7 +210,7 @@ static void event_owner(struct pl_api_faults *faults, const struct pl_tree *owne
 
 static void check_owners(struct pl_api_faults *faults, const struct pl_tree *owners)
 {
-    static const char *const fields[] = {"apiVersion", "kind", "name", "uid"};
+    static const char fields[][12] = {"apiVersion", "kind", "name", "uid"};
     const struct pl_tree *controller = NULL;
     size_t i = 0;
     PL_TREE_FOR(item, owners)
@@ -297,8 +297,8 @@ static void check_new_finalizers(struct pl_api_faults *faults, const struct pl_t
 static void check_immutable(struct pl_api_faults *faults, const struct pl_tree *object,
                             const struct pl_tree *old)
 {
-    static const char *const fields[] = {"metadata.name", "metadata.namespace", "metadata.uid",
-                                         "metadata.deletionTimestamp"};
+    static const char fields[][28] = {"metadata.name", "metadata.namespace", "metadata.uid",
+                                      "metadata.deletionTimestamp"};
     for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
         struct pl_slice text = pl_tree_text_at(object, fields[i]);
         if (!pl_slice_eq(text, pl_tree_text_at(old, fields[i])))

@@ -271,7 +271,7 @@ static int answer_one(const struct pl_health_page *page, const char *probe, stru
 int pl_health_answer(struct pl_health *health, struct pl_slice path, struct pl_slice query,
                      struct pl_buf *body)
 {
-    static const char *const names[] = {[PL_PROBE_LIVE] = "healthz", [PL_PROBE_READY] = "readyz"};
+    static const char names[][8] = {[PL_PROBE_LIVE] = "healthz", [PL_PROBE_READY] = "readyz"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
         size_t len = strlen(names[i]) + 1;
         if (path.len < len || memcmp(path.ptr + 1, names[i], len - 1) != 0 ||

@@ -18,8 +18,7 @@
 
 static const char *state_name(enum pl_reflector_state state)
 {
-    static const char *const names[] = {"idle",  "list",    "open watch",
-                                        "watch", "backoff", "stopped"};
+    static const char names[][12] = {"idle", "list", "open watch", "watch", "backoff", "stopped"};
     return names[state];
 }
 

@@ -106,7 +106,7 @@ void pl_valid_role_binding(struct pl_api_faults *f, const struct pl_tree *object
     check_subject(f, PL_INDEX(list, i++), item->value, namespaced);
     if (old != NULL && !pl_tree_equal(ref, pl_tree_getz(old, "roleRef"))) {
         struct pl_tree *shown = pl_tree_object(f->arena);
-        static const char *const members[][2] = {
+        static const char members[][2][12] = {
             {"apiGroup", "APIGroup"}, {"kind", "Kind"}, {"name", "Name"}};
         for (size_t k = 0; k < PL_ARRAY_LEN(members); k++)
             pl_tree_setz(f->arena, shown, members[k][1],

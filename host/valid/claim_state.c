@@ -70,7 +70,7 @@ static void check_allocation(struct pl_api_faults *f, const struct pl_spot *at,
 
 static bool is_same_device(const struct pl_tree *a, const struct pl_tree *b)
 {
-    static const char *const members[] = {"driver", "pool", "device", "shareID"};
+    static const char members[][8] = {"driver", "pool", "device", "shareID"};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         if (!pl_slice_eq(pl_tree_text_at(a, members[i]), pl_tree_text_at(b, members[i])))
             return false;
@@ -136,7 +136,7 @@ static void check_network(struct pl_api_faults *f, const struct pl_spot *at,
 /* What names a device, in the form of messages. */
 static const struct pl_tree *device_id(struct pl_api_faults *f, const struct pl_tree *device)
 {
-    static const char *const members[][2] = {
+    static const char members[][2][8] = {
         {"Driver", "driver"}, {"Pool", "pool"}, {"Device", "device"}, {"ShareID", "shareID"}};
     struct pl_tree *id = pl_tree_object(f->arena);
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)

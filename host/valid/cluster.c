@@ -33,8 +33,7 @@ void pl_valid_namespace(struct pl_api_faults *f, const struct pl_tree *object,
 /* The text of a taint as Go prints it. */
 static struct pl_tree *go_taint(struct pl_api_faults *f, const struct pl_tree *taint)
 {
-    static const char *const names[][2] = {
-        {"key", "Key"}, {"value", "Value"}, {"effect", "Effect"}};
+    static const char names[][2][8] = {{"key", "Key"}, {"value", "Value"}, {"effect", "Effect"}};
     struct pl_tree *out = pl_tree_object(f->arena);
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         pl_tree_setz(f->arena, out, names[i][1],
@@ -138,10 +137,10 @@ static void check_series(struct pl_api_faults *f, const struct pl_tree *series)
 /* Members of the core API that a new Event of events.k8s.io must not have. */
 static void check_old_members(struct pl_api_faults *f, const struct pl_tree *event)
 {
-    static const char *const members[][2] = {{"deprecatedFirstTimestamp", "firstTimestamp"},
-                                             {"deprecatedLastTimestamp", "lastTimestamp"},
-                                             {"deprecatedCount", "count"},
-                                             {"deprecatedSource", "source"}};
+    static const char members[][2][28] = {{"deprecatedFirstTimestamp", "firstTimestamp"},
+                                          {"deprecatedLastTimestamp", "lastTimestamp"},
+                                          {"deprecatedCount", "count"},
+                                          {"deprecatedSource", "source"}};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
         const struct pl_tree *value = pl_tree_getz(event, members[i][0]);
         int64_t number = 1;
@@ -308,7 +307,7 @@ bool pl_has_condition(const struct pl_tree *object, const char *type)
 static void check_conditions(struct pl_api_faults *f, const struct pl_tree *object,
                              const struct pl_tree *old)
 {
-    static const char *const final[] = {"Approved", "Denied", "Failed"};
+    static const char final[][12] = {"Approved", "Denied", "Failed"};
     const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "status"), "conditions");
     size_t i = 0;
     for (size_t k = 0; k < PL_ARRAY_LEN(final); k++)

@@ -1,137 +1,174 @@
 /* The variables of expressions in admission, as kube-apiserver 1.37 declares them. Objects are dyn.
  * The request and the namespace have types, so an unknown member of them is refused when the
- * expression is stored, not when it is evaluated. Static data only. */
+ * expression is stored, not when it is evaluated. The types are made from tables when they are
+ * first needed, and never change then. */
 #include "valid/conditions.h"
 
+#include <pthread.h>
 #include <string.h>
 
-#define TEXT(z)                                                                                    \
-    {                                                                                              \
-        .ptr = (z), .len = sizeof(z) - 1                                                           \
-    }
-#define FIELD(z, t, required)                                                                      \
-    {                                                                                              \
-        .name = TEXT(z), .member = TEXT(z), .type = (t), .is_required = (required)                 \
-    }
-#define OBJECT(z, list)                                                                            \
-    {                                                                                              \
-        .kind = PL_CEL_OBJECT, .name = (z), .fields = (list), .field_count = PL_ARRAY_LEN(list),   \
-        .max_size = PL_CEL_UNBOUNDED, .min_bytes = 2                                               \
-    }
-#define SIMPLE(k)                                                                                  \
-    {                                                                                              \
-        .kind = (k), .max_size = PL_CEL_UNBOUNDED, .min_bytes = 1                                  \
-    }
+enum type {
+    NO_TYPE,
+    DYN,
+    BOOL,
+    INT,
+    TEXT,
+    TIME,
+    TEXTS,
+    LABELS,
+    EXTRA,
+    AUTHORIZER,
+    CHECK,
+    KIND,
+    RESOURCE,
+    USER,
+    REQUEST,
+    META,
+    NS_SPEC,
+    CONDITION,
+    CONDITIONS,
+    NS_STATUS,
+    NAMESPACE,
+    TYPE_COUNT
+};
 
-static const struct pl_cel_type dyn_type = SIMPLE(PL_CEL_DYN);
-static const struct pl_cel_type bool_type = {.kind = PL_CEL_BOOL, .max_size = 1, .min_bytes = 1};
-static const struct pl_cel_type int_type = {.kind = PL_CEL_INT, .max_size = 1, .min_bytes = 1};
-static const struct pl_cel_type text_type = SIMPLE(PL_CEL_STRING);
-static const struct pl_cel_type time_type = {
-    .kind = PL_CEL_TIMESTAMP, .max_size = 1, .min_bytes = 1};
-static const struct pl_cel_type texts_type = {
-    .kind = PL_CEL_LIST, .elem = &text_type, .max_size = PL_CEL_UNBOUNDED, .min_bytes = 2};
-static const struct pl_cel_type labels_type = {.kind = PL_CEL_MAP,
-                                               .key = &text_type,
-                                               .elem = &text_type,
-                                               .max_size = PL_CEL_UNBOUNDED,
-                                               .min_bytes = 2};
-static const struct pl_cel_type extra_type = {.kind = PL_CEL_MAP,
-                                              .key = &text_type,
-                                              .elem = &texts_type,
-                                              .max_size = PL_CEL_UNBOUNDED,
-                                              .min_bytes = 2};
+static const struct {
+    enum pl_cel_kind kind;
+    uint64_t max_size, min_bytes;
+    unsigned char key, elem; /* enum type */
+    char name[40];           /* of objects */
+} type_table[TYPE_COUNT] = {
+    [DYN] = {PL_CEL_DYN, PL_CEL_UNBOUNDED, 1, 0, 0, ""},
+    [BOOL] = {PL_CEL_BOOL, 1, 1, 0, 0, ""},
+    [INT] = {PL_CEL_INT, 1, 1, 0, 0, ""},
+    [TEXT] = {PL_CEL_STRING, PL_CEL_UNBOUNDED, 1, 0, 0, ""},
+    [TIME] = {PL_CEL_TIMESTAMP, 1, 1, 0, 0, ""},
+    [TEXTS] = {PL_CEL_LIST, PL_CEL_UNBOUNDED, 2, 0, TEXT, ""},
+    [LABELS] = {PL_CEL_MAP, PL_CEL_UNBOUNDED, 2, TEXT, TEXT, ""},
+    [EXTRA] = {PL_CEL_MAP, PL_CEL_UNBOUNDED, 2, TEXT, TEXTS, ""},
+    [AUTHORIZER] = {PL_CEL_AUTHORIZER, 1, 1, 0, 0, ""},
+    [CHECK] = {PL_CEL_RESOURCE_CHECK, 1, 1, 0, 0, ""},
+    [KIND] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.GroupVersionKind"},
+    [RESOURCE] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.GroupVersionResource"},
+    [USER] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.UserInfo"},
+    [REQUEST] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.AdmissionRequest"},
+    [META] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.NamespaceMetadata"},
+    [NS_SPEC] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.NamespaceSpec"},
+    [CONDITION] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.NamespaceCondition"},
+    [CONDITIONS] = {PL_CEL_LIST, PL_CEL_UNBOUNDED, 2, 0, CONDITION, ""},
+    [NS_STATUS] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.NamespaceStatus"},
+    [NAMESPACE] = {PL_CEL_OBJECT, PL_CEL_UNBOUNDED, 2, 0, 0, "kubernetes.Namespace"},
+};
 
-/* ---- the request ---- */
+/* The fields of each object stand together. */
+static const struct {
+    unsigned char of, type; /* enum type */
+    bool is_required;
+    char name[28];
+} field_table[] = {
+    {KIND, TEXT, true, "group"},
+    {KIND, TEXT, true, "version"},
+    {KIND, TEXT, true, "kind"},
+    {RESOURCE, TEXT, true, "group"},
+    {RESOURCE, TEXT, true, "version"},
+    {RESOURCE, TEXT, true, "resource"},
+    {USER, TEXT, false, "username"},
+    {USER, TEXT, false, "uid"},
+    {USER, TEXTS, false, "groups"},
+    {USER, EXTRA, false, "extra"},
+    {REQUEST, KIND, true, "kind"},
+    {REQUEST, RESOURCE, true, "resource"},
+    {REQUEST, TEXT, false, "subResource"},
+    {REQUEST, KIND, true, "requestKind"},
+    {REQUEST, RESOURCE, true, "requestResource"},
+    {REQUEST, TEXT, false, "requestSubResource"},
+    {REQUEST, TEXT, true, "name"},
+    {REQUEST, TEXT, false, "namespace"},
+    {REQUEST, TEXT, true, "operation"},
+    {REQUEST, USER, true, "userInfo"},
+    {REQUEST, BOOL, false, "dryRun"},
+    {REQUEST, DYN, false, "options"},
+    {META, TEXT, true, "name"},
+    {META, TEXT, true, "generateName"},
+    {META, TEXT, true, "namespace"},
+    {META, LABELS, true, "labels"},
+    {META, LABELS, true, "annotations"},
+    {META, TEXT, true, "UID"},
+    {META, TIME, true, "creationTimestamp"},
+    {META, INT, true, "deletionGracePeriodSeconds"},
+    {META, TIME, true, "deletionTimestamp"},
+    {META, INT, true, "generation"},
+    {META, TEXT, true, "resourceVersion"},
+    {META, TEXTS, true, "finalizers"},
+    {NS_SPEC, TEXTS, true, "finalizers"},
+    {CONDITION, TEXT, true, "status"},
+    {CONDITION, TEXT, true, "type"},
+    {CONDITION, TIME, true, "lastTransitionTime"},
+    {CONDITION, TEXT, true, "message"},
+    {CONDITION, TEXT, true, "reason"},
+    {NS_STATUS, CONDITIONS, true, "conditions"},
+    {NS_STATUS, TEXT, true, "phase"},
+    {NAMESPACE, META, true, "metadata"},
+    {NAMESPACE, NS_SPEC, true, "spec"},
+    {NAMESPACE, NS_STATUS, true, "status"},
+};
 
-static const struct pl_cel_field kind_fields[] = {FIELD("group", &text_type, true),
-                                                  FIELD("version", &text_type, true),
-                                                  FIELD("kind", &text_type, true)};
-static const struct pl_cel_type kind_type = OBJECT("kubernetes.GroupVersionKind", kind_fields);
+static const struct {
+    unsigned char type; /* enum type */
+    char name[28];      /* "": it has no name until a policy gives it one */
+} var_table[PL_VAR_COUNT] = {
+    [PL_VAR_OBJECT] = {NO_TYPE, "object"},
+    [PL_VAR_OLD_OBJECT] = {NO_TYPE, "oldObject"},
+    [PL_VAR_NAMESPACE] = {NAMESPACE, "namespaceObject"},
+    [PL_VAR_REQUEST] = {REQUEST, "request"},
+    [PL_VAR_AUTHORIZER] = {AUTHORIZER, "authorizer"},
+    [PL_VAR_REQUEST_RESOURCE] = {CHECK, "authorizer.requestResource"},
+};
 
-static const struct pl_cel_field resource_fields[] = {FIELD("group", &text_type, true),
-                                                      FIELD("version", &text_type, true),
-                                                      FIELD("resource", &text_type, true)};
-static const struct pl_cel_type resource_type =
-    OBJECT("kubernetes.GroupVersionResource", resource_fields);
+/* ---- what is made from the tables ---- */
 
-static const struct pl_cel_field user_fields[] = {
-    FIELD("username", &text_type, false), FIELD("uid", &text_type, false),
-    FIELD("groups", &texts_type, false), FIELD("extra", &extra_type, false)};
-static const struct pl_cel_type user_type = OBJECT("kubernetes.UserInfo", user_fields);
+static struct pl_cel_type types[TYPE_COUNT];
+static struct pl_cel_field fields[PL_ARRAY_LEN(field_table)];
+static struct pl_cel_var vars[PL_VAR_COUNT];
 
-static const struct pl_cel_field request_fields[] = {FIELD("kind", &kind_type, true),
-                                                     FIELD("resource", &resource_type, true),
-                                                     FIELD("subResource", &text_type, false),
-                                                     FIELD("requestKind", &kind_type, true),
-                                                     FIELD("requestResource", &resource_type, true),
-                                                     FIELD("requestSubResource", &text_type, false),
-                                                     FIELD("name", &text_type, true),
-                                                     FIELD("namespace", &text_type, false),
-                                                     FIELD("operation", &text_type, true),
-                                                     FIELD("userInfo", &user_type, true),
-                                                     FIELD("dryRun", &bool_type, false),
-                                                     FIELD("options", &dyn_type, false)};
-static const struct pl_cel_type request_type =
-    OBJECT("kubernetes.AdmissionRequest", request_fields);
+static const struct pl_cel_type *type_at(unsigned type)
+{
+    return type != NO_TYPE ? &types[type] : NULL;
+}
 
-/* ---- the namespace ---- */
+static void make_field(size_t i)
+{
+    struct pl_slice name = pl_slice_z(field_table[i].name);
+    struct pl_cel_type *of = &types[field_table[i].of];
+    fields[i] = (struct pl_cel_field){.name = name,
+                                      .member = name,
+                                      .type = type_at(field_table[i].type),
+                                      .is_required = field_table[i].is_required};
+    if (of->field_count++ == 0)
+        of->fields = &fields[i];
+}
 
-static const struct pl_cel_field meta_fields[] = {
-    FIELD("name", &text_type, true),
-    FIELD("generateName", &text_type, true),
-    FIELD("namespace", &text_type, true),
-    FIELD("labels", &labels_type, true),
-    FIELD("annotations", &labels_type, true),
-    FIELD("UID", &text_type, true),
-    FIELD("creationTimestamp", &time_type, true),
-    FIELD("deletionGracePeriodSeconds", &int_type, true),
-    FIELD("deletionTimestamp", &time_type, true),
-    FIELD("generation", &int_type, true),
-    FIELD("resourceVersion", &text_type, true),
-    FIELD("finalizers", &texts_type, true)};
-static const struct pl_cel_type meta_type = OBJECT("kubernetes.NamespaceMetadata", meta_fields);
-
-static const struct pl_cel_field ns_spec_fields[] = {FIELD("finalizers", &texts_type, true)};
-static const struct pl_cel_type ns_spec_type = OBJECT("kubernetes.NamespaceSpec", ns_spec_fields);
-
-static const struct pl_cel_field condition_fields[] = {
-    FIELD("status", &text_type, true), FIELD("type", &text_type, true),
-    FIELD("lastTransitionTime", &time_type, true), FIELD("message", &text_type, true),
-    FIELD("reason", &text_type, true)};
-static const struct pl_cel_type condition_type =
-    OBJECT("kubernetes.NamespaceCondition", condition_fields);
-static const struct pl_cel_type conditions_type = {
-    .kind = PL_CEL_LIST, .elem = &condition_type, .max_size = PL_CEL_UNBOUNDED, .min_bytes = 2};
-
-static const struct pl_cel_field ns_status_fields[] = {FIELD("conditions", &conditions_type, true),
-                                                       FIELD("phase", &text_type, true)};
-static const struct pl_cel_type ns_status_type =
-    OBJECT("kubernetes.NamespaceStatus", ns_status_fields);
-
-static const struct pl_cel_field ns_fields[] = {FIELD("metadata", &meta_type, true),
-                                                FIELD("spec", &ns_spec_type, true),
-                                                FIELD("status", &ns_status_type, true)};
-static const struct pl_cel_type ns_type = OBJECT("kubernetes.Namespace", ns_fields);
-
-/* ---- all variables ---- */
-
-static const struct pl_cel_type authorizer_type = {
-    .kind = PL_CEL_AUTHORIZER, .max_size = 1, .min_bytes = 1};
-static const struct pl_cel_type check_type = {
-    .kind = PL_CEL_RESOURCE_CHECK, .max_size = 1, .min_bytes = 1};
+static void make(void)
+{
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        types[i] = (struct pl_cel_type){
+            .kind = type_table[i].kind,
+            .key = type_at(type_table[i].key),
+            .elem = type_at(type_table[i].elem),
+            .name = *type_table[i].name != '\0' ? type_table[i].name : NULL,
+            .max_size = type_table[i].max_size,
+            .min_bytes = type_table[i].min_bytes,
+        };
+    for (size_t i = 0; i < PL_ARRAY_LEN(field_table); i++)
+        make_field(i);
+    for (size_t i = 0; i < PL_VAR_COUNT; i++)
+        vars[i] = (struct pl_cel_var){var_table[i].name, type_at(var_table[i].type)};
+}
 
 const struct pl_cel_var *pl_condition_vars(void)
 {
-    static const struct pl_cel_var vars[PL_VAR_COUNT] = {
-        [PL_VAR_OBJECT] = {"object", NULL},
-        [PL_VAR_OLD_OBJECT] = {"oldObject", NULL},
-        [PL_VAR_NAMESPACE] = {"namespaceObject", &ns_type},
-        [PL_VAR_REQUEST] = {"request", &request_type},
-        [PL_VAR_AUTHORIZER] = {"authorizer", &authorizer_type},
-        [PL_VAR_REQUEST_RESOURCE] = {"authorizer.requestResource", &check_type},
-        [PL_VAR_PARAMS] = {"", NULL},
-        [PL_VAR_VARIABLES] = {"", NULL}};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make);
     return vars;
 }
 

@@ -13,7 +13,7 @@
 static void check_frozen(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
-    static const char *const members[] = {"data", "binaryData", "stringData"};
+    static const char members[][12] = {"data", "binaryData", "stringData"};
     if (!pl_is_true(pl_tree_getz(old, "immutable")))
         return;
     if (!pl_is_true(pl_tree_getz(object, "immutable")))
@@ -69,7 +69,7 @@ static void need_key(struct pl_api_faults *f, const struct pl_tree *object, cons
 /* NULL, or why the text is not one JSON object, in Go's words. null is an empty one. */
 static const char *fault_of_object(struct pl_arena *arena, struct pl_slice text)
 {
-    static const char *const kinds[] = {
+    static const char kinds[][8] = {
         [PL_BOOL] = "bool", [PL_NUMBER] = "number", [PL_STRING] = "string", [PL_ARRAY] = "array"};
     const char *fault = pl_go_json_fault(arena, text);
     struct pl_doc *doc = fault == NULL ? pl_scan_text(text, NULL, NULL) : NULL;

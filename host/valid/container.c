@@ -10,8 +10,8 @@
 
 /* ---- environment ---- */
 
-static const char *const env_sources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
-                                          "secretKeyRef", "fileKeyRef"};
+static const char env_sources[][20] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                       "secretKeyRef", "fileKeyRef"};
 
 static void need_then_resource(struct pl_api_faults *f, const struct pl_spot *at,
                                const struct pl_tree *value, const char *arg)
@@ -135,7 +135,7 @@ static void check_handler(struct pl_api_faults *f, const struct pl_spot *at,
         {"grpc.port", pl_range, "1-65535"},
         {NULL, NULL, NULL},
     };
-    static const char *const handlers[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
+    static const char handlers[][12] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
     size_t count = 0;
     if (handler == NULL)
         return;
@@ -330,9 +330,9 @@ static void check_life(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_init(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *container, const struct pl_tree *pod)
 {
-    static const char *const members[] = {"lifecycle", "livenessProbe", "readinessProbe",
-                                          "startupProbe"};
-    static const char *const why[] = {
+    static const char members[][16] = {"lifecycle", "livenessProbe", "readinessProbe",
+                                       "startupProbe"};
+    static const char why[][64] = {
         "may not be set for init containers without restartPolicy=Always"};
     const struct pl_tree *policy = pl_tree_getz(container, "restartPolicy");
     if (pl_slice_eqz(pl_tree_text(policy), "Always")) {

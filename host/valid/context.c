@@ -177,7 +177,7 @@ static void context_forbid(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
+static const char lists[][20] = {"initContainers", "containers", "ephemeralContainers"};
 
 static void forbid_contexts(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *spec, const char *const *members, const char *why)
@@ -240,7 +240,7 @@ static const struct pl_tree *host_process_of(const struct pl_tree *owner)
 void pl_valid_host_processes(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *spec)
 {
-    static const char *const members[] = {"initContainers", "containers"};
+    static const char members[][16] = {"initContainers", "containers"};
     const struct pl_tree *pod = host_process_of(spec);
     size_t count = 0, all = 0;
     for (size_t k = 0; k < PL_ARRAY_LEN(members); k++) {

@@ -249,8 +249,8 @@ static bool has_status(const struct pl_tree *version)
 }
 
 /* The members that kube-apiserver stores only once when all versions have the same. */
-static const char *const shared_members[] = {"schema", "subresources", "additionalPrinterColumns",
-                                             "selectableFields"};
+static const char shared_members[][28] = {"schema", "subresources", "additionalPrinterColumns",
+                                          "selectableFields"};
 
 struct shared {
     bool is[PL_ARRAY_LEN(shared_members)];

@@ -313,7 +313,7 @@ void pl_valid_device_references(struct pl_api_faults *f, const struct pl_spot *o
 static void check_constraint(struct pl_api_faults *f, const struct pl_spot *at,
                              const struct pl_tree *one, const struct pl_tree *requests)
 {
-    static const char *const members[] = {"matchAttribute", "distinctAttribute"};
+    static const char members[][20] = {"matchAttribute", "distinctAttribute"};
     pl_valid_device_references(f, at, one, requests);
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
         const struct pl_tree *name = pl_tree_getz(one, members[i]);

@@ -47,7 +47,7 @@ static void no_more_than(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_many(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *spec)
 {
-    static const char *const members[] = {"parallelism", "maxFailedIndexes"};
+    static const char members[][20] = {"parallelism", "maxFailedIndexes"};
     if (job_number(spec, "completions") <= MOST_INDEXES ||
         pl_tree_getz(spec, "backoffLimitPerIndex") == NULL)
         return;
@@ -81,7 +81,7 @@ static void check_indexed(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_not_indexed(struct pl_api_faults *f, const struct pl_spot *at,
                               const struct pl_tree *spec)
 {
-    static const char *const members[] = {"backoffLimitPerIndex", "maxFailedIndexes"};
+    static const char members[][24] = {"backoffLimitPerIndex", "maxFailedIndexes"};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         if (pl_tree_getz(spec, members[i]) != NULL)
             pl_bad_value(f, PL_MEMBER(at, members[i]), pl_tree_getz(spec, members[i]),
@@ -92,7 +92,7 @@ static void check_not_indexed(struct pl_api_faults *f, const struct pl_spot *at,
 
 static bool has_container(const struct pl_tree *spec, const struct pl_tree *name)
 {
-    static const char *const lists[] = {"template.spec.containers", "template.spec.initContainers"};
+    static const char lists[][32] = {"template.spec.containers", "template.spec.initContainers"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_EACH(item, pl_tree_dig(spec, lists[i]))
     if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
@@ -245,7 +245,7 @@ static void take_resources(struct pl_arena *arena, struct pl_tree *to, const str
 static void check_suspended(struct pl_api_faults *f, const struct pl_tree *spec,
                             const struct pl_tree *old)
 {
-    static const char *const free[] = {"nodeSelector", "tolerations", "schedulingGates"};
+    static const char free[][16] = {"nodeSelector", "tolerations", "schedulingGates"};
     struct pl_tree *was = pl_tree_copy(f->arena, old);
     struct pl_tree *affinity = pl_tree_child(f->arena, was, "affinity");
     for (size_t i = 0; i < PL_ARRAY_LEN(free); i++)
@@ -261,10 +261,10 @@ static void check_suspended(struct pl_api_faults *f, const struct pl_tree *spec,
 static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec,
                              const struct pl_tree *old)
 {
-    static const char *const frozen[] = {"selector", "completionMode", "backoffLimitPerIndex",
-                                         "managedBy"};
-    static const char *const structs[][2] = {{"podFailurePolicy", "*@PodFailurePolicy"},
-                                             {"successPolicy", "*@SuccessPolicy"}};
+    static const char frozen[][24] = {"selector", "completionMode", "backoffLimitPerIndex",
+                                      "managedBy"};
+    static const char structs[][2][20] = {{"podFailurePolicy", "*@PodFailurePolicy"},
+                                          {"successPolicy", "*@SuccessPolicy"}};
     bool indexed = pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed");
     const struct pl_tree *count = pl_tree_getz(spec, "completions");
     if (!indexed)

@@ -225,8 +225,8 @@ static void check_ratio(struct pl_api_faults *f, const struct pl_spot *at,
     }
 }
 
-static const char *const limit_members[] = {"max", "min", "maxLimitRequestRatio", "default",
-                                            "defaultRequest"};
+static const char limit_members[][24] = {"max", "min", "maxLimitRequestRatio", "default",
+                                         "defaultRequest"};
 
 /* Containers have fewer resources than a namespace. */
 static void check_names(struct pl_api_faults *f, const struct pl_spot *at,
@@ -328,7 +328,7 @@ void pl_valid_priority_class(struct pl_api_faults *f, const struct pl_tree *obje
 /* The tolerations as Go prints them. */
 static struct pl_tree *go_tolerations(struct pl_api_faults *f, const struct pl_tree *list)
 {
-    static const char *const members[][2] = {
+    static const char members[][2][12] = {
         {"Key", "key"}, {"Operator", "operator"}, {"Value", "value"}, {"Effect", "effect"}};
     struct pl_arena *arena = f->arena;
     struct pl_tree *out = pl_tree_array(arena);

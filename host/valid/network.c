@@ -51,8 +51,8 @@ static void check_backend(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_normal(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *path)
 {
-    static const char *const inside[] = {"//", "/./", "/../", "%2f", "%2F"};
-    static const char *const ends[] = {"/..", "/."};
+    static const char inside[][8] = {"//", "/./", "/../", "%2f", "%2F"};
+    static const char ends[][4] = {"/..", "/."};
     struct pl_slice is = pl_tree_text(path);
     for (size_t i = 0; i < PL_ARRAY_LEN(inside); i++)
         if (pl_text_find(is, inside[i]) != NULL)

@@ -343,7 +343,7 @@ static void check_deadline(struct pl_api_faults *f, const struct pl_tree *spec,
 /* Equal, but for the seconds, which may change. */
 static bool is_same_toleration(const struct pl_tree *a, const struct pl_tree *b)
 {
-    static const char *const members[] = {"key", "operator", "value", "effect"};
+    static const char members[][12] = {"key", "operator", "value", "effect"};
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
         if (!pl_slice_eq(pl_tree_text_at(a, members[i]), pl_tree_text_at(b, members[i])))
             return false;
@@ -427,8 +427,8 @@ static void check_gated(struct pl_api_faults *f, struct pl_tree *spec, const str
 static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
-    static const char *const free_members[] = {"activeDeadlineSeconds", "tolerations",
-                                               "schedulingGates"};
+    static const char free_members[][24] = {"activeDeadlineSeconds", "tolerations",
+                                            "schedulingGates"};
     const struct pl_tree *spec = pl_tree_getz(object, "spec"), *was = pl_tree_getz(old, "spec");
     bool stop = false;
     check_counts(f, spec, was, "containers", &stop);

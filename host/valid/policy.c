@@ -363,8 +363,8 @@ static void check_mutation(struct scope *s, const struct pl_spot *at,
                            const struct pl_tree *mutation)
 {
     struct pl_api_faults *f = s->f;
-    static const char *const types[][2] = {{"ApplyConfiguration", "applyConfiguration"},
-                                           {"JSONPatch", "jsonPatch"}};
+    static const char types[][2][20] = {{"ApplyConfiguration", "applyConfiguration"},
+                                        {"JSONPatch", "jsonPatch"}};
     const struct pl_tree *type = pl_tree_getz(mutation, "patchType");
     pl_needs_one(f, PL_MEMBER(at, "patchType"), type, "ApplyConfiguration,JSONPatch");
     for (size_t i = 0; i < PL_ARRAY_LEN(types); i++) {

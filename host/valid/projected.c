@@ -30,8 +30,8 @@ static void only_once(struct pl_api_faults *f, const struct pl_spot *at, struct 
 static void check_paths(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *projected)
 {
-    static const char *const listed[] = {"secret", "configMap", "downwardAPI"};
-    static const char *const single[] = {
+    static const char listed[][12] = {"secret", "configMap", "downwardAPI"};
+    static const char single[][36] = {
         "clusterTrustBundle.path", "podCertificate.credentialBundlePath", "podCertificate.keyPath",
         "podCertificate.certificateChainPath"};
     struct pl_tree *seen = pl_tree_object(f->arena);
@@ -134,7 +134,7 @@ static void check_life(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_certificate(struct pl_api_faults *f, const struct pl_spot *at,
                               const struct pl_tree *certificate)
 {
-    static const char *const paths[] = {"credentialBundlePath", "keyPath", "certificateChainPath"};
+    static const char paths[][24] = {"credentialBundlePath", "keyPath", "certificateChainPath"};
     size_t count = 0;
     pl_valid_signer_name(f, PL_MEMBER(at, "signerName"), pl_tree_getz(certificate, "signerName"),
                          NULL);
@@ -163,7 +163,7 @@ static void check_projection(struct pl_api_faults *f, const struct pl_spot *at,
 {
     static const struct pl_rule rules[] = {
         {"secret.name", pl_need, NULL}, {"configMap.name", pl_need, NULL}, {NULL, NULL, NULL}};
-    static const char *const lists[] = {"secret", "configMap"};
+    static const char lists[][12] = {"secret", "configMap"};
     const struct pl_tree *bundle = pl_tree_getz(source, "clusterTrustBundle");
     const struct pl_tree *certificate = pl_tree_getz(source, "podCertificate");
     pl_hold(f, at, source, rules);

@@ -131,7 +131,7 @@ static void check_request(struct pl_api_faults *f, const struct pl_spot *at,
 
 static bool has_one(const struct pl_tree *resources, bool huge)
 {
-    static const char *const lists[] = {"limits", "requests"};
+    static const char lists[][12] = {"limits", "requests"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_TREE_FOR(item, pl_tree_getz(resources, lists[i]))
     if (huge ? is_huge(item->key) : pl_is_among(item->key, "cpu,memory"))

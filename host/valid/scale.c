@@ -143,7 +143,7 @@ static void scale_check_source(struct pl_api_faults *f, const struct pl_spot *at
 
 /* Only the first source of these is checked. */
 static const struct {
-    const char *member, *type;
+    char member[20], type[20];
 } sources[] = {{"object", "Object"},
                {"external", "External"},
                {"pods", "Pods"},

@@ -166,7 +166,7 @@ static void schema_check_type(struct pl_api_faults *f, const struct pl_spot *at,
 {
     const struct pl_tree *type = pl_tree_getz(schema, "type");
     const struct pl_spot *spot = PL_MEMBER(at, "type");
-    static const char *const empty[] = {
+    static const char empty[][48] = {
         [AT_ROOT] = "must not be empty at the root",
         [IN_LIST] = "must not be empty for specified array items",
         [IN_FIELD] = "must not be empty for specified object fields",
@@ -201,8 +201,8 @@ static bool is_unsupported(const struct pl_tree *schema, const char *keyword)
     return strcmp(keyword, "additionalItems") == 0 ? value != NULL : !pl_is_empty(value);
 }
 
-static const char *const unsupported[] = {"id",          "additionalItems", "patternProperties",
-                                          "definitions", "dependencies",    "$ref"};
+static const char unsupported[][20] = {"id",          "additionalItems", "patternProperties",
+                                       "definitions", "dependencies",    "$ref"};
 
 /* Keywords are checked in all schemas, also in those of combinations. */
 static void check_keywords(struct pl_api_faults *f, const struct pl_spot *at,
@@ -247,7 +247,7 @@ static void check_keywords(struct pl_api_faults *f, const struct pl_spot *at,
 static const char *go_regex_fault(struct pl_api_faults *f, struct pl_slice pattern,
                                   const char *message)
 {
-    static const char *const words[][2] = {
+    static const char words[][2][20] = {
         {"a ) is missing", "missing closing )"},
         {"a ) without a (", "unexpected )"},
     };
@@ -333,7 +333,7 @@ static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at
 static void check_nested(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *schema, bool no_any)
 {
-    static const char *const no[][2] = {
+    static const char no[][2][40] = {
         {"type", "empty"},
         {"title", "empty"},
         {"description", "empty"},
@@ -381,7 +381,7 @@ static bool is_either(const struct pl_tree *list)
 static void check_combinations(struct pl_api_faults *f, const struct pl_spot *at,
                                const struct pl_tree *schema, bool no_any)
 {
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    static const char lists[][8] = {"allOf", "anyOf", "oneOf"};
     for (size_t k = 0; k < PL_ARRAY_LEN(lists); k++) {
         const struct pl_spot *spot = PL_MEMBER(at, lists[k]);
         size_t i = 0;
@@ -400,7 +400,7 @@ static void check_complete(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *schema, const struct pl_spot *nested_at,
                            const struct pl_tree *nested, bool is_list)
 {
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    static const char lists[][8] = {"allOf", "anyOf", "oneOf"};
     if (schema == NULL) {
         pl_bad_required(f, at,
                         pl_arena_f(f->arena, "because it is defined in %.*s",
@@ -445,7 +445,7 @@ static bool restricts_names(const struct pl_tree *metadata)
 static void check_meta(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *schema, enum level level)
 {
-    static const char *const texts[] = {"apiVersion", "kind"};
+    static const char texts[][12] = {"apiVersion", "kind"};
     const struct pl_tree *all = pl_tree_getz(schema, "properties");
     const struct pl_tree *metadata = pl_tree_getz(all, "metadata");
     const struct pl_spot *spot = PL_MEMBER(at, "properties");
@@ -471,8 +471,8 @@ static void check_meta(struct pl_api_faults *f, const struct pl_spot *at,
 /* False for what cannot be read as a structural schema; the keywords' faults say why. */
 static bool is_readable(const struct pl_tree *schema)
 {
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
-    static const char *const single[] = {"not", "items", "additionalProperties"};
+    static const char lists[][8] = {"allOf", "anyOf", "oneOf"};
+    static const char single[][24] = {"not", "items", "additionalProperties"};
     for (size_t i = 0; i < PL_ARRAY_LEN(unsupported); i++)
         if (is_unsupported(schema, unsupported[i]))
             return false;
@@ -523,7 +523,7 @@ static void check_structure(struct pl_api_faults *f, const struct pl_spot *at,
 static void check_schema(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *schema, const struct place *place)
 {
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    static const char lists[][8] = {"allOf", "anyOf", "oneOf"};
     const struct pl_tree *items = pl_tree_getz(schema, "items");
     const struct pl_tree *more = pl_tree_getz(schema, "additionalProperties");
     struct place below = {place->in_meta, place->no_default, false};

@@ -412,7 +412,7 @@ static void check_hints(struct pl_api_faults *f, const struct pl_spot *at,
     static const struct pl_rule rules[] = {{"forZones[].name", pl_label_value, NULL},
                                            {"forNodes[].name", pl_subdomain, "always"},
                                            {NULL, NULL, NULL}};
-    static const char *const lists[] = {"forZones", "forNodes"};
+    static const char lists[][12] = {"forZones", "forNodes"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         const struct pl_tree *list = pl_tree_getz(hints, lists[i]);
         if (!pl_at_most(f, PL_MEMBER(at, lists[i]), list, MOST_HINTS))

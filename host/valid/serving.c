@@ -255,7 +255,7 @@ void pl_valid_capacity(struct pl_api_faults *f, const struct pl_tree *object,
         {"storageClassName", pl_subdomain, "always"},
         {NULL, NULL, NULL},
     };
-    static const char *const frozen[] = {"nodeTopology", "storageClassName"};
+    static const char frozen[][20] = {"nodeTopology", "storageClassName"};
     const struct pl_tree *capacity = pl_tree_getz(object, "capacity");
     if (old == NULL) {
         pl_hold(f, NULL, object, rules);
@@ -272,7 +272,7 @@ void pl_valid_capacity(struct pl_api_faults *f, const struct pl_tree *object,
 void pl_valid_attributes_class(struct pl_api_faults *f, const struct pl_tree *object,
                                const struct pl_tree *old)
 {
-    static const char *const frozen[] = {"driverName", "parameters"};
+    static const char frozen[][12] = {"driverName", "parameters"};
     const struct pl_spot *at = PL_MEMBER(NULL, "parameters");
     const struct pl_tree *driver = pl_tree_getz(object, "driverName");
     const struct pl_tree *values = pl_tree_getz(object, "parameters");

@@ -192,7 +192,7 @@ static bool is_semver(struct pl_api_faults *f, struct pl_slice version)
 static void check_attribute(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *attribute)
 {
-    static const char *const members[] = {"int", "bool", "string", "version"};
+    static const char members[][8] = {"int", "bool", "string", "version"};
     const struct pl_tree *version = pl_tree_getz(attribute, "version");
     struct pl_slice set = {"", 0};
     size_t count = 0;
@@ -441,7 +441,7 @@ static void check_sets(struct pl_api_faults *f, const struct pl_spot *at,
 void pl_valid_device_conditions(struct pl_api_faults *f, const struct pl_spot *at,
                                 const struct pl_tree *device)
 {
-    static const char *const members[] = {"bindingConditions", "bindingFailureConditions"};
+    static const char members[][28] = {"bindingConditions", "bindingFailureConditions"};
     const struct pl_tree *lists[] = {pl_tree_getz(device, members[0]),
                                      pl_tree_getz(device, members[1])};
     for (size_t k = 0; k < PL_ARRAY_LEN(members); k++) {
@@ -536,7 +536,7 @@ static void check_offers(struct pl_api_faults *f, const struct pl_tree *spec,
 void pl_valid_device_slice(struct pl_api_faults *f, const struct pl_tree *object,
                            const struct pl_tree *old)
 {
-    static const char *const frozen[] = {"driver", "nodeName"};
+    static const char frozen[][12] = {"driver", "nodeName"};
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
     const struct pl_tree *was = pl_tree_getz(old, "spec");
     pl_valid_csi_driver_name(f, PL_MEMBER(SPEC, "driver"), pl_tree_getz(spec, "driver"), NULL);

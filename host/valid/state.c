@@ -168,7 +168,7 @@ static const struct {
 static void check_pairs(struct pl_api_faults *f, const struct pl_tree *job,
                         const struct pl_tree *old)
 {
-    static const char *const last[] = {"Failed", "Complete", "FailureTarget", "SuccessCriteriaMet"};
+    static const char last[][20] = {"Failed", "Complete", "FailureTarget", "SuccessCriteriaMet"};
     for (size_t i = 0; i < PL_ARRAY_LEN(pairs); i++) {
         bool first = holds(job, pairs[i].type), second = holds(job, pairs[i].other);
         bool changed =
@@ -249,8 +249,8 @@ static void check_pods_of_job(struct pl_api_faults *f, const struct pl_tree *job
         {"failed", pl_natural, NULL},      {"ready", pl_natural, NULL},
         {"terminating", pl_natural, NULL}, {NULL, NULL, NULL},
     };
-    static const char *const none[] = {"active", "terminating"};
-    static const char *const grow[] = {"failed", "succeeded"};
+    static const char none[][12] = {"active", "terminating"};
+    static const char grow[][12] = {"failed", "succeeded"};
     const struct pl_tree *status = pl_tree_getz(job, "status");
     bool indexed = pl_slice_eqz(pl_tree_text_at(job, "spec.completionMode"), "Indexed");
     bool elastic = indexed && pl_tree_equal(pl_tree_dig(job, "spec.completions"),
@@ -323,7 +323,7 @@ static void autoscaler_state(struct pl_api_faults *f, const struct pl_tree *obje
 static void signing_state(struct pl_api_faults *f, const struct pl_tree *object,
                           const struct pl_tree *old)
 {
-    static const char *const verdicts[] = {"Approved", "Denied"};
+    static const char verdicts[][12] = {"Approved", "Denied"};
     for (size_t i = 0; i < PL_ARRAY_LEN(verdicts); i++)
         if (pl_has_condition(object, verdicts[i]) && !pl_has_condition(old, verdicts[i]))
             pl_bad_forbidden(

@@ -56,7 +56,7 @@ static bool has_group(const struct pl_tree *spec)
 static void check_sources(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree *source, const struct pl_tree *ref)
 {
-    static const char *const members[] = {"apiGroup", "kind", "name"};
+    static const char members[][12] = {"apiGroup", "kind", "name"};
     bool same = true;
     if (source == NULL || ref == NULL)
         return;
@@ -167,28 +167,28 @@ void pl_valid_claim(struct pl_api_faults *f, const struct pl_tree *object,
 
 /* ---- volumes ---- */
 
-static const char *const sources[] = {"hostPath",
-                                      "gcePersistentDisk",
-                                      "awsElasticBlockStore",
-                                      "glusterfs",
-                                      "nfs",
-                                      "rbd",
-                                      "quobyte",
-                                      "iscsi",
-                                      "flexVolume",
-                                      "cinder",
-                                      "cephfs",
-                                      "fc",
-                                      "flocker",
-                                      "azureFile",
-                                      "vsphereVolume",
-                                      "azureDisk",
-                                      "photonPersistentDisk",
-                                      "portworxVolume",
-                                      "scaleIO",
-                                      "local",
-                                      "storageos",
-                                      "csi"};
+static const char sources[][24] = {"hostPath",
+                                   "gcePersistentDisk",
+                                   "awsElasticBlockStore",
+                                   "glusterfs",
+                                   "nfs",
+                                   "rbd",
+                                   "quobyte",
+                                   "iscsi",
+                                   "flexVolume",
+                                   "cinder",
+                                   "cephfs",
+                                   "fc",
+                                   "flocker",
+                                   "azureFile",
+                                   "vsphereVolume",
+                                   "azureDisk",
+                                   "photonPersistentDisk",
+                                   "portworxVolume",
+                                   "scaleIO",
+                                   "local",
+                                   "storageos",
+                                   "csi"};
 
 static void check_capacity(struct pl_api_faults *f, const struct pl_tree *capacity)
 {
@@ -235,8 +235,8 @@ static void check_secret(struct pl_api_faults *f, const struct pl_spot *at,
 
 static void check_csi_volume(struct pl_api_faults *f, const struct pl_tree *csi)
 {
-    static const char *const secrets[] = {"controllerPublishSecretRef", "controllerExpandSecretRef",
-                                          "nodePublishSecretRef", "nodeExpandSecretRef"};
+    static const char secrets[][28] = {"controllerPublishSecretRef", "controllerExpandSecretRef",
+                                       "nodePublishSecretRef", "nodeExpandSecretRef"};
     const struct pl_spot *at = PL_MEMBER(SPEC, "csi");
     if (csi == NULL)
         return;
@@ -280,19 +280,19 @@ static void check_volume_source(struct pl_api_faults *f, const struct pl_tree *s
 /* The annotation for mount options, which only some kinds of volumes support. */
 static void check_mount_options(struct pl_api_faults *f, const struct pl_tree *object)
 {
-    static const char *const may[] = {"gcePersistentDisk",
-                                      "awsElasticBlockStore",
-                                      "glusterfs",
-                                      "nfs",
-                                      "rbd",
-                                      "quobyte",
-                                      "iscsi",
-                                      "cinder",
-                                      "cephfs",
-                                      "azureFile",
-                                      "vsphereVolume",
-                                      "azureDisk",
-                                      "photonPersistentDisk"};
+    static const char may[][24] = {"gcePersistentDisk",
+                                   "awsElasticBlockStore",
+                                   "glusterfs",
+                                   "nfs",
+                                   "rbd",
+                                   "quobyte",
+                                   "iscsi",
+                                   "cinder",
+                                   "cephfs",
+                                   "azureFile",
+                                   "vsphereVolume",
+                                   "azureDisk",
+                                   "photonPersistentDisk"};
     static const char mark[] = "volume.beta.kubernetes.io/mount-options";
     for (size_t i = 0; i < PL_ARRAY_LEN(may); i++)
         if (pl_tree_getz(pl_tree_getz(object, "spec"), may[i]) != NULL)
@@ -407,8 +407,8 @@ void pl_valid_storage_class(struct pl_api_faults *f, const struct pl_tree *objec
         {"volumeBindingMode", pl_must_be, "Immediate,WaitForFirstConsumer"},
         {NULL, NULL, NULL},
     };
-    static const char *const frozen[] = {"parameters", "provisioner", "reclaimPolicy",
-                                         "volumeBindingMode"};
+    static const char frozen[][20] = {"parameters", "provisioner", "reclaimPolicy",
+                                      "volumeBindingMode"};
     pl_hold(f, NULL, object, rules);
     check_parameters(f, pl_tree_getz(object, "parameters"));
     check_topologies(f, pl_tree_getz(object, "allowedTopologies"));

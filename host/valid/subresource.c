@@ -22,8 +22,8 @@ static const struct pl_tree *by_name(const struct pl_tree *list, struct pl_slice
 static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
                             const struct pl_tree *spec, const struct pl_tree *container)
 {
-    static const char *const never[] = {"lifecycle",    "livenessProbe", "readinessProbe",
-                                        "startupProbe", "ports",         "resizePolicy"};
+    static const char never[][16] = {"lifecycle",    "livenessProbe", "readinessProbe",
+                                     "startupProbe", "ports",         "resizePolicy"};
     struct pl_slice name = pl_tree_text_at(container, "name");
     struct pl_slice target = pl_tree_text_at(container, "targetContainerName");
     const struct pl_tree *resources = pl_tree_getz(container, "resources");
@@ -81,7 +81,7 @@ static void join_class(const char **all, const char *part)
 /* Only processors and memory count. */
 static const char *class_of(const struct pl_tree *resources)
 {
-    static const char *const names[] = {"cpu", "memory"};
+    static const char names[][8] = {"cpu", "memory"};
     const struct pl_tree *requests = pl_tree_getz(resources, "requests");
     const struct pl_tree *limits = pl_tree_getz(resources, "limits");
     const char *all = NULL;
@@ -105,7 +105,7 @@ static bool is_for_pods(const struct pl_tree *list)
 
 const char *pl_valid_pod_class(const struct pl_tree *pod)
 {
-    static const char *const lists[] = {"containers", "initContainers"};
+    static const char lists[][16] = {"containers", "initContainers"};
     const struct pl_tree *spec = pl_tree_getz(pod, "spec");
     const struct pl_tree *whole = pl_tree_getz(spec, "resources");
     const char *all = NULL;

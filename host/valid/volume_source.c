@@ -88,7 +88,7 @@ static bool has_form(struct pl_slice text, const char *pattern)
 static void iscsi_name(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *value, const char *unknown)
 {
-    static const char *const forms[][2] = {
+    static const char forms[][2][56] = {
         {"iqn", "iqn\\.[0-9]{4}-[0-9]{2}\\.[[:alnum:].-]+:[^,;*&$|\\s]+$"},
         {"eui", "^eui.[[:alnum:]]{16}$"},
         {"naa", "^naa.[[:alnum:]]{32}$"},

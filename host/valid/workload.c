@@ -124,8 +124,8 @@ static void check_counts(struct pl_api_faults *f, const struct pl_tree *object,
 /* The text of a strategy as Go prints the struct: kube-apiserver shows the whole of it. */
 static struct pl_tree *go_strategy(struct pl_api_faults *f, const struct pl_tree *strategy)
 {
-    static const char *const names[][2] = {{"maxUnavailable", "MaxUnavailable"},
-                                           {"maxSurge", "MaxSurge"}};
+    static const char names[][2][16] = {{"maxUnavailable", "MaxUnavailable"},
+                                        {"maxSurge", "MaxSurge"}};
     struct pl_tree *out = pl_tree_object(f->arena);
     const struct pl_tree *rolling = pl_tree_getz(strategy, "rollingUpdate");
     pl_tree_setz(f->arena, out, "Type", pl_tree_str(f->arena, pl_tree_text_at(strategy, "type")));
@@ -342,15 +342,15 @@ static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct p
 static void check_set_change(struct pl_api_faults *f, const struct pl_tree *spec,
                              const struct pl_tree *old)
 {
-    static const char *const frozen[] = {"serviceName", "podManagementPolicy", "selector",
-                                         "volumeClaimTemplates"};
-    static const char *const may[] = {"replicas",
-                                      "ordinals",
-                                      "template",
-                                      "updateStrategy",
-                                      "minReadySeconds",
-                                      "revisionHistoryLimit",
-                                      "persistentVolumeClaimRetentionPolicy"};
+    static const char frozen[][24] = {"serviceName", "podManagementPolicy", "selector",
+                                      "volumeClaimTemplates"};
+    static const char may[][40] = {"replicas",
+                                   "ordinals",
+                                   "template",
+                                   "updateStrategy",
+                                   "minReadySeconds",
+                                   "revisionHistoryLimit",
+                                   "persistentVolumeClaimRetentionPolicy"};
     struct pl_tree *is = pl_tree_copy(f->arena, spec), *was = pl_tree_copy(f->arena, old);
     for (size_t i = 0; i < PL_ARRAY_LEN(may); i++) {
         pl_tree_removez(is, may[i]);

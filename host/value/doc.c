@@ -165,8 +165,8 @@ enum pl_type pl_node_type(struct pl_node node)
 
 const char *pl_type_name(enum pl_type type)
 {
-    static const char *const names[] = {"nothing", "null",  "boolean", "number",
-                                        "string",  "array", "object"};
+    static const char names[][8] = {"nothing", "null",  "boolean", "number",
+                                    "string",  "array", "object"};
     return (size_t)type < sizeof(names) / sizeof(names[0]) ? names[type] : "?";
 }
 

@@ -11,11 +11,11 @@
 
 _Static_assert(sizeof(struct pl_scratch) >= PACK_MAX, "a packed string must fit the scratch");
 
-static const char two_digits[200] = "0001020304050607080910111213141516171819"
-                                    "2021222324252627282930313233343536373839"
-                                    "4041424344454647484950515253545556575859"
-                                    "6061626364656667686970717273747576777879"
-                                    "8081828384858687888990919293949596979899"; /* no NUL */
+static const char two_digits[] = "0001020304050607080910111213141516171819"
+                                 "2021222324252627282930313233343536373839"
+                                 "4041424344454647484950515253545556575859"
+                                 "6061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
 
 enum { HEX_MIN = 16 }; /* digits; a shorter run does not save enough for a length and a prefix */
 
@@ -143,10 +143,10 @@ static void put_digits(char *out, int value, int count)
 
 static void unpack_seconds(uint32_t seconds, char *out)
 {
-    static const char form[19] = "0000-00-00T00:00:00"; /* without its NUL */
+    static const char form[] = "0000-00-00T00:00:00";
     int year, month, day, of_day = (int)(seconds % 86400);
     date_from_days(seconds / 86400, &year, &month, &day);
-    memcpy(out, form, sizeof(form));
+    memcpy(out, form, sizeof(form) - 1);
     put_digits(out, year, 4);
     put_digits(out + 5, month, 2);
     put_digits(out + 8, day, 2);

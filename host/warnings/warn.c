@@ -244,7 +244,7 @@ static void warn_endpoint_slice(struct pl_warned *w, const struct pl_tree *objec
 static void warn_volume(struct pl_warned *w, const struct pl_tree *object,
                         const struct pl_tree *old)
 {
-    static const char *const annotations[][2] = {
+    static const char annotations[][2][40] = {
         {"volume.beta.kubernetes.io/storage-class", "1.8; use \"storageClassName\""},
         {"volume.beta.kubernetes.io/mount-options", "1.31; use \"mountOptions\""}};
     static const char *const gone[][3] = {
@@ -400,8 +400,8 @@ static bool is_known_format(struct pl_slice type, struct pl_slice format)
 /* Unknown formats, once for each schema that has one. */
 static void warn_schema(struct pl_warned *w, const struct pl_tree *schema)
 {
-    static const char *const below[] = {"items", "not", "additionalProperties"};
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    static const char below[][24] = {"items", "not", "additionalProperties"};
+    static const char lists[][8] = {"allOf", "anyOf", "oneOf"};
     struct pl_slice format = pl_tree_text_at(schema, "format");
     if (!pl_tree_is(schema, PL_OBJECT))
         return;

@@ -30,7 +30,7 @@ static void warn_selectors(struct pl_warned *w, const struct pl_spot *at,
 static void warn_affinity(struct pl_warned *w, const struct pl_spot *at,
                           const struct pl_tree *affinity)
 {
-    static const char *const kinds[] = {"podAffinity", "podAntiAffinity"};
+    static const char kinds[][16] = {"podAffinity", "podAntiAffinity"};
     static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
     static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++) {
@@ -100,7 +100,7 @@ static void warn_annotation(struct pl_warned *w, const struct pl_spot *at,
 static void warn_annotations(struct pl_warned *w, const struct pl_spot *at,
                              const struct pl_tree *annotations)
 {
-    static const char *const keys[][2] = {
+    static const char keys[][2][68] = {
         {"scheduler.alpha.kubernetes.io/critical-pod",
          "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
         {"security.alpha.kubernetes.io/sysctls",
@@ -261,8 +261,8 @@ static void warn_port_names(struct pl_warned *w, const struct ports *ports)
 static void warn_amounts(struct pl_warned *w, const struct pl_spot *at,
                          const struct pl_tree *resources)
 {
-    static const char *const names[] = {"memory", "ephemeral-storage"};
-    static const char *const lists[] = {"limits", "requests"};
+    static const char names[][20] = {"memory", "ephemeral-storage"};
+    static const char lists[][12] = {"limits", "requests"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         for (size_t j = 0; j < PL_ARRAY_LEN(lists); j++) {
             const struct pl_spot *list = PL_MEMBER(at, lists[j]);
@@ -271,7 +271,7 @@ static void warn_amounts(struct pl_warned *w, const struct pl_spot *at,
         }
 }
 
-static const char *const containers[] = {"initContainers", "containers", "ephemeralContainers"};
+static const char containers[][20] = {"initContainers", "containers", "ephemeralContainers"};
 
 static void warn_containers(struct pl_warned *w, const struct pl_spot *at,
                             const struct pl_tree *pod)

@@ -105,7 +105,7 @@ void pl_warn_fraction(struct pl_warned *w, const struct pl_spot *at, const struc
 
 const char *pl_warn_node_label(struct pl_slice key)
 {
-    static const char *const labels[][2] = {
+    static const char labels[][2][72] = {
         {"beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"},
         {"beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"},
         {"failure-domain.beta.kubernetes.io/region",
@@ -159,7 +159,7 @@ void pl_warn_term(struct pl_warned *w, const struct pl_spot *at, const struct pl
 
 void pl_warn_claim_spec(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *spec)
 {
-    static const char *const lists[] = {"requests", "limits"};
+    static const char lists[][12] = {"requests", "limits"};
     const struct pl_spot *resources = PL_MEMBER(at, "resources");
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         const struct pl_tree *list = pl_tree_getz(pl_tree_getz(spec, "resources"), lists[i]);

@@ -93,7 +93,7 @@ static struct pl_slice kind_and_name(struct files *files, const char *kind, stru
 static void take_source(struct files *files, const struct pl_tree *source)
 {
     static const struct {
-        const char *member, *path, *what;
+        char member[20], path[24], what[36];
     } certificates[] = {
         {"podCertificate", "certificateChainPath", "PodCertificate chain"},
         {"podCertificate", "keyPath", "PodCertificate key"},

@@ -45,8 +45,8 @@ static void unref(struct pl_kept *kept)
 
 static void kept_complain(struct pl_kept *kept, bool write, const struct pl_err *err)
 {
-    static const char *const what[] = {"an object of the webhooks can't be read",
-                                       "an object of the webhooks can't be written"};
+    static const char what[][44] = {"an object of the webhooks can't be read",
+                                    "an object of the webhooks can't be written"};
     char **told = &kept->told[write], kind[PL_KIND_TEXT];
     if (*told != NULL && strcmp(*told, err->message) == 0)
         return;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[] = {
+static const char kinds[][12] = {
     [PL_POINT_REQUEST] = "request",   [PL_POINT_APPLIED] = "applied",
     [PL_POINT_ANSWERED] = "answered", [PL_POINT_EVENT] = "event",
     [PL_POINT_WAIT] = "wait",         [PL_POINT_RAN] = "ran",
@@ -48,9 +48,9 @@ static void choose_set_candidates(lua_State *L, const struct pl_point *point)
 /* Most texts of most points are empty, so the metatable has these. */
 static void choose_set_metatable(lua_State *L)
 {
-    static const char *const texts[] = {
-        "host",     "controller", "key",         "run_id",  "line", "verb",   "object",
-        "api_kind", "name",       "subresource", "version", "body", "message"};
+    static const char texts[][12] = {"host",    "controller", "key",      "run_id", "line",
+                                     "verb",    "object",     "api_kind", "name",   "subresource",
+                                     "version", "body",       "message"};
     if (luaL_newmetatable(L, point_type)) {
         lua_createtable(L, 0, (int)PL_ARRAY_LEN(texts));
         for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {

@@ -78,7 +78,7 @@ void pl_point_details_request(struct pl_point_details *about, struct pl_point *p
 
 static const char *event_verb(struct pl_slice text)
 {
-    static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
+    static const char verbs[][12] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
     struct pl_slice head = pl_slice(text.ptr, text.len < 40 ? text.len : 40);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (pl_text_find(head, verbs[i]) != NULL)

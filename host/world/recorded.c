@@ -147,7 +147,7 @@ void pl_recorded_push_seen(struct pl_recorded *recorded, lua_State *L)
 
 static const char *outcome_name(enum pl_outcome outcome)
 {
-    static const char *const names[] = {
+    static const char names[][16] = {
         [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
         [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
         [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",

@@ -13,7 +13,7 @@
 
 #define NAME "perilune-test"
 
-static const char *const plurals[] = {
+static const char plurals[][72] = {
     [PL_HOOK_VALIDATE] = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     [PL_HOOK_MUTATE] = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
     [PL_HOOK_CONVERT] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",

@@ -86,7 +86,7 @@ static int find_own(lua_State *L)
         return 1;
     }
     lua_pushfstring(L, "=perilune:%s", pl_own_file(name));
-    if (luaL_loadbufferx(L, own->text.ptr, own->text.len, lua_tostring(L, -1), "t") != 0)
+    if (luaL_loadbufferx(L, pl_own_text(own).ptr, own->text_len, lua_tostring(L, -1), "t") != 0)
         return lua_error(L);
     return 1;
 }

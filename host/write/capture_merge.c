@@ -80,8 +80,8 @@ static struct pl_doc *confined(const struct pl_intent *intent, struct pl_doc *ch
         pl_doc_unref(changed);
         return doc;
     }
-    static const char *const kept[] = {"uid", "creationTimestamp", "generation",
-                                       "deletionTimestamp", "deletionGracePeriodSeconds"};
+    static const char kept[][28] = {"uid", "creationTimestamp", "generation", "deletionTimestamp",
+                                    "deletionGracePeriodSeconds"};
     for (size_t i = 0; i < PL_ARRAY_LEN(kept); i++) {
         struct pl_node value = pl_node_dig(existing, "metadata", kept[i]);
         if (!pl_node_equal(value, pl_node_dig(pl_doc_root(changed), "metadata", kept[i])))
@@ -159,8 +159,8 @@ int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struc
 
 static bool is_the_servers(struct pl_slice key)
 {
-    static const char *const names[] = {"managedFields", "resourceVersion",   "generation",
-                                        "uid",           "creationTimestamp", "selfLink"};
+    static const char names[][20] = {"managedFields", "resourceVersion",   "generation",
+                                     "uid",           "creationTimestamp", "selfLink"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (pl_slice_eqz(key, names[i]))
             return true;

@@ -13,7 +13,7 @@
 
 static bool is_server_owned(struct pl_slice key)
 {
-    static const char *const names[] = {
+    static const char names[][20] = {
         "managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (pl_slice_eqz(key, names[i]))

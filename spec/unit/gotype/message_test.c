@@ -119,8 +119,9 @@ static void same_list(const char *where, const struct pl_message_field *is,
                       const struct pl_schema *schema)
 {
     char keys[128] = "";
-    for (const char *const *key = pl_schema_list_keys(schema); *key != NULL; key++)
-        snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", *keys ? "," : "", *key);
+    const char *key;
+    for (size_t i = 0; (key = pl_schema_list_key(schema, i)) != NULL; i++)
+        snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", *keys ? "," : "", key);
     enum pl_list_type list = is->flags & PL_PACKED_MAP   ? PL_LIST_MAP
                              : is->flags & PL_PACKED_SET ? PL_LIST_SET
                                                          : PL_LIST_ATOMIC;

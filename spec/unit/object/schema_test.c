@@ -32,10 +32,10 @@ static void describe(const struct pl_schema *schema, char out[128])
 {
     static const char *const names[] = {"atomic", "set", "map("};
     int len = snprintf(out, 128, "%s", names[pl_schema_list_type(schema)]);
-    const char *const *keys = pl_schema_list_keys(schema);
-    for (size_t i = 0; keys[i] != NULL; i++)
-        len += snprintf(out + len, 128 - (size_t)len, "%s%s", i ? "," : "", keys[i]);
-    if (keys[0] != NULL)
+    const char *key;
+    for (size_t i = 0; (key = pl_schema_list_key(schema, i)) != NULL; i++)
+        len += snprintf(out + len, 128 - (size_t)len, "%s%s", i ? "," : "", key);
+    if (pl_schema_list_key(schema, 0) != NULL)
         len += snprintf(out + len, 128 - (size_t)len, ")");
     if (pl_schema_merge_key(schema) != NULL)
         len += snprintf(out + len, 128 - (size_t)len, "/%s", pl_schema_merge_key(schema));
