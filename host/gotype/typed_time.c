@@ -15,16 +15,14 @@ enum part { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, FRACTION, ZONE, LITERAL };
 static const struct {
     enum part part;
     char text[8];
-    const char *range; /* "hour out of range"; NULL: none is told */
+    char range[8]; /* "hour out of range"; "": none is told */
     int least, most;
 } parts[] = {
-    {YEAR, "2006", NULL, 0, 9999},   {LITERAL, "-", NULL, 0, 0},
-    {MONTH, "01", "month", 1, 12},   {LITERAL, "-", NULL, 0, 0},
-    {DAY, "02", NULL, 0, 99},        {LITERAL, "T", NULL, 0, 0},
-    {HOUR, "15", "hour", 0, 23},     {LITERAL, ":", NULL, 0, 0},
-    {MINUTE, "04", "minute", 0, 59}, {LITERAL, ":", NULL, 0, 0},
-    {SECOND, "05", "second", 0, 59}, {FRACTION, ".000000", NULL, 0, 0},
-    {ZONE, "Z07:00", NULL, 0, 0},
+    {YEAR, "2006", "", 0, 9999}, {LITERAL, "-", "", 0, 0},        {MONTH, "01", "month", 1, 12},
+    {LITERAL, "-", "", 0, 0},    {DAY, "02", "", 0, 99},          {LITERAL, "T", "", 0, 0},
+    {HOUR, "15", "hour", 0, 23}, {LITERAL, ":", "", 0, 0},        {MINUTE, "04", "minute", 0, 59},
+    {LITERAL, ":", "", 0, 0},    {SECOND, "05", "second", 0, 59}, {FRACTION, ".000000", "", 0, 0},
+    {ZONE, "Z07:00", "", 0, 0},
 };
 
 struct reading_time {
@@ -140,7 +138,7 @@ static struct pl_slice read_parts(struct reading_time *r)
                               PL_FMT(r->whole), r->micro ? MICRO_LAYOUT : TIME_LAYOUT,
                               PL_FMT(before), parts[i].text);
         int value = r->value[parts[i].part < LITERAL ? parts[i].part : YEAR];
-        if (parts[i].range != NULL && (value < parts[i].least || value > parts[i].most))
+        if (parts[i].range[0] != '\0' && (value < parts[i].least || value > parts[i].most))
             r->out_of_range = parts[i].range;
         if (r->out_of_range != NULL)
             return pl_arena_f(r->arena, "parsing time \"%.*s\": %s out of range", PL_FMT(r->whole),
