@@ -51,6 +51,8 @@ bool pl_is_true(const struct pl_tree *value);
 bool pl_is_false(const struct pl_tree *value);
 /* An IPv4 or IPv6 address, without a prefix length. */
 bool pl_is_ip(struct pl_slice text);
+/* The same, also with leading zeros, which old objects may have. */
+bool pl_is_old_ip(struct pl_slice text);
 /* True for one of the texts in a list such as "A,B". */
 bool pl_is_among(struct pl_slice text, const char *list);
 /* Checks the value of a label. Returns the number of reasons why it is invalid, and the reasons. */

@@ -174,6 +174,11 @@ static bool has_zeros(struct pl_slice text)
     return len < text.len && pl_is_ip(pl_slice(copy, len));
 }
 
+bool pl_is_old_ip(struct pl_slice text)
+{
+    return pl_is_ip(text) || has_zeros(text);
+}
+
 /* True for an IPv4 address in IPv6 form, which pl_ip_parse converts to IPv4. */
 static bool is_mapped(struct pl_slice text)
 {
@@ -224,12 +229,13 @@ void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
         good = text.ptr[i] >= '0' && text.ptr[i] <= '9';
         bits = bits * 10 + (text.ptr[i] - '0');
     }
+    bool zeros = len > 0 && (has_zeros(pl_slice(text.ptr, len)) ||
+                             (good && text.len - len > 2 && text.ptr[len + 1] == '0'));
     bool six = len > 0 && memchr(text.ptr, ':', len) != NULL;
-    if (!good || bits > (six ? 128 : 32))
+    if (!good || zeros || bits > (six ? 128 : 32))
         pl_bad_value(f, at, value, "%s",
-                     len > 0 && has_zeros(pl_slice(text.ptr, len))
-                         ? "must not have leading 0s in IP or prefix length"
-                         : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+                     zeros ? "must not have leading 0s in IP or prefix length"
+                           : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
     else if (network_fault(text, pl_slice(text.ptr, len)) != NULL)
         pl_bad_value(f, at, value, "%s", network_fault(text, pl_slice(text.ptr, len)));
 }

@@ -201,17 +201,19 @@ void pl_valid_ingress_class(struct pl_api_faults *f, const struct pl_tree *objec
 
 /* ---- NetworkPolicies ---- */
 
-/* Exceptions are networks inside the block. */
+/* Exceptions are networks inside the block. They are looked at only if that is a network. */
 static void check_except(struct pl_api_faults *f, const struct pl_spot *list,
                          const struct pl_tree *block)
 {
     struct pl_ip whole, part;
     size_t i = 0;
-    bool known = pl_ip_parse(pl_tree_text_at(block, "cidr"), &whole, NULL) == 0;
+    if (pl_ip_parse(pl_tree_text_at(block, "cidr"), &whole, NULL) != 0 || !whole.is_network)
+        return;
     PL_EACH(item, pl_tree_getz(block, "except"))
     {
         const struct pl_spot *at = PL_INDEX(list, i++);
-        if (known && pl_ip_parse(pl_tree_text(item->value), &part, NULL) == 0 &&
+        pl_cidr(f, at, item->value, NULL);
+        if (pl_ip_parse(pl_tree_text(item->value), &part, NULL) == 0 &&
             !(pl_ip_contains(&whole, &part) && part.prefix > whole.prefix))
             pl_bad_value(f, at, item->value, "must be a strict subset of `cidr`");
     }
@@ -222,7 +224,6 @@ static void check_peer(struct pl_api_faults *f, const struct pl_spot *at,
 {
     static const struct pl_rule rules[] = {{"podSelector", pl_selector, NULL},
                                            {"namespaceSelector", pl_selector, NULL},
-                                           {"ipBlock.except[]", pl_cidr, NULL},
                                            {NULL, NULL, NULL}};
     const struct pl_tree *block = pl_tree_getz(peer, "ipBlock");
     const struct pl_tree *cidr = pl_tree_getz(block, "cidr");
@@ -234,9 +235,11 @@ static void check_peer(struct pl_api_faults *f, const struct pl_spot *at,
     else if (selects && block != NULL)
         pl_bad_forbidden(f, at, "may not specify both ipBlock and another peer");
     pl_hold(f, at, peer, rules);
-    if (block != NULL && pl_is_empty(cidr))
+    if (block == NULL)
+        return;
+    if (pl_is_empty(cidr))
         pl_bad_required(f, spot, "");
-    else if (block != NULL)
+    else
         pl_cidr(f, spot, cidr, NULL);
     check_except(f, PL_MEMBER(PL_MEMBER(at, "ipBlock"), "except"), block);
 }

@@ -3,8 +3,10 @@
 #include "valid/kinds.h"
 
 #include "base/text.h"
+#include "format/units.h"
 #include "object/tree.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -153,16 +155,50 @@ static size_t words_of(struct pl_slice text, struct pl_slice *words, struct pl_b
     return count;
 }
 
-static bool read_all(struct reader *r, struct pl_slice text)
+/* Why Go's time.ParseDuration refuses the text. */
+static struct pl_slice duration_fault(struct pl_arena *arena, struct pl_slice text)
+{
+    size_t i = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+');
+    while (i < text.len) {
+        size_t number = i;
+        while (i < text.len && (isdigit((unsigned char)text.ptr[i]) || text.ptr[i] == '.'))
+            i++;
+        size_t unit = i;
+        while (i < text.len && !isdigit((unsigned char)text.ptr[i]) && text.ptr[i] != '.')
+            i++;
+        struct pl_slice name = pl_slice(text.ptr + unit, i - unit);
+        if (unit == number)
+            break;
+        if (name.len == 0)
+            return pl_arena_f(arena, "time: missing unit in duration \"%.*s\"", PL_FMT(text));
+        if (!pl_is_among(name, "ns,us,ms,s,m,h"))
+            return pl_arena_f(arena, "time: unknown unit \"%.*s\" in duration \"%.*s\"",
+                              PL_FMT(name), PL_FMT(text));
+    }
+    return pl_arena_f(arena, "time: invalid duration \"%.*s\"", PL_FMT(text));
+}
+
+static bool read_descriptor(struct reader *r, struct pl_slice text)
 {
     static const char macros[] = "@yearly,@annually,@monthly,@weekly,@daily,@midnight,@hourly";
-    struct pl_slice words[FIELDS];
-    if (text.ptr[0] == '@') {
-        bool every = text.len > 7 && memcmp(text.ptr, "@every ", 7) == 0;
-        return pl_is_among(text, macros) || every ||
-               schedule_fail(r,
+    const size_t head = sizeof "@every " - 1;
+    int64_t ns;
+    if (pl_is_among(text, macros))
+        return true;
+    if (!pl_text_begins(text, "@every "))
+        return schedule_fail(r,
                              pl_arena_f(r->arena, "unrecognized descriptor: %.*s", PL_FMT(text)));
-    }
+    struct pl_slice period = pl_slice(text.ptr + head, text.len - head);
+    return pl_duration_parse(period, &ns) ||
+           schedule_fail(r, pl_arena_f(r->arena, "failed to parse duration %.*s: %.*s",
+                                       PL_FMT(text), PL_FMT(duration_fault(r->arena, period))));
+}
+
+static bool read_all(struct reader *r, struct pl_slice text)
+{
+    struct pl_slice words[FIELDS];
+    if (text.ptr[0] == '@')
+        return read_descriptor(r, text);
     struct pl_buf shown = PL_BUF_INIT;
     size_t count = words_of(text, words, &shown);
     if (count != FIELDS)

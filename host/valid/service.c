@@ -4,6 +4,7 @@
 #include "format/ip.h"
 #include "object/tree.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define MOST_ENDPOINTS 1000 /* of a slice */
@@ -282,6 +283,18 @@ static void check_service_change(struct pl_api_faults *f, const struct pl_tree *
                      pl_tree_getz(spec, "loadBalancerClass"), "may not change once set");
 }
 
+/* Spaces around it do not matter. */
+static void check_source_range(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *range)
+{
+    struct pl_slice text = pl_tree_text(range);
+    while (text.len > 0 && isspace((unsigned char)text.ptr[0]))
+        text = pl_slice(text.ptr + 1, text.len - 1);
+    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
+        text.len--;
+    pl_cidr(f, at, pl_tree_str(f->arena, text), NULL);
+}
+
 void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
                       const struct pl_tree *old)
 {
@@ -311,7 +324,7 @@ void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
     check_headless(f, spec);
     only_balanced(f, spec, "loadBalancerSourceRanges", "LoadBalancerSourceRanges");
     PL_EACH(item, pl_tree_getz(spec, "loadBalancerSourceRanges"))
-    pl_cidr(f, PL_INDEX(ranges, i++), item->value, NULL);
+    check_source_range(f, PL_INDEX(ranges, i++), item->value);
     only_balanced(f, spec, "allocateLoadBalancerNodePorts", "allocateLoadBalancerNodePorts");
     only_balanced(f, spec, "loadBalancerClass", "loadBalancerClass");
     check_traffic(f, spec);
@@ -333,7 +346,8 @@ static void address(struct pl_api_faults *f, const struct pl_spot *at, const str
     pl_ip(&none, at, value, arg);
     if (none.causes != NULL) {
         pl_ip(f, at, value, arg);
-        pl_bad_value(f, at, pl_or_empty(f, value), "must be a valid IP address");
+        if (!pl_is_old_ip(pl_tree_text(value)))
+            pl_bad_value(f, at, pl_or_empty(f, value), "must be a valid IP address");
         return;
     }
     not_special(f, at, value);
