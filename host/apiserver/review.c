@@ -7,6 +7,7 @@
 
 #include "apicall/body.h"
 #include "apicall/rbac.h"
+#include "apiserver/review_selector.h"
 #include "apiserver/steps.h"
 #include "value/write.h"
 
@@ -84,27 +85,6 @@ static void check_local(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                      PL_FMT(pl_go_struct(faults->arena, "*@NonResourceAttributes", path)));
 }
 
-static void check_review_selector(struct pl_api_faults *faults, const struct pl_tree *about,
-                                  const char *member)
-{
-    const struct pl_tree *selector = pl_tree_getz(about, member);
-    const struct pl_tree *list = pl_tree_getz(selector, "requirements");
-    const struct pl_tree *raw = pl_tree_getz(selector, "rawSelector");
-    bool has_list = list != NULL && list->count > 0, has_raw = pl_tree_text(raw).len > 0;
-    struct pl_slice at = pl_arena_f(faults->arena, "spec.resourceAttributes.%s", member);
-    if (!pl_tree_is(selector, PL_OBJECT))
-        return;
-    if (has_list && has_raw)
-        fault(faults, pl_arena_f(faults->arena, "%.*s.rawSelector", PL_FMT(at)).ptr, raw,
-              "may not specified at the same time as requirements");
-    if (!has_list && !has_raw)
-        pl_api_fault(faults, "FieldValueRequired",
-                     pl_arena_f(faults->arena, "%.*s.requirements", PL_FMT(at)),
-                     "Required value: when %.*s is specified, requirements or rawSelector is "
-                     "required",
-                     PL_FMT(at));
-}
-
 static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bool self)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -113,8 +93,7 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
     if (!self)
         check_subject(&faults, spec);
     check_metadata(ctx, &faults, object);
-    check_review_selector(&faults, attributes(spec, "resourceAttributes"), "fieldSelector");
-    check_review_selector(&faults, attributes(spec, "resourceAttributes"), "labelSelector");
+    pl_review_selectors_check(&faults, attributes(spec, "resourceAttributes"));
     if (ctx->type->flags & PL_API_NAMESPACED)
         check_local(ctx, &faults, spec);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
@@ -159,9 +138,13 @@ static struct pl_tree *review_access(struct pl_api_ctx *ctx, const struct pl_tre
     struct pl_slice reason;
     struct pl_tree *status = pl_tree_object(&ctx->arena);
     bool allowed = pl_api_rbac_allows(ctx, &user, &asked, &reason);
+    struct pl_slice ignored =
+        pl_review_selectors_ignored(&ctx->arena, attributes(spec, "resourceAttributes"));
     pl_tree_setz(&ctx->arena, status, "allowed", pl_tree_bool(&ctx->arena, allowed));
     if (reason.len > 0)
         pl_tree_setz(&ctx->arena, status, "reason", pl_tree_str(&ctx->arena, reason));
+    if (ignored.len > 0)
+        pl_tree_setz(&ctx->arena, status, "evaluationError", pl_tree_str(&ctx->arena, ignored));
     return status;
 }
 
