@@ -7,7 +7,7 @@
 
 #include "apicall/body.h"
 #include "apicall/rbac.h"
-#include "apiserver/review_selector.h"
+#include "apicall/review_selector.h"
 #include "apiserver/steps.h"
 #include "value/write.h"
 

@@ -1,6 +1,6 @@
 /* Requirements are refused where their members contradict each other. Operators that are unknown
  * here, and texts that are no selectors, are only told in the answer, as kube-apiserver does. */
-#include "apiserver/review_selector.h"
+#include "apicall/review_selector.h"
 
 #include "object/selector.h"
 #include "valid/check.h"
@@ -47,8 +47,8 @@ static void check_form(struct pl_api_faults *f, const struct pl_spot *at,
                 .ptr);
 }
 
-static void check_one(struct pl_api_faults *f, const struct pl_tree *about, const char *member,
-                      bool of_labels)
+static void check_kind_of_selector(struct pl_api_faults *f, const struct pl_tree *about,
+                                   const char *member, bool of_labels)
 {
     const struct pl_tree *selector = pl_tree_getz(about, member);
     const struct pl_spot *at = PL_MEMBER(ATTRIBUTES, member);
@@ -70,8 +70,8 @@ static void check_one(struct pl_api_faults *f, const struct pl_tree *about, cons
 
 void pl_review_selectors_check(struct pl_api_faults *faults, const struct pl_tree *about)
 {
-    check_one(faults, about, "fieldSelector", false);
-    check_one(faults, about, "labelSelector", true);
+    check_kind_of_selector(faults, about, "fieldSelector", false);
+    check_kind_of_selector(faults, about, "labelSelector", true);
 }
 
 /* ---- what has no effect ---- */
