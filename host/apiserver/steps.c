@@ -109,14 +109,23 @@ static int fail_config(struct pl_api_ctx *ctx, const struct pl_tree *config, con
         PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)), ctx->type->kind, why);
 }
 
+/* Go reads a null in a map of texts as an empty one. */
+static void empty_nulls(struct pl_arena *arena, struct pl_tree *texts)
+{
+    PL_TREE_FOR(item, pl_tree_is(texts, PL_OBJECT) ? texts : NULL)
+    if (item->value->type == PL_NULL)
+        item->value = pl_tree_strz(arena, "");
+}
+
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
 {
     struct pl_tree *unknown = pl_tree_array(&ctx->arena);
-    pl_api_prune_metadata(&ctx->arena, config, unknown);
-    if (ctx->type->is_custom)
-        pl_api_structural_prune(&ctx->arena, config, pl_api_ctx_version(ctx)->schema, unknown);
+    pl_api_prune_metadata(&ctx->arena, config, true, unknown);
     if (!ctx->type->is_custom)
         return report_unknown(ctx, unknown, pl_slice(NULL, 0));
+    empty_nulls(&ctx->arena, pl_tree_dig(config, "metadata.labels"));
+    empty_nulls(&ctx->arena, pl_tree_dig(config, "metadata.annotations"));
+    pl_api_structural_prune_applied(&ctx->arena, config, pl_api_ctx_version(ctx)->schema, unknown);
     if (unknown->count == 0) {
         const char *fault =
             pl_api_config_fault(&ctx->arena, config, pl_api_ctx_version(ctx)->schema);
@@ -173,13 +182,16 @@ int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_slice_eqz(ctx->request.field_validation, "Strict"))
         patched = pl_api_body_shown_sorted(ctx, object);
     drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"));
-    pl_api_prune_metadata(&ctx->arena, object, unknown);
+    pl_api_prune_metadata(&ctx->arena, object, false, unknown);
     if (ctx->type->is_custom) {
         struct pl_node schema = pl_api_ctx_version(ctx)->schema;
         struct pl_tree *inner = pl_tree_array(&ctx->arena); /* they are told last */
         if (pl_api_ctx_version(ctx)->has_embedded && read_embedded(ctx, object, inner) != 0)
             return -1;
-        pl_api_structural_prune(&ctx->arena, object, schema, unknown);
+        if (form == PL_API_APPLY)
+            pl_api_structural_prune_applied(&ctx->arena, object, schema, unknown);
+        else
+            pl_api_structural_prune(&ctx->arena, object, schema, unknown);
         PL_TREE_FOR(item, inner)
         pl_tree_push(&ctx->arena, unknown, item->value);
         pl_api_structural_default(&ctx->arena, object, schema);

@@ -60,9 +60,21 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
     return out;
 }
 
+/* A stated null says nothing about the members of a map or the elements of a list. */
+static bool stays_as_it_is(struct pl_arena *arena, const struct pl_tree *live,
+                           const struct pl_tree *config, const struct pl_schema *schema)
+{
+    if (!pl_tree_is(config, PL_NULL) || live == NULL || live->count == 0)
+        return false;
+    return live->type == PL_ARRAY ? pl_api_fields_is_granular(arena, live, schema)
+                                  : live->type == PL_OBJECT && !pl_schema_is_atomic(schema);
+}
+
 struct pl_tree *pl_api_managed_merge(struct pl_arena *arena, const struct pl_tree *live,
                                      const struct pl_tree *config, const struct pl_schema *schema)
 {
+    if (stays_as_it_is(arena, live, config, schema))
+        return pl_tree_copy(arena, live);
     if (pl_tree_is(live, PL_OBJECT) && pl_tree_is(config, PL_OBJECT) &&
         !pl_schema_is_atomic(schema))
         return merge_maps(arena, live, config, schema);

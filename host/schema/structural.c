@@ -14,7 +14,8 @@ static void structural_report(struct pl_arena *arena, struct pl_tree *unknown, s
 
 /* ---- metadata ---- */
 
-void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown)
+void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, bool keep_empty,
+                           struct pl_tree *unknown)
 {
     static const char known[][28] = {
         "name",
@@ -39,13 +40,12 @@ void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struc
         bool keep = false;
         for (size_t i = 0; i < PL_ARRAY_LEN(known) && !keep; i++)
             keep = pl_slice_eqz(item->key, known[i]);
-        /* In metadata an empty field counts as absent. */
         bool empty = item->value->type == PL_NULL ||
                      (item->value->count == 0 &&
                       (item->value->type == PL_OBJECT || item->value->type == PL_ARRAY));
         if (!keep)
             structural_report(arena, unknown, pl_slice_z("metadata"), item->key);
-        if (!keep || empty)
+        if (!keep || (empty && !keep_empty))
             pl_tree_unlink(meta, item);
     }
     if (meta != NULL)
@@ -57,10 +57,16 @@ void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struc
 struct pruning {
     struct pl_arena *arena;
     struct pl_tree *unknown;
+    bool keeps_nulls;
 };
 
 static void prune(struct pruning *p, struct pl_tree *value, struct pl_node schema,
                   struct pl_slice path);
+
+static bool is_bad_null(const struct pruning *p, const struct pl_tree *value, struct pl_node schema)
+{
+    return !p->keeps_nulls && value->type == PL_NULL && !pl_node_flagz(schema, "nullable");
+}
 
 static bool is_envelope(struct pl_slice key)
 {
@@ -82,7 +88,7 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
         struct pl_node inner = pl_node_get(properties, item->key);
         if (pl_node_is_missing(inner) && any) {
             bool typed = pl_node_type(additional) == PL_OBJECT;
-            if (typed && item->value->type == PL_NULL && !pl_node_flagz(additional, "nullable"))
+            if (typed && is_bad_null(p, item->value, additional))
                 pl_tree_unlink(value, item);
             else if (typed)
                 prune(p, item->value, additional, pl_arena_path(p->arena, path, item->key));
@@ -91,7 +97,7 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
                 continue;
             structural_report(p->arena, p->unknown, path, item->key);
             pl_tree_unlink(value, item);
-        } else if (item->value->type == PL_NULL && !pl_node_flagz(inner, "nullable")) {
+        } else if (is_bad_null(p, item->value, inner)) {
             pl_tree_unlink(value, item);
         } else {
             prune(p, item->value, inner, pl_arena_path(p->arena, path, item->key));
@@ -133,15 +139,28 @@ static void add_sorted(struct pl_arena *arena, struct pl_tree *to, const struct 
         pl_tree_push(arena, to, sorted[i]);
 }
 
+static void prune_all(struct pruning *p, struct pl_tree *object, struct pl_node schema,
+                      struct pl_tree *unknown)
+{
+    if (pl_node_is_missing(schema))
+        return;
+    if (unknown != NULL)
+        p->unknown = pl_tree_array(p->arena);
+    prune_object(p, object, schema, pl_slice("", 0), true);
+    if (unknown != NULL && p->unknown->count > 0)
+        add_sorted(p->arena, unknown, p->unknown);
+}
+
 void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, struct pl_node schema,
                              struct pl_tree *unknown)
 {
-    struct pruning p = {arena, unknown != NULL ? pl_tree_array(arena) : NULL};
-    if (pl_node_is_missing(schema))
-        return;
-    prune_object(&p, object, schema, pl_slice("", 0), true);
-    if (unknown != NULL && p.unknown->count > 0)
-        add_sorted(arena, unknown, p.unknown);
+    prune_all(&(struct pruning){.arena = arena}, object, schema, unknown);
+}
+
+void pl_api_structural_prune_applied(struct pl_arena *arena, struct pl_tree *object,
+                                     struct pl_node schema, struct pl_tree *unknown)
+{
+    prune_all(&(struct pruning){.arena = arena, .keeps_nulls = true}, object, schema, unknown);
 }
 
 /* ---- defaults ---- */

@@ -11,6 +11,9 @@
  * allow. Adds the paths of dropped fields to `unknown` (an array; NULL: not needed). */
 void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, struct pl_node schema,
                              struct pl_tree *unknown);
+/* The same for what is applied, in which nulls stay: they are owned, and refused if they remain. */
+void pl_api_structural_prune_applied(struct pl_arena *arena, struct pl_tree *object,
+                                     struct pl_node schema, struct pl_tree *unknown);
 void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
                                struct pl_node schema);
 /* Collects faults. old: the same part of the old object; parts that have not changed have no
@@ -19,5 +22,7 @@ void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
 void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
                                 const struct pl_tree *old, struct pl_node schema,
                                 struct pl_slice path, struct pl_regex_cache *patterns);
-/* Drops unknown members of metadata. */
-void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown);
+/* Drops unknown members of metadata, and empty ones unless keep_empty: they count as absent, but
+ * who applies them owns them. */
+void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, bool keep_empty,
+                           struct pl_tree *unknown);

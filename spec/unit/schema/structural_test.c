@@ -105,7 +105,7 @@ TEST(metadata_loses_what_no_object_has)
     open_test(&t);
     struct pl_tree *tree =
         tree_of(&t, "{'metadata':{'name':'a','foo':1,'labels':{},'creationTimestamp':null}}");
-    pl_api_prune_metadata(&t.arena, tree, NULL);
+    pl_api_prune_metadata(&t.arena, tree, false, NULL);
     check_tree(tree, "{'metadata':{'name':'a'}}");
     close_test(&t);
 }
