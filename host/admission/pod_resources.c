@@ -7,14 +7,9 @@
 
 #include <string.h>
 
-static bool is_huge(struct pl_slice name)
-{
-    return pl_text_begins(name, "hugepages-");
-}
-
 static bool is_for_pods(struct pl_slice name)
 {
-    return pl_slice_eqz(name, "cpu") || pl_slice_eqz(name, "memory") || is_huge(name);
+    return pl_slice_eqz(name, "cpu") || pl_slice_eqz(name, "memory") || pl_is_huge_pages(name);
 }
 
 static void put(struct pl_arena *arena, struct pl_tree *resources, const char *list,
@@ -41,7 +36,8 @@ static void default_huge_pages(struct pl_arena *arena, struct pl_tree *resources
 {
     for (size_t i = 0; i < limits->count; i++) {
         struct pl_slice name = limits->list[i].name;
-        if (is_huge(name) && pl_tree_get(pl_tree_getz(resources, "requests"), name) == NULL)
+        if (pl_is_huge_pages(name) &&
+            pl_tree_get(pl_tree_getz(resources, "requests"), name) == NULL)
             put(arena, resources, "limits", name, limits->list[i].amount);
     }
 }
@@ -51,7 +47,7 @@ static void default_requests(struct pl_arena *arena, struct pl_tree *resources,
 {
     struct pl_amount amount;
     for (size_t i = 0; i < requests->count; i++)
-        if (is_for_pods(requests->list[i].name) && !is_huge(requests->list[i].name))
+        if (is_for_pods(requests->list[i].name) && !pl_is_huge_pages(requests->list[i].name))
             put(arena, resources, "requests", requests->list[i].name, requests->list[i].amount);
     PL_TREE_FOR(item, pl_tree_getz(resources, "limits"))
     if (is_for_pods(item->key) && pl_amount_read(item->value, &amount))

@@ -9,25 +9,12 @@
 
 /* ---- refusals ---- */
 
-static void check_label_requirement(struct pl_api_faults *f, const struct pl_spot *at,
+static void check_field_requirement(struct pl_api_faults *f, const struct pl_spot *at,
                                     const struct pl_tree *one)
 {
-    static const struct pl_rule rules[] = {
-        {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL, NULL, NULL}};
-    pl_hold(f, at, one, rules);
-}
-
-static void check_values(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *one)
-{
-    struct pl_slice how = pl_tree_text_at(one, "operator");
-    bool empty = pl_is_empty(pl_tree_getz(one, "values"));
-    if (pl_is_among(how, "In,NotIn") && empty)
-        pl_bad_required(f, PL_MEMBER(at, "values"),
-                        "must be specified when `operator` is 'In' or 'NotIn'");
-    else if (pl_is_among(how, "Exists,DoesNotExist") && !empty)
-        pl_bad_forbidden(f, PL_MEMBER(at, "values"),
-                         "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    if (pl_tree_text_at(one, "key").len == 0)
+        pl_bad_required(f, PL_MEMBER(at, "key"), "must be specified");
+    pl_operator_values(f, at, one);
 }
 
 static void check_form(struct pl_api_faults *f, const struct pl_spot *at,
@@ -60,11 +47,10 @@ static void check_kind_of_selector(struct pl_api_faults *f, const struct pl_tree
     PL_EACH(item, pl_tree_getz(selector, "requirements"))
     {
         const struct pl_spot *here = PL_INDEX(list, i++);
-        if (!of_labels && pl_tree_text_at(item->value, "key").len == 0)
-            pl_bad_required(f, PL_MEMBER(here, "key"), "must be specified");
-        check_values(f, here, item->value);
         if (of_labels)
-            check_label_requirement(f, here, item->value);
+            pl_requirement(f, here, item->value, PL_ANY_OPERATOR);
+        else
+            check_field_requirement(f, here, item->value);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/hash.h"
+#include "event/causes.h"
 
 #include <string.h>
 
@@ -125,17 +126,6 @@ void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uin
     slot->written[slot->written_at++ % WRITTEN] = mark;
 }
 
-/* Paths that every write changes do not count. */
-static bool counts(const char *path)
-{
-    static const char not_those[][28] = {"metadata.generation", "metadata.resourceVersion",
-                                         "metadata.managedFields"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(not_those); i++)
-        if (strncmp(path, not_those[i], strlen(not_those[i])) == 0)
-            return false;
-    return true;
-}
-
 void pl_write_loops_heard(struct pl_write_loops *loops, struct pl_slice key, uint64_t mark,
                           char *const *paths, const char *kind, const char *object, int64_t now_ns)
 {
@@ -150,7 +140,7 @@ void pl_write_loops_heard(struct pl_write_loops *loops, struct pl_slice key, uin
     struct heard *heard = &slot->heard[slot->heard_count++];
     heard->mark = mark;
     for (; paths != NULL && *paths != NULL && heard->count < PATHS; paths++)
-        if (counts(*paths))
+        if (!pl_path_is_noise(pl_slice_z(*paths)))
             heard->paths[heard->count++] = pl_strdup(*paths);
     if (heard->count > 0) {
         heard->kind = pl_strdup(kind != NULL ? kind : "");

@@ -4,6 +4,7 @@
 #include "event/causes.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "event/source.h"
 #include "object/diff.h"
 #include "object/meta.h"
@@ -121,13 +122,12 @@ void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const 
     cause->kind = channel;
 }
 
-/* Members that change in every write, and so are not informative. */
-static bool is_noise(struct pl_slice path)
+bool pl_path_is_noise(struct pl_slice path)
 {
     static const char prefixes[][28] = {"metadata.resourceVersion", "metadata.generation",
                                         "metadata.managedFields"};
     for (size_t i = 0; i < PL_ARRAY_LEN(prefixes); i++)
-        if (strncmp(path.ptr, prefixes[i], strlen(prefixes[i])) == 0)
+        if (pl_text_begins(path, prefixes[i]))
             return true;
     return false;
 }
@@ -140,7 +140,7 @@ struct changed {
 static bool see_change(void *arg, struct pl_slice path)
 {
     struct changed *changed = arg;
-    if (!is_noise(path)) {
+    if (!pl_path_is_noise(path)) {
         pl_buf_add(&changed->texts, path.ptr, path.len + 1);
         changed->kept++;
     }

@@ -59,3 +59,5 @@ void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cau
  * Leaves list empty. */
 void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list);
 void pl_cause_list_deinit(struct pl_cause_list *list);
+/* True for members of metadata that change in every write, and so say nothing. */
+bool pl_path_is_noise(struct pl_slice path);

@@ -249,9 +249,8 @@ static bool fixed_digits(struct pl_slice *in, size_t n, int *value)
     return true;
 }
 
-/* Days since 1970-01-01 in the proleptic Gregorian calendar: years begin in March, so
- * that the leap day is the last one. */
-static int64_t days_from_date(int year, int month, int day)
+/* Years begin in March, so that the leap day is the last one. */
+int64_t pl_days_from_date(int year, int month, int day)
 {
     int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;
     int64_t year_of_era = y - era * 400;
@@ -260,7 +259,7 @@ static int64_t days_from_date(int year, int month, int day)
     return era * 146097 + day_of_era - 719468;
 }
 
-static int days_in_month(int year, int month)
+int pl_days_in_month(int year, int month)
 {
     static const signed char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -307,11 +306,11 @@ bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
         !fixed_digits(&text, 2, &second) || !time_fraction(&text, &ns) ||
         !time_offset(&text, &offset) || text.len != 0)
         return false;
-    if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 ||
+    if (month < 1 || month > 12 || day < 1 || day > pl_days_in_month(year, month) || hour > 23 ||
         minute > 59 || second > 59)
         return false;
     int64_t seconds =
-        days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+        pl_days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
     __int128 total = (__int128)seconds * PL_SECOND + ns;
     *wall_ns = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
     return true;
@@ -329,7 +328,7 @@ void pl_time_text(int64_t wall_ns, int digits, char out[40])
         rest += 86400;
         days--;
     }
-    /* The inverse of days_from_date. */
+    /* The inverse of pl_days_from_date. */
     int64_t shifted = days + 719468, era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
     int64_t day_of_era = shifted - era * 146097;
     int64_t year_of_era =

@@ -19,5 +19,8 @@ bool pl_quantity_parse(struct pl_slice text, double *value);
 bool pl_time_parse(struct pl_slice text, int64_t *wall_ns);
 /* "2026-11-21T09:30:00Z"; digits: of the fraction of a second, 0 to 9. */
 void pl_time_text(int64_t wall_ns, int digits, char out[40]);
+/* In the proleptic Gregorian calendar: days since 1970-01-01, and of a month (1 to 12). */
+int64_t pl_days_from_date(int year, int month, int day);
+int pl_days_in_month(int year, int month);
 /* "512MiB", "1Gi", "64k", "1000": bytes. */
 bool pl_size_parse(struct pl_slice text, uint64_t *bytes);

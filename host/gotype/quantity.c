@@ -123,14 +123,6 @@ static bool read_suffix(struct pl_slice suffix, struct number *n)
 
 /* ---- computing ---- */
 
-static bool multiply(big *digits, unsigned by)
-{
-    if (*digits > BIG_MOST / by)
-        return false;
-    *digits *= by;
-    return true;
-}
-
 /* Drops digits below 10^least; what they had rounds up. */
 static void round_up(struct number *n, int least)
 {
@@ -159,11 +151,11 @@ static void drop_zeros(struct number *n)
 static bool apply_power(struct number *n)
 {
     for (; n->power > 0; n->power--)
-        if (!multiply(&n->digits, 1024))
+        if (__builtin_mul_overflow(n->digits, 1024, &n->digits))
             return false;
     drop_zeros(n);
     for (; n->exponent > 0; n->exponent--)
-        if (!multiply(&n->digits, 10))
+        if (__builtin_mul_overflow(n->digits, 10, &n->digits))
             return false;
     if (n->exponent == 0 && n->digits > BINARY_MOST)
         n->digits = BINARY_MOST;
@@ -183,7 +175,7 @@ static bool canonize(struct number *n)
         n->form = BY_SUFFIX;
     drop_zeros(n);
     for (; n->exponent % 3 != 0; n->exponent--)
-        if (!multiply(&n->digits, 10))
+        if (__builtin_mul_overflow(n->digits, 10, &n->digits))
             return false;
     return n->form == BY_LETTER || (n->exponent >= NANO && n->exponent <= 18);
 }

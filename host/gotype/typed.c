@@ -242,19 +242,26 @@ static bool get_field(struct pl_message type, struct pl_slice name, struct pl_me
     return pl_message_has_kind(type) && envelope;
 }
 
+/* Replaces the type by the inline one in it that has the field. */
+static bool enter_inline(struct pl_message *type, struct pl_slice name)
+{
+    struct pl_message_field one, found;
+    for (size_t i = 0; i < pl_message_count(*type); i++) {
+        pl_message_at(*type, i, &one);
+        if (!(one.flags & PL_PACKED_INLINE) || !pl_message_get(one.message, name, &found))
+            continue;
+        *type = one.message;
+        return true;
+    }
+    return false;
+}
+
 /* The path of the object in Go's messages, with the names of the inline types around the field. */
 static struct pl_slice go_path_to(struct reading *r, struct pl_slice path, struct pl_message type,
                                   const struct pl_message_field *field, struct pl_slice name)
 {
-    struct pl_message_field one, found;
-    for (size_t i = 0; type.at != field->within.at && i < pl_message_count(type); i++) {
-        pl_message_at(type, i, &one);
-        if (!(one.flags & PL_PACKED_INLINE) || !pl_message_get(one.message, name, &found))
-            continue;
-        type = one.message;
+    while (type.at != field->within.at && enter_inline(&type, name))
         path = pl_arena_path(arena_of(r), path, pl_slice_z(pl_message_go(type)));
-        i = SIZE_MAX; /* begins anew, one type further in */
-    }
     return path;
 }
 

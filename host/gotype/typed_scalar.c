@@ -91,22 +91,13 @@ static bool fits_integer(struct pl_tree *value, bool wide)
 
 /* ---- quantities and bytes ---- */
 
-static struct pl_slice without_spaces(struct pl_slice text)
-{
-    while (text.len > 0 && isspace((unsigned char)text.ptr[0]))
-        text = pl_slice(text.ptr + 1, text.len - 1);
-    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 static bool fits_quantity(struct pl_arena *arena, const struct pl_message_field *field,
                           struct pl_tree *value, struct pl_slice *error)
 {
     char text[64];
     double number;
     enum pl_quantity is = PL_QUANTITY_MALFORMED;
-    struct pl_slice written = without_spaces(value->text);
+    struct pl_slice written = pl_slice_trim(value->text);
     if (value->type == PL_STRING || value->type == PL_NUMBER)
         is = pl_api_quantity_text(written, strcmp(field->go, "v1.ResourceList") == 0, text);
     if (is == PL_QUANTITY_CHANGED)

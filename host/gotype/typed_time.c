@@ -120,13 +120,6 @@ static bool take_part(struct reading_time *r, size_t i)
     }
 }
 
-static int days_of(int year, int month)
-{
-    static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap);
-}
-
 /* Returns the message; a NULL text: there is none. */
 static struct pl_slice read_parts(struct reading_time *r)
 {
@@ -147,18 +140,9 @@ static struct pl_slice read_parts(struct reading_time *r)
     if (r->rest.len > 0)
         return pl_arena_f(r->arena, "parsing time \"%.*s\": extra text: \"%.*s\"", PL_FMT(r->whole),
                           PL_FMT(r->rest));
-    if (r->value[DAY] < 1 || r->value[DAY] > days_of(r->value[YEAR], r->value[MONTH]))
+    if (r->value[DAY] < 1 || r->value[DAY] > pl_days_in_month(r->value[YEAR], r->value[MONTH]))
         return pl_arena_f(r->arena, "parsing time \"%.*s\": day out of range", PL_FMT(r->whole));
     return (struct pl_slice){NULL, 0};
-}
-
-/* Days since 1970, by years that begin in March and eras of 400 years. */
-static int64_t days_since_1970(int year, int month, int day)
-{
-    int64_t y = year - (month <= 2);
-    int64_t era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
 bool pl_typed_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
@@ -172,7 +156,7 @@ bool pl_typed_time(struct pl_arena *arena, struct pl_tree *value, bool micro,
     if (error->ptr != NULL)
         return false;
     const int *v = r.value;
-    int64_t seconds = days_since_1970(v[YEAR], v[MONTH], v[DAY]) * 86400 + v[HOUR] * 3600 +
+    int64_t seconds = pl_days_from_date(v[YEAR], v[MONTH], v[DAY]) * 86400 + v[HOUR] * 3600 +
                       v[MINUTE] * 60 + v[SECOND] - v[ZONE];
     if (seconds == ZERO_SECONDS && v[FRACTION] == 0) {
         value->type = PL_NULL;

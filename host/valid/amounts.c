@@ -32,18 +32,17 @@ static struct pl_amount amount_sum(struct pl_amount a, struct pl_amount b)
 
 struct pl_slice pl_amount_text(struct pl_arena *arena, struct pl_amount amount)
 {
-    static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    static const char *const decimal[] = {"", "k", "M", "G", "T", "P", "E"};
-    const char *const *suffixes = amount.is_binary ? binary : decimal;
+    static const char suffixes[2][7][4] = {{"", "k", "M", "G", "T", "P", "E"},
+                                           {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}};
     int64_t step = amount.is_binary ? 1024 : 1000, whole = amount.milli / 1000;
     size_t i = 0;
     if (amount.milli % 1000 != 0)
         return pl_arena_f(arena, "%lldm", (long long)amount.milli);
-    while (whole != 0 && whole % step == 0 && i + 1 < PL_ARRAY_LEN(binary)) {
+    while (whole != 0 && whole % step == 0 && i + 1 < PL_ARRAY_LEN(suffixes[0])) {
         whole /= step;
         i++;
     }
-    return pl_arena_f(arena, "%lld%s", (long long)whole, suffixes[i]);
+    return pl_arena_f(arena, "%lld%s", (long long)whole, suffixes[amount.is_binary][i]);
 }
 
 static struct pl_amount *usage_find(struct pl_usage *usage, struct pl_slice name)

@@ -1,6 +1,7 @@
 /* Amounts of resources, and the sums of a Pod's containers. Pure. */
 #pragma once
 
+#include "base/text.h"
 #include "object/arena.h"
 #include "object/tree.h"
 
@@ -21,6 +22,11 @@ struct pl_usage {
     } list[PL_USAGE_MAX];
     size_t count;
 };
+
+static inline bool pl_is_huge_pages(struct pl_slice resource)
+{
+    return pl_text_begins(resource, "hugepages-");
+}
 
 bool pl_amount_read(const struct pl_tree *value, struct pl_amount *amount);
 /* The text as kube-apiserver writes it, in the arena. */

@@ -90,8 +90,13 @@ pl_check pl_labels;
 pl_check pl_annotations;
 pl_check pl_selector;
 /* An expression of a label selector or a node selector: key, operator, values. arg: additional
- * operators that take one number, "Gt,Lt"; NULL: none. */
+ * operators that take one number, "Gt,Lt"; NULL: none; PL_ANY_OPERATOR: unknown ones pass. */
 pl_check pl_requirement;
+#define PL_ANY_OPERATOR "*"
+/* Whether such an expression has values, as its operator asks. False: the operator is not In,
+ * NotIn, Exists or DoesNotExist. */
+bool pl_operator_values(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *one);
 pl_check pl_unique;        /* a list; arg: the member that must be unique, "" for the elements */
 pl_check pl_natural_all;   /* a map of quantities */
 pl_check pl_percent;       /* a number of at least 0 or a percentage */

@@ -272,30 +272,45 @@ void pl_labels(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     }
 }
 
+bool pl_operator_values(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *one)
+{
+    struct pl_slice how = pl_tree_text_at(one, "operator");
+    bool empty = pl_is_empty(pl_tree_getz(one, "values"));
+    bool wants = pl_is_among(how, "In,NotIn");
+    if (!wants && !pl_is_among(how, "Exists,DoesNotExist"))
+        return false;
+    if (wants && empty)
+        pl_bad_required(f, PL_MEMBER(at, "values"),
+                        "must be specified when `operator` is 'In' or 'NotIn'");
+    else if (!wants && !empty)
+        pl_bad_forbidden(f, PL_MEMBER(at, "values"),
+                         "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    return true;
+}
+
+static void check_operator(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *one, const char *numbers)
+{
+    const struct pl_tree *how = pl_tree_getz(one, "operator");
+    const struct pl_tree *values = pl_tree_getz(one, "values");
+    if (pl_operator_values(f, at, one))
+        return;
+    if (numbers == NULL ||
+        (strcmp(numbers, PL_ANY_OPERATOR) != 0 && !pl_is_among(pl_tree_text(how), numbers)))
+        pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
+                     "not a valid selector operator");
+    else if (strcmp(numbers, PL_ANY_OPERATOR) != 0 && (values == NULL || values->count != 1))
+        pl_bad_required(f, PL_MEMBER(at, "values"),
+                        "must be specified single value when `operator` is 'Lt' or 'Gt'");
+}
+
 void pl_requirement(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *one,
                     const char *numbers)
 {
     static const struct pl_rule rules[] = {
         {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL, NULL, NULL}};
-    const struct pl_tree *how = pl_tree_getz(one, "operator");
-    const struct pl_tree *values = pl_tree_getz(one, "values");
-    struct pl_slice is = pl_tree_text(how);
-    if (pl_is_among(is, "In,NotIn")) {
-        if (pl_is_empty(values))
-            pl_bad_required(f, PL_MEMBER(at, "values"),
-                            "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (pl_is_among(is, "Exists,DoesNotExist")) {
-        if (!pl_is_empty(values))
-            pl_bad_forbidden(f, PL_MEMBER(at, "values"),
-                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    } else if (numbers != NULL && pl_is_among(is, numbers)) {
-        if (values == NULL || values->count != 1)
-            pl_bad_required(f, PL_MEMBER(at, "values"),
-                            "must be specified single value when `operator` is 'Lt' or 'Gt'");
-    } else {
-        pl_bad_value(f, PL_MEMBER(at, "operator"), pl_or_empty(f, how),
-                     "not a valid selector operator");
-    }
+    check_operator(f, at, one, numbers);
     pl_hold(f, at, one, rules);
 }
 

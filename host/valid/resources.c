@@ -14,11 +14,6 @@
 
 /* ---- names ---- */
 
-static bool is_huge(struct pl_slice name)
-{
-    return pl_text_begins(name, "hugepages-");
-}
-
 /* Kubernetes' own: without a domain, or of kubernetes.io. */
 static bool is_native(struct pl_slice name)
 {
@@ -39,7 +34,7 @@ bool pl_valid_resource_name(struct pl_api_faults *f, const struct pl_spot *at, s
     pl_qualified(f, at, shown, "always");
     if (pl_api_fault_count(f) != before)
         return false;
-    if (pl_slice_chr(name, '/') != NULL || is_huge(name) ||
+    if (pl_slice_chr(name, '/') != NULL || pl_is_huge_pages(name) ||
         pl_is_among(name, PL_RESOURCES_COUNTED "," PL_RESOURCES_MEASURED ",storage") ||
         (in_quota && pl_text_begins(name, "requests.hugepages-")))
         return true;
@@ -52,7 +47,8 @@ static void check_container_name(struct pl_api_faults *f, const struct pl_spot *
 {
     const struct pl_tree *shown = pl_tree_str(f->arena, name);
     pl_valid_resource_name(f, at, name, false);
-    if (pl_slice_chr(name, '/') == NULL && !pl_is_among(name, OF_CONTAINERS) && !is_huge(name))
+    if (pl_slice_chr(name, '/') == NULL && !pl_is_among(name, OF_CONTAINERS) &&
+        !pl_is_huge_pages(name))
         pl_bad_value(f, at, shown, "must be a standard resource for containers");
     else if (!is_native(name) && pl_text_begins(name, "requests."))
         pl_bad_value(f, at, shown, "doesn't follow extended resource name standard");
@@ -61,7 +57,7 @@ static void check_container_name(struct pl_api_faults *f, const struct pl_spot *
 static void check_pod_name(struct pl_api_faults *f, const struct pl_spot *at, struct pl_slice name)
 {
     if (pl_valid_resource_name(f, at, name, false) && !pl_is_among(name, "cpu,memory") &&
-        !is_huge(name))
+        !pl_is_huge_pages(name))
         pl_bad_unsupported(f, at, pl_tree_str(f->arena, name), "cpu,hugepages-,memory");
 }
 
@@ -91,7 +87,7 @@ static void check_amount(struct pl_api_faults *f, const struct pl_spot *at, stru
         pl_bad_value(f, at, value, "must be greater than or equal to 0");
     if (resources_is_whole(name) && is != floor(is))
         pl_bad_value(f, at, value, "must be an integer");
-    if (is_huge(name) && !is_divisible(name, value))
+    if (pl_is_huge_pages(name) && !is_divisible(name, value))
         pl_bad_value(f, at, value, "%.*s is not positive integer multiple of %.*s",
                      PL_FMT(pl_tree_text(value)), PL_FMT(name));
 }
@@ -115,7 +111,7 @@ static void check_request(struct pl_api_faults *f, const struct pl_spot *at,
                           const struct pl_tree_item *request, const struct pl_tree *limits)
 {
     const struct pl_tree *limit = pl_tree_get(limits, request->key);
-    bool is_shared = is_native(request->key) && !is_huge(request->key);
+    bool is_shared = is_native(request->key) && !pl_is_huge_pages(request->key);
     if (limit == NULL) {
         if (!is_shared)
             pl_bad_required(f, PL_MEMBER(at, "limits"),
@@ -134,7 +130,7 @@ static bool has_one(const struct pl_tree *resources, bool huge)
     static const char lists[][12] = {"limits", "requests"};
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
         PL_TREE_FOR(item, pl_tree_getz(resources, lists[i]))
-    if (huge ? is_huge(item->key) : pl_is_among(item->key, "cpu,memory"))
+    if (huge ? pl_is_huge_pages(item->key) : pl_is_among(item->key, "cpu,memory"))
         return true;
     return false;
 }
@@ -262,7 +258,7 @@ static void check_sums(struct pl_api_faults *f, const struct pl_spot *at,
         not_below(f, PL_OF_KEY(PL_MEMBER(at, "requests"), sums.list[i].name),
                   pl_tree_get(requests, sums.list[i].name), sums.list[i].amount, "requests");
     for (size_t i = 0; i < most.count; i++)
-        if (is_huge(most.list[i].name))
+        if (pl_is_huge_pages(most.list[i].name))
             not_below(f, PL_OF_KEY(PL_MEMBER(at, "limits"), most.list[i].name),
                       pl_tree_get(limits, most.list[i].name), most.list[i].amount, "limits");
     check_limits_of_containers(f, at, pl_tree_getz(spec, "containers"), limits);

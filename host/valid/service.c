@@ -4,7 +4,6 @@
 #include "format/ip.h"
 #include "object/tree.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define MOST_ENDPOINTS 1000 /* of a slice */
@@ -287,12 +286,7 @@ static void check_service_change(struct pl_api_faults *f, const struct pl_tree *
 static void check_source_range(struct pl_api_faults *f, const struct pl_spot *at,
                                const struct pl_tree *range)
 {
-    struct pl_slice text = pl_tree_text(range);
-    while (text.len > 0 && isspace((unsigned char)text.ptr[0]))
-        text = pl_slice(text.ptr + 1, text.len - 1);
-    while (text.len > 0 && isspace((unsigned char)text.ptr[text.len - 1]))
-        text.len--;
-    pl_cidr(f, at, pl_tree_str(f->arena, text), NULL);
+    pl_cidr(f, at, pl_tree_str(f->arena, pl_slice_trim(pl_tree_text(range))), NULL);
 }
 
 void pl_valid_service(struct pl_api_faults *f, const struct pl_tree *object,
