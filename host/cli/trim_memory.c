@@ -1,5 +1,7 @@
 #include "cli/trim_memory.h"
 
+#include "cli/unmap_code.h"
+
 #include <malloc.h>
 
 #define DELAY      (2 * PL_SECOND)
@@ -24,6 +26,9 @@ static void on_trim_timer(struct pl_timer *timer)
     if (heap.fordblks > WORTH_IT && heap.fordblks > heap.uordblks / WORTH_PART)
         malloc_trim(0);
     pl_pool_rest(trim->pool);
+    if (!trim->is_started)
+        pl_unmap_code();
+    trim->is_started = true;
 }
 
 static void on_trim_turn(struct pl_idle *idle)

@@ -77,14 +77,35 @@ TEST(a_loop_that_worked_is_woken_once)
     pl_trim_stop(&(struct pl_trim){0}); /* never started */
 }
 
-static size_t resident_kib(void)
+struct memory {
+    unsigned long total, resident, of_files; /* pages of 4 KiB */
+};
+
+static struct memory memory(void)
 {
+    struct memory now;
     FILE *file = fopen("/proc/self/statm", "r");
     REQUIRE(file != NULL);
-    unsigned long total, resident;
-    REQUIRE(fscanf(file, "%lu %lu", &total, &resident) == 2);
+    REQUIRE(fscanf(file, "%lu %lu %lu", &now.total, &now.resident, &now.of_files) == 3);
     fclose(file);
-    return resident * 4;
+    return now;
+}
+
+static size_t resident_kib(void)
+{
+    return memory().resident * 4;
+}
+
+TEST(code_that_only_the_start_needed_is_unmapped)
+{
+    struct bed bed;
+    begin(&bed);
+    unsigned long at_start = memory().of_files;
+    turns(&bed, 1);
+    bed.clock.now_ns += 3 * PL_SECOND;
+    turns(&bed, 1);
+    CHECK(memory().of_files < at_start - at_start / 4);
+    end(&bed);
 }
 
 /* With a heap that has much free memory in its middle. */
