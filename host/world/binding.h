@@ -26,6 +26,7 @@
  *
  * For the explorer:
  *   limit(world, reconciles)           that settle gives up after; 0: 10,000
+ *   limit_key(world, reconciles)       of one key that settle gives up after
  *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
  *                                      more
  *   expire(world, resource)            its watches end, as their version is too old

@@ -13,6 +13,12 @@ static int disturb_limit(lua_State *L)
     return 0;
 }
 
+static int disturb_limit_key(lua_State *L)
+{
+    pl_world_limit_key(pl_binding_check(L)->world, (unsigned)luaL_checkinteger(L, 2));
+    return 0;
+}
+
 static int disturb_hold(lua_State *L)
 {
     struct bound *bound = pl_binding_check(L);
@@ -121,9 +127,11 @@ static int list_objects(lua_State *L)
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},         {"hold", disturb_hold},       {"expire", disturb_expire},
-        {"hold_garbage", hold_garbage},   {"enqueue", disturb_enqueue}, {"lateness", lateness},
-        {"reverse_lists", reverse_lists}, {"objects", list_objects},    {NULL, NULL},
+        {"limit", disturb_limit},       {"limit_key", disturb_limit_key},
+        {"hold", disturb_hold},         {"expire", disturb_expire},
+        {"hold_garbage", hold_garbage}, {"enqueue", disturb_enqueue},
+        {"lateness", lateness},         {"reverse_lists", reverse_lists},
+        {"objects", list_objects},      {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

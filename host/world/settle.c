@@ -8,7 +8,8 @@
 
 #define STEPS 20000000 /* limit of steps in one call */
 
-/* Does all work that is possible without moving the clock. */
+/* Does all work that is possible without moving the clock. The second reconcile over the limit of a
+ * key ends it: two keys that take turns have the same number then, and are named in their order. */
 static int drain(struct pl_world *world, struct pl_err *err)
 {
     for (int i = 0; i < STEPS; i++) {
@@ -16,7 +17,7 @@ static int drain(struct pl_world *world, struct pl_err *err)
             return pl_world_refusal(world, err);
         if (pl_world_exhausted(world, err) != 0)
             return err->code;
-        if (world->reconciles >= world->most)
+        if (world->reconciles >= world->most || world->too_many > 1)
             return pl_rounds_fail(&world->keys, world->reconciles, err);
         if (!pl_world_step_now(world))
             return 0;

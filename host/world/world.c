@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
@@ -112,6 +113,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     world->o = *options;
     world->now_ns = MONO_START;
     world->most = RECONCILES;
+    world->most_of_key = UINT_MAX;
     world->clock = (struct pl_clock){world_mono, world_mono, world_wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
@@ -275,6 +277,8 @@ static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_
         pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
     struct pl_round *count = pl_rounds_of(&world->keys, what);
     count->runs++;
+    if (count->runs >= world->most_of_key)
+        world->too_many++;
     if (pl_ran_failed(ran)) /* a failed run is not a round without changes */
         count->version = UINT64_MAX;
     world->reconciles++;
@@ -290,11 +294,17 @@ void pl_world_forget_runs(struct pl_world *world)
 {
     pl_rounds_forget_runs(&world->keys);
     world->reconciles = 0;
+    world->too_many = 0;
 }
 
 void pl_world_limit(struct pl_world *world, unsigned reconciles)
 {
     world->most = reconciles > 0 ? reconciles : RECONCILES;
+}
+
+void pl_world_limit_key(struct pl_world *world, unsigned reconciles)
+{
+    world->most_of_key = reconciles;
 }
 
 /* ---- hosts ---- */

@@ -49,6 +49,8 @@ PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_e
 PL_MUST_USE int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
 /* Sets that limit of reconciles; 0: 10,000. */
 void pl_world_limit(struct pl_world *world, unsigned reconciles);
+/* Sets another limit, of one key's reconciles. A new world has none. */
+void pl_world_limit_key(struct pl_world *world, unsigned reconciles);
 /* True when no work continues by itself and no key fails. Otherwise the reason is appended. */
 bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why);
 

@@ -91,6 +91,25 @@ describe("an exploration", function()
     error("there is no record of the object")
   end)
 
+  it("gives up when one key has run a thousand times, and waits when many keys have", function()
+    local function explore(keys, most)
+      local script = controller(([[
+    local n = tonumber(map.data.n)
+    if n < %d then client:patch(map, { data = { n = tostring(n + 1) } }) end]]):format(most))
+      return search.explore(options(script, function(world)
+        for i = 1, keys do
+          world:apply{ apiVersion = "v1", kind = "ConfigMap", data = { n = "1" },
+            metadata = { name = "a" .. i, namespace = "default", labels = { app = "yes" } } }
+        end
+        world:settle()
+      end, { executions = 1 }))
+    end
+    local endless = explore(1, 1000000).groups[1].finding
+    assert.equal("unsettled", endless.class)
+    assert.truthy(endless.is:find("(1001 runs)", 1, true), endless.is)
+    assert.same({}, found(explore(5, 300)))
+  end)
+
   it("lets a scenario look at a settled world between its steps", function()
     local result = search.explore(options(COPY, function(world)
       apply(world, "1")

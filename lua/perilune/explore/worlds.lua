@@ -15,6 +15,7 @@ local M = {}
 local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
 local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
+local RUNS_OF_A_KEY = 1000 -- after which it counts as one that never settles; an exploration settles often
 local LATER_VERSION = 1000003 -- its server's first version
 
 -- ---- kinds ----
@@ -355,6 +356,7 @@ function M.open(scenario, how, at, opened)
   world.resources, world.before, world.touches, world.hosts, world.records = {}, {}, 0, hosts, {}
   world.skew = how.skew
   extend(world)
+  native.limit_key(world.handle, RUNS_OF_A_KEY)
   if opened then
     opened(world)
   end
