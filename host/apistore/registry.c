@@ -47,6 +47,12 @@ void pl_api_registry_destroy(struct pl_api_registry *registry)
 
 /* ---- finding ---- */
 
+/* Nearly all names differ in their first character, so most lengths are not needed. */
+static bool has_plural(const struct pl_api_type *type, struct pl_slice plural)
+{
+    return plural.len > 0 && plural.ptr[0] == type->plural[0] && pl_slice_eqz(plural, type->plural);
+}
+
 struct pl_api_type *pl_api_registry_first(const struct pl_api_registry *registry)
 {
     return registry->first;
@@ -57,7 +63,7 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
                                          struct pl_slice plural, size_t *index)
 {
     for (struct pl_api_type *type = registry->first; type != NULL; type = type->next) {
-        if (!pl_slice_eqz(plural, type->plural))
+        if (!has_plural(type, plural))
             continue;
         for (size_t i = 0; i < type->version_count; i++) {
             const struct pl_api_version *v = &type->versions[i];
@@ -75,7 +81,7 @@ struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *reg
                                                struct pl_slice group, struct pl_slice plural)
 {
     for (struct pl_api_type *type = registry->first; type != NULL; type = type->next)
-        if (pl_slice_eqz(plural, type->plural) && pl_api_type_has_group(type, group))
+        if (has_plural(type, plural) && pl_api_type_has_group(type, group))
             return type;
     return NULL;
 }
