@@ -22,11 +22,6 @@
 
 struct pl_api_ctx;
 struct pl_api_job;
-struct pl_api_gc;
-struct pl_api_protection;
-struct pl_api_quotas;
-struct pl_api_actors;
-struct pl_api_debug;
 struct pl_api_disk;
 
 struct pl_api {
@@ -37,13 +32,8 @@ struct pl_api {
     struct pl_pool *pool;              /* owned */
     struct pl_api_registry *registry;  /* owned */
     struct pl_api_storage *storage;    /* owned */
-    struct pl_api_gc *gc;              /* owned */
-    struct pl_api_protection *protect; /* owned */
-    struct pl_api_quotas *quotas;      /* owned */
-    struct pl_api_actors *actors;      /* owned; NULL: none */
     struct pl_map resources;           /* "apps/v1": its answer of discovery, owned text */
     uint64_t resources_at;             /* the registry's changes when they were made */
-    struct pl_api_debug *debug;        /* owned */
     struct pl_api_disk *disk;          /* owned; NULL: memory only */
     char *token;                       /* owned; NULL: no authentication */
     uint8_t token_key[32]; /* signs the tokens of service accounts; kept in the data folder */

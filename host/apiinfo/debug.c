@@ -1,6 +1,6 @@
-/* Answers for tests: how many requests of each sort arrived, the last writes, the last lists.
- * Counters and rings of fixed size; paths and agents are copied because requests end earlier. Only
- * /debug/compact changes the API's state: it deletes the history. */
+/* How many requests of each sort arrived, for /metrics; and for tests the last writes and the last
+ * lists. Counters and rings of fixed size; paths and agents are copied because requests end
+ * earlier. Only /debug/compact changes the API's state: it deletes the history. */
 #include "apiinfo/debug.h"
 
 #include "apistore/disk.h"
@@ -131,7 +131,8 @@ static void write_counts(const struct pl_api_debug *debug, struct pl_buf *out)
     pl_free(keys);
 }
 
-void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out)
+/* In Prometheus' text format. */
+static void write_requests(const struct pl_api_debug *debug, struct pl_buf *out)
 {
     size_t at = 0;
     struct pl_slice key;
@@ -145,6 +146,22 @@ void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out)
         pl_buf_add_f(out, ",verb=\"%.*s\"} %" PRIu64 "\n", (int)verb, key.ptr,
                      *(const uint64_t *)value);
     }
+}
+
+static void answer_metrics(struct pl_api_ctx *ctx, const struct pl_api_debug *debug)
+{
+    struct pl_http_header header = {"Content-Type", "text/plain; charset=utf-8"};
+    struct pl_buf text = PL_BUF_INIT;
+    write_requests(debug, &text);
+    pl_buf_add_z(&text, "# HELP apiserver_resource_objects Number of stored objects.\n"
+                        "# TYPE apiserver_resource_objects gauge\n");
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        if (type->table->count > 0)
+            pl_buf_add_f(&text, "apiserver_resource_objects{group=\"%s\",resource=\"%s\"} %zu\n",
+                         pl_api_type_group(type), type->plural, type->table->count);
+    ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
 }
 
 static void write_member(struct pl_buf *out, const char *name, const char *value)
@@ -170,10 +187,14 @@ static void write_ring(const struct ring *ring, struct pl_buf *out)
     pl_buf_add_z(out, "]\n");
 }
 
-bool pl_api_debug_handle(struct pl_api_ctx *ctx)
+bool pl_api_debug_handle(struct pl_api_ctx *ctx, const struct pl_api_debug *debug)
 {
     struct pl_slice path = ctx->request.call.path;
     bool post = strcmp(ctx->request.call.method, "POST") == 0;
+    if (pl_slice_eqz(path, "/metrics") && strcmp(ctx->request.call.method, "GET") == 0) {
+        answer_metrics(ctx, debug);
+        return true;
+    }
     struct pl_buf out = PL_BUF_INIT;
     if (pl_slice_eqz(path, "/debug/compact") && post) {
         pl_api_storage_compact(ctx->api->storage);
@@ -182,11 +203,11 @@ bool pl_api_debug_handle(struct pl_api_ctx *ctx)
         pl_buf_add_f(&out, "{\"resourceVersion\":\"%" PRIu64 "\"}\n",
                      pl_api_storage_rv(ctx->api->storage));
     } else if (pl_slice_eqz(path, "/debug/requests") && !post) {
-        write_counts(ctx->api->debug, &out);
+        write_counts(debug, &out);
     } else if (pl_slice_eqz(path, "/debug/audit") && !post) {
-        write_ring(&ctx->api->debug->writes, &out);
+        write_ring(&debug->writes, &out);
     } else if (pl_slice_eqz(path, "/debug/lists") && !post) {
-        write_ring(&ctx->api->debug->lists, &out);
+        write_ring(&debug->lists, &out);
     } else {
         return false;
     }

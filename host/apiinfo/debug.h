@@ -1,5 +1,5 @@
-/* Debug paths for tests: /debug/requests, /debug/audit, /debug/lists and /debug/compact (see
- * apiserver.h). */
+/* /metrics, and debug paths for tests: /debug/requests, /debug/audit, /debug/lists and
+ * /debug/compact (see apiserver.h). */
 #pragma once
 
 #include "apicall/core.h"
@@ -14,7 +14,5 @@ void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request 
 /* Records a list, or a watch that begins with a list, with its query. Returns the place of its
  * status code. Borrowed: lives until the next request. */
 int *pl_api_debug_list(struct pl_api_debug *debug, const struct pl_api_request *request);
-/* Answers paths below /debug/. False for other paths. */
-bool pl_api_debug_handle(struct pl_api_ctx *ctx);
-/* Appends the request counters in Prometheus' text format. */
-void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out);
+/* Answers GET /metrics and paths below /debug/. False for other requests. */
+bool pl_api_debug_handle(struct pl_api_ctx *ctx, const struct pl_api_debug *debug);

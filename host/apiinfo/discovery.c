@@ -384,21 +384,6 @@ static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
     return false;
 }
 
-static void answer_metrics(struct pl_api_ctx *ctx)
-{
-    struct pl_buf text = PL_BUF_INIT;
-    pl_api_debug_metrics(ctx->api->debug, &text);
-    pl_buf_add_z(&text, "# HELP apiserver_resource_objects Number of stored objects.\n"
-                        "# TYPE apiserver_resource_objects gauge\n");
-    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
-         type = type->next)
-        if (type->table->count > 0)
-            pl_buf_add_f(&text, "apiserver_resource_objects{group=\"%s\",resource=\"%s\"} %zu\n",
-                         pl_api_type_group(type), type->plural, type->table->count);
-    answer_text(ctx, pl_buf_slice(&text));
-    pl_buf_deinit(&text);
-}
-
 /* The answer contains the address that the client used. */
 static void answer_versions(struct pl_api_ctx *ctx)
 {
@@ -469,9 +454,7 @@ static bool answer_page(struct pl_api_ctx *ctx, struct pl_slice path)
 {
     if (answer_fixed(ctx, path))
         return true;
-    if (pl_slice_eqz(path, "/metrics"))
-        answer_metrics(ctx);
-    else if (pl_slice_eqz(path, "/api"))
+    if (pl_slice_eqz(path, "/api"))
         answer_versions(ctx);
     else if (pl_slice_eqz(path, "/apis"))
         answer_groups(ctx);

@@ -13,6 +13,7 @@
 #include "apicall/protobuf.h"
 #include "apicall/rbac.h"
 #include "apiserver/actors.h"
+#include "apiserver/api_impl.h"
 #include "apiserver/crd_life.h"
 #include "apiinfo/debug.h"
 #include "apiinfo/discovery.h"
@@ -43,13 +44,13 @@
 
 static void on_api_event(void *arg, const struct pl_api_event *event)
 {
-    struct pl_api *api = arg;
-    pl_api_persist_event(api, event);
-    pl_api_gc_note(api->gc, event);
-    pl_api_protection_note(api->protect, event);
-    pl_api_quotas_note(api->quotas, event);
-    pl_api_actors_note(api->actors, event);
-    pl_api_watch_deliver(api, event);
+    struct pl_api_server *server = arg;
+    pl_api_persist_event(&server->api, event);
+    pl_api_gc_note(server->gc, event);
+    pl_api_protection_note(server->protect, event);
+    pl_api_quotas_note(server->quotas, event);
+    pl_api_actors_note(server->actors, event);
+    pl_api_watch_deliver(&server->api, event);
 }
 
 static bool run_call(struct pl_api *api, const struct pl_api_call *call,
@@ -59,7 +60,8 @@ static const struct pl_api_storage_ops storage_ops = {.on_event = on_api_event};
 
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
 {
-    struct pl_api *api = PL_NEW(struct pl_api);
+    struct pl_api_server *server = PL_NEW(struct pl_api_server);
+    struct pl_api *api = &server->api;
     api->timers = timers;
     api->transport = options->transport;
     api->services = options->services;
@@ -83,12 +85,12 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
             options->history_bytes > 0 ? options->history_bytes : DEFAULT_HISTORY_BYTES,
         .first = options->first_version > 0 ? options->first_version : 1,
     };
-    api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
-    api->gc = pl_api_gc_create(api);
-    api->protect = pl_api_protection_create(api);
-    api->quotas = pl_api_quotas_create(api);
-    api->actors = options->simulate ? pl_api_actors_create(api) : NULL;
-    api->debug = pl_api_debug_create();
+    api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, server);
+    server->gc = pl_api_gc_create(api);
+    server->protect = pl_api_protection_create(api);
+    server->quotas = pl_api_quotas_create(api);
+    server->actors = options->simulate ? pl_api_actors_create(api) : NULL;
+    server->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     api->bare = options->bare;
     api->no_shard_selector = options->no_shard_selector;
@@ -105,11 +107,12 @@ void pl_api_destroy(struct pl_api *api)
     for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
          type = type->next)
         pl_api_watch_end_all(type);
-    pl_api_debug_destroy(api->debug);
-    pl_api_actors_destroy(api->actors);
-    pl_api_quotas_destroy(api->quotas);
-    pl_api_protection_destroy(api->protect);
-    pl_api_gc_destroy(api->gc);
+    struct pl_api_server *server = pl_api_server_of(api);
+    pl_api_debug_destroy(server->debug);
+    pl_api_actors_destroy(server->actors);
+    pl_api_quotas_destroy(server->quotas);
+    pl_api_protection_destroy(server->protect);
+    pl_api_gc_destroy(server->gc);
     pl_api_storage_destroy(api->storage);
     pl_api_disk_close(api->disk);
     pl_api_registry_destroy(api->registry);
@@ -120,7 +123,7 @@ void pl_api_destroy(struct pl_api *api)
     pl_api_discovery_forget(api);
     pl_free(api->token);
     pl_free(api->host);
-    pl_free(api);
+    pl_free(server);
 }
 
 void pl_api_collect(struct pl_api *api)
@@ -128,14 +131,14 @@ void pl_api_collect(struct pl_api *api)
     pl_pool_collect(api->pool);
 }
 
-int64_t pl_api_due(const struct pl_api *api)
+int64_t pl_api_due(struct pl_api *api)
 {
-    return pl_api_quotas_due(api->quotas);
+    return pl_api_quotas_due(pl_api_server_of(api)->quotas);
 }
 
 void pl_api_hold_garbage(struct pl_api *api, bool held)
 {
-    pl_api_gc_hold(api->gc, held);
+    pl_api_gc_hold(pl_api_server_of(api)->gc, held);
 }
 
 /* ---- routing ---- */
@@ -348,7 +351,12 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
     return request->subresource.len > 0 ? run_sub(ctx, verb) : run_main(ctx, verb);
 }
 
-/* ---- auditing: the status code is known when the answer is sent ---- */
+/* ---- counting, and auditing: the status code is known when the answer is sent ---- */
+
+static struct pl_api_debug *debug_of(const struct pl_api_ctx *ctx)
+{
+    return pl_api_server_of(ctx->api)->debug;
+}
 
 struct tap {
     struct pl_api_responder inner;
@@ -361,11 +369,11 @@ static void tap_reply(void *self, int status, const struct pl_http_header *heade
     struct tap *tap = self;
     if (pl_api_persist_check(tap->ctx) != 0) { /* a write that is not on disk is not acknowledged */
         tap->ctx->responder = tap->inner;
-        pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, tap->ctx->status.code);
+        pl_api_debug_audit(debug_of(tap->ctx), &tap->ctx->request, tap->ctx->status.code);
         pl_api_answer_failure(tap->ctx);
         return;
     }
-    pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, status);
+    pl_api_debug_audit(debug_of(tap->ctx), &tap->ctx->request, status);
     tap->inner.ops->reply(tap->inner.self, status, headers, count, body);
 }
 
@@ -387,7 +395,7 @@ static int run_read(struct pl_api_ctx *ctx, const char *verb)
                   (request->send_initial || request->resource_version.len == 0));
     int none, *code = &none;
     if (lists && ctx->job == NULL) /* otherwise the first run has noted it */
-        code = pl_api_debug_list(ctx->api->debug, request);
+        code = pl_api_debug_list(debug_of(ctx), request);
     int result = run_resource(ctx, verb);
     if (!ctx->is_waiting)
         *code = result == 0 ? 200 : ctx->status.code;
@@ -413,7 +421,7 @@ static int dispatch(struct pl_api_ctx *ctx)
 {
     if (check_caller(ctx) != 0)
         return -1;
-    if (pl_api_debug_handle(ctx))
+    if (pl_api_debug_handle(ctx, debug_of(ctx)))
         return 0;
     if (!ctx->request.is_resource)
         return ctx->request.wants_whole ? pl_api_discover_whole(ctx) : pl_api_discover(ctx);
@@ -423,7 +431,7 @@ static int dispatch(struct pl_api_ctx *ctx)
         resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),
                               PL_FMT(ctx->request.subresource));
     if (ctx->job == NULL) /* otherwise the first run has counted it */
-        pl_api_debug_count(ctx->api->debug, verb, resource);
+        pl_api_debug_count(debug_of(ctx), verb, resource);
     if (!is_write(verb))
         return run_read(ctx, verb);
     if (pl_api_persist_check(ctx) != 0)
@@ -433,7 +441,7 @@ static int dispatch(struct pl_api_ctx *ctx)
     int code = run_resource(ctx, verb);
     ctx->responder = tap.inner;
     if (code != 0 && !ctx->is_waiting)
-        pl_api_debug_audit(ctx->api->debug, &ctx->request, ctx->status.code);
+        pl_api_debug_audit(debug_of(ctx), &ctx->request, ctx->status.code);
     return code;
 }
 

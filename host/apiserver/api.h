@@ -52,6 +52,6 @@ void pl_api_hang_up(struct pl_api *api);
 void pl_api_collect(struct pl_api *api);
 /* The monotonic instant of the work that the server does next by itself, such as a count of quotas;
  * INT64_MAX: none. */
-int64_t pl_api_due(const struct pl_api *api);
+int64_t pl_api_due(struct pl_api *api);
 /* Garbage collection waits while it is held, as on a server whose controller manager is away. */
 void pl_api_hold_garbage(struct pl_api *api, bool held);

@@ -4,6 +4,7 @@
  * the garbage collector processes all objects that are being deleted or have an owner, because its
  * queue is not stored. An empty folder gets the initial objects. */
 #include "apiserver/api.h"
+#include "apiserver/api_impl.h"
 #include "apiserver/gc.h"
 #include "apiserver/verbs.h"
 #include "apistore/disk.h"
@@ -117,9 +118,10 @@ static void wake_collector(struct pl_api *api)
     for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
          type = type->next)
         for (size_t i = 0; i < type->table->count; i++)
-            pl_api_gc_note(api->gc, &(struct pl_api_event){.change = PL_API_MODIFIED,
-                                                           .type = type,
-                                                           .doc = type->table->entries[i]->doc});
+            pl_api_gc_note(pl_api_server_of(api)->gc,
+                           &(struct pl_api_event){.change = PL_API_MODIFIED,
+                                                  .type = type,
+                                                  .doc = type->table->entries[i]->doc});
 }
 
 static int restore(struct pl_api *api, struct pl_err *err)
