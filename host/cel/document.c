@@ -78,7 +78,7 @@ static struct pl_tree *list(struct writer *w, const struct pl_cel_list *values)
     return tree;
 }
 
-static struct pl_tree *members(struct writer *w, struct pl_cel value)
+static struct pl_tree *write_members(struct writer *w, struct pl_cel value)
 {
     struct pl_tree *tree = pl_tree_object(w->arena);
     for (size_t i = 0; i < value.map->count; i++) {
@@ -116,7 +116,7 @@ static struct pl_tree *document_of(struct writer *w, struct pl_cel value)
         return list(w, value.list);
     case PL_CEL_MAP:
     case PL_CEL_OBJECT:
-        return members(w, value);
+        return write_members(w, value);
     default:
         return cannot(w, value);
     }

@@ -24,7 +24,7 @@ static bool keep_first(void *arg, struct pl_node value)
     return false;
 }
 
-static bool holds(enum relation relation, double a, double b)
+static bool holds(enum path_relation relation, double a, double b)
 {
     switch (relation) {
     case EQUAL:
@@ -50,7 +50,7 @@ static int compare_texts(struct pl_slice a, const char *b)
 }
 
 /* Values of different types are unequal and have no order. */
-static bool jsonpath_fits(const struct filter *filter, struct pl_node value)
+static bool jsonpath_fits(const struct path_filter *filter, struct pl_node value)
 {
     struct pl_scratch scratch;
     enum pl_type type = pl_node_type(value);
@@ -68,7 +68,7 @@ static bool jsonpath_fits(const struct filter *filter, struct pl_node value)
 }
 
 static int find_filtered(const struct finder *f, const struct pl_jsonpath *path, size_t i,
-                         const struct filter *filter, struct pl_node node)
+                         const struct path_filter *filter, struct pl_node node)
 {
     int rc = GO_ON;
     struct pl_iter it = pl_iter(node);
@@ -91,7 +91,7 @@ static int64_t jsonpath_place(int64_t at, int64_t len)
 }
 
 static int find_slice(const struct finder *f, const struct pl_jsonpath *path, size_t i,
-                      const struct part *part, struct pl_node node)
+                      const struct path_part *part, struct pl_node node)
 {
     int64_t len = (int64_t)pl_node_len(node);
     int64_t from = part->has_start ? jsonpath_place(part->start, len) : 0;
@@ -120,7 +120,7 @@ static int find_all(const struct finder *f, const struct pl_jsonpath *path, size
 }
 
 static int find_part(const struct finder *f, const struct pl_jsonpath *path, size_t i,
-                     const struct part *part, struct pl_node node)
+                     const struct path_part *part, struct pl_node node)
 {
     bool is_array = pl_node_type(node) == PL_ARRAY;
     switch (part->type) {
@@ -140,7 +140,7 @@ static int find_part(const struct finder *f, const struct pl_jsonpath *path, siz
 static int find_step(const struct finder *f, const struct pl_jsonpath *path, size_t i,
                      struct pl_node node)
 {
-    const struct step *step = &path->steps[i];
+    const struct path_step *step = &path->steps[i];
     int rc = GO_ON;
     if (pl_node_is_missing(node))
         return rc;

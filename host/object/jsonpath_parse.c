@@ -45,11 +45,11 @@ static void skip_spaces(struct reader *r)
         continue;
 }
 
-static struct part *jsonpath_add_part(struct step *step, enum part_type type)
+static struct path_part *jsonpath_add_part(struct path_step *step, enum path_part_type type)
 {
     step->parts = pl_reallocarray(step->parts, step->count + 1, sizeof *step->parts);
-    struct part *part = &step->parts[step->count++];
-    *part = (struct part){.type = type, .by = 1};
+    struct path_part *part = &step->parts[step->count++];
+    *part = (struct path_part){.type = type, .by = 1};
     return part;
 }
 
@@ -78,7 +78,7 @@ static bool is_name_end(char c)
     return c == '\0' || strchr(".[]{}()@?!=<>,'\" ", c) != NULL;
 }
 
-static bool read_name(struct reader *r, struct step *step)
+static bool read_name(struct reader *r, struct path_step *step)
 {
     if (jsonpath_take(r, '*')) {
         jsonpath_add_part(step, PART_ALL);
@@ -114,9 +114,9 @@ static bool read_integer(struct reader *r, int64_t *out)
     return r->at != start;
 }
 
-static bool read_number_part(struct reader *r, struct step *step)
+static bool read_number_part(struct reader *r, struct path_step *step)
 {
-    struct part part = {.type = PART_INDEX, .by = 1};
+    struct path_part part = {.type = PART_INDEX, .by = 1};
     part.has_start = read_integer(r, &part.start);
     if (jsonpath_take(r, ':')) {
         part.type = PART_SLICE;
@@ -132,11 +132,11 @@ static bool read_number_part(struct reader *r, struct step *step)
 
 static struct pl_jsonpath *read_steps(struct reader *r, bool inside);
 
-static bool read_relation(struct reader *r, enum relation *out)
+static bool read_relation(struct reader *r, enum path_relation *out)
 {
     static const struct {
         const char *text;
-        enum relation relation;
+        enum path_relation relation;
     } known[] = {{"==", EQUAL},    {"!=", UNEQUAL}, {"<=", AT_MOST},
                  {">=", AT_LEAST}, {"<", LESS},     {">", MORE}};
     for (size_t i = 0; i < PL_ARRAY_LEN(known); i++) {
@@ -159,7 +159,7 @@ static bool read_word(struct reader *r, const char *word)
     return true;
 }
 
-static bool read_literal(struct reader *r, struct filter *f)
+static bool read_literal(struct reader *r, struct path_filter *f)
 {
     if (peek(r) == '"' || peek(r) == '\'') {
         f->type = PL_STRING;
@@ -187,14 +187,14 @@ static bool read_literal(struct reader *r, struct filter *f)
 }
 
 /* The text after "?": "(@.a.b == 'x')" */
-static bool read_filter(struct reader *r, struct step *step)
+static bool read_filter(struct reader *r, struct path_step *step)
 {
     if (!jsonpath_take(r, '('))
         return jsonpath_fail(r, "? must be followed by a filter such as (@.type==\"Ready\")");
     skip_spaces(r);
     if (!jsonpath_take(r, '@'))
         return jsonpath_fail(r, "a filter begins with @");
-    struct filter *f = &jsonpath_add_part(step, PART_FILTER)->filter;
+    struct path_filter *f = &jsonpath_add_part(step, PART_FILTER)->filter;
     f->path = read_steps(r, true);
     if (f->path == NULL)
         return false;
@@ -208,7 +208,7 @@ static bool read_filter(struct reader *r, struct step *step)
     return jsonpath_take(r, ')') || jsonpath_fail(r, "a filter ends with )");
 }
 
-static bool read_part(struct reader *r, struct step *step)
+static bool read_part(struct reader *r, struct path_step *step)
 {
     skip_spaces(r);
     bool read = true;
@@ -228,7 +228,7 @@ static bool read_part(struct reader *r, struct step *step)
     return read;
 }
 
-static bool read_brackets(struct reader *r, struct step *step)
+static bool read_brackets(struct reader *r, struct path_step *step)
 {
     do {
         if (!read_part(r, step))
@@ -237,10 +237,10 @@ static bool read_brackets(struct reader *r, struct step *step)
     return jsonpath_take(r, ']') || jsonpath_fail(r, "a bracket is not closed");
 }
 
-static struct step *add_step(struct pl_jsonpath *path)
+static struct path_step *add_step(struct pl_jsonpath *path)
 {
     path->steps = pl_reallocarray(path->steps, path->count + 1, sizeof *path->steps);
-    path->steps[path->count] = (struct step){0};
+    path->steps[path->count] = (struct path_step){0};
     return &path->steps[path->count++];
 }
 
@@ -249,7 +249,7 @@ static bool read_step(struct reader *r, struct pl_jsonpath *path, bool inside)
 {
     if (path->count == STEPS_MAX)
         return jsonpath_fail(r, "more than 64 steps");
-    struct step *step = add_step(path);
+    struct path_step *step = add_step(path);
     if (jsonpath_take(r, '['))
         return read_brackets(r, step);
     bool dot = jsonpath_take(r, '.');
@@ -296,7 +296,7 @@ void pl_jsonpath_destroy(struct pl_jsonpath *path)
         return;
     for (size_t i = 0; i < path->count; i++) {
         for (size_t j = 0; j < path->steps[i].count; j++) {
-            struct part *part = &path->steps[i].parts[j];
+            struct path_part *part = &path->steps[i].parts[j];
             pl_free(part->name);
             pl_free(part->filter.text);
             pl_jsonpath_destroy(part->filter.path);

@@ -48,7 +48,7 @@ static bool has_written(struct pl_slice result)
     return pl_text_find(result, "\"skipped\":true") == NULL;
 }
 
-static void note_recorded(struct rehearsal *rehearsal)
+static void note_recorded(struct record_rehearsal *rehearsal)
 {
     const struct pl_record_run *run = rehearsal->run;
     for (size_t i = 0; i < run->count; i++) {
@@ -67,7 +67,7 @@ static void note_recorded(struct rehearsal *rehearsal)
 }
 
 /* Scripts compute with the pseudonyms that they read. */
-static void note_pseudonyms(struct rehearsal *rehearsal)
+static void note_pseudonyms(struct record_rehearsal *rehearsal)
 {
     const struct pl_record_run *run = rehearsal->run;
     for (size_t i = 0; rehearsal->veil != NULL && i < run->count && !rehearsal->out->veiled; i++)
@@ -76,7 +76,7 @@ static void note_pseudonyms(struct rehearsal *rehearsal)
 
 /* ---- calls of the other scripts ---- */
 
-static int push_results(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s,
+static int push_results(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
                         struct pl_slice result)
 {
     struct pl_bytes from = pl_bytes_of(result);
@@ -88,7 +88,8 @@ static int push_results(struct rehearsal *rehearsal, lua_State *L, struct pl_sta
 
 /* The first equal call of the recorded run that was not used yet, else the last used one. NULL if
  * there is none. */
-static struct pl_record_call *find_call(const struct rehearsal *rehearsal, struct pl_slice call)
+static struct pl_record_call *find_call(const struct record_rehearsal *rehearsal,
+                                        struct pl_slice call)
 {
     struct pl_record_call *found = NULL;
     for (size_t i = 0; rehearsal->run != NULL && i < rehearsal->run->count; i++) {
@@ -104,7 +105,7 @@ static struct pl_record_call *find_call(const struct rehearsal *rehearsal, struc
     return found;
 }
 
-static int answer_write(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s)
+static int answer_write(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s)
 {
     struct pl_err err;
     bool skipped;
@@ -131,7 +132,8 @@ static int answer_write(struct rehearsal *rehearsal, lua_State *L, struct pl_sta
 }
 
 /* False if neither the run nor the record knows it. */
-static bool push_object(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s, bool own)
+static bool push_object(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
+                        bool own)
 {
     struct pl_kind kind = {.kind = ""};
     struct pl_err err;
@@ -166,7 +168,7 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* A read without an answer, or a call that cannot have one. */
-static int answer_unknown(struct rehearsal *rehearsal, lua_State *L, struct pl_state *s,
+static int answer_unknown(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
                           const char *name)
 {
     static const char *const reads[] = {"get", "key_changed", "shards", "owns_shard", NULL};
@@ -209,7 +211,7 @@ static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
     static const char *const own[] = {"random",    "x509_key",  "x509_public", "x509_request",
                                       "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
                                       "read_file", "zone_file", NULL};
-    struct rehearsal *rehearsal = PL_CONTAINER_OF(base, struct rehearsal, base);
+    struct record_rehearsal *rehearsal = PL_CONTAINER_OF(base, struct record_rehearsal, base);
     struct pl_state *s = pl_state_of(L);
     if (rehearsal->breakpoint.open)
         return pl_lerr_raise(
@@ -249,7 +251,7 @@ static int64_t rehearsal_mono(void *arg)
 
 static int64_t rehearsal_wall(void *arg)
 {
-    return ((const struct rehearsal *)arg)->wall_ns;
+    return ((const struct record_rehearsal *)arg)->wall_ns;
 }
 
 /* ---- the tape ---- */
@@ -258,7 +260,7 @@ static const struct pl_tape_ops ops = {.call = rehearse_call};
 
 static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {
-    struct rehearsal *rehearsal = arg;
+    struct record_rehearsal *rehearsal = arg;
     PL_UNUSED(lanes);
     PL_UNUSED(lane);
     return &rehearsal->base;
@@ -266,7 +268,8 @@ static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 
 /* ---- one run ---- */
 
-static void rehearse_tell(struct rehearsal *rehearsal, struct pl_node difference, const char *error)
+static void rehearse_tell(struct record_rehearsal *rehearsal, struct pl_node difference,
+                          const char *error)
 {
     const struct pl_record_run *run = rehearsal->run;
     char *controller = pl_memdup0(run->controller.ptr, run->controller.len);
@@ -294,7 +297,7 @@ static void agrees(void *arg, const struct pl_effect *running, const struct pl_e
     PL_UNUSED(candidate);
 }
 
-static void run_exec(struct rehearsal *rehearsal, struct pl_exec *exec)
+static void run_exec(struct record_rehearsal *rehearsal, struct pl_exec *exec)
 {
     struct pl_lane *lane = rehearsal->lanes->lanes[0];
     struct pl_bytes arguments = pl_bytes_of(rehearsal->run->arguments);
@@ -314,7 +317,7 @@ static bool has_failed(const struct pl_exec *exec)
     return outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TERMINAL;
 }
 
-static void compare_run(struct rehearsal *rehearsal, int controller)
+static void compare_run(struct record_rehearsal *rehearsal, int controller)
 {
     const struct pl_record_run *run = rehearsal->run;
     struct pl_exec *exec = pl_record_exec(rehearsal->lanes->lanes[0], controller, run->texts);
@@ -345,7 +348,7 @@ static bool is_wanted(const struct pl_rehearse_options *o, const struct pl_decla
            (o->until_ns == 0 || run->wall_ns <= o->until_ns);
 }
 
-static void rehearse_one(struct rehearsal *rehearsal, struct pl_record_run *run)
+static void rehearse_one(struct record_rehearsal *rehearsal, struct pl_record_run *run)
 {
     int controller = pl_record_controller(rehearsal->lanes, run->controller);
     if (rehearsal->breakpoint.quit || !is_wanted(rehearsal->o, rehearsal->declared, run))
@@ -375,7 +378,7 @@ static void learn_entry(struct pl_known *known, struct pl_slice entry)
         pl_known_learn(known, &from);
 }
 
-static void rehearse_all(struct rehearsal *rehearsal, const struct pl_reader *reader,
+static void rehearse_all(struct record_rehearsal *rehearsal, const struct pl_reader *reader,
                          const struct pl_record_runs *runs)
 {
     size_t next = 0;
@@ -395,7 +398,7 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
                     struct pl_rehearsed_record *out, struct pl_err *err)
 {
     static const unsigned char key[PL_VEIL_KEY];
-    struct rehearsal rehearsal = {.o = options, .out = out};
+    struct record_rehearsal rehearsal = {.o = options, .out = out};
     pl_breakpoint_init(&rehearsal.breakpoint, &options->breakpoint);
     *out = (struct pl_rehearsed_record){.runs = 0};
     rehearsal.base =

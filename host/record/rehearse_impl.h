@@ -9,7 +9,7 @@
 #include "record/veil.h"
 #include "write/capture.h"
 
-struct rehearsal {
+struct record_rehearsal {
     struct pl_tape base;
     const struct pl_rehearse_options *o;
     struct pl_lanes *lanes;
@@ -29,7 +29,7 @@ struct rehearsal {
 struct pl_doc *pl_rehearse_scan(struct pl_slice text);
 /* Adds a write to the capture as an effect. *object: its result, a reference or NULL. *skipped: it
  * changes nothing. A request that is no write of an object is ignored. */
-PL_MUST_USE int pl_rehearse_write(struct rehearsal *rehearsal, struct pl_capture *capture,
+PL_MUST_USE int pl_rehearse_write(struct record_rehearsal *rehearsal, struct pl_capture *capture,
                                   struct pl_node request, struct pl_doc **object, bool *skipped,
                                   struct pl_err *err);
 /* Adds the answer of a webhook's handler as an effect, if the call is one. call: as pl_record_call.

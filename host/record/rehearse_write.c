@@ -57,7 +57,7 @@ struct pl_doc *pl_rehearse_scan(struct pl_slice text)
 }
 
 /* A copy in which all pseudonyms are equal. Returns a reference that the caller owns. */
-static struct pl_doc *comparable(const struct rehearsal *rehearsal, struct pl_node node,
+static struct pl_doc *comparable(const struct record_rehearsal *rehearsal, struct pl_node node,
                                  const struct pl_kind *kind)
 {
     char name[PL_KIND_TEXT];
@@ -94,9 +94,9 @@ struct writing {
 };
 
 /* The object as the run sees it: its own write, else the known object. */
-static struct pl_doc *find_object(const struct rehearsal *rehearsal, struct pl_capture *capture,
-                                  const struct pl_kind *kind, struct pl_slice name,
-                                  struct pl_slice key)
+static struct pl_doc *find_object(const struct record_rehearsal *rehearsal,
+                                  struct pl_capture *capture, const struct pl_kind *kind,
+                                  struct pl_slice name, struct pl_slice key)
 {
     struct pl_doc *doc = NULL;
     if (pl_capture_sees(capture, kind, key, &doc))
@@ -104,7 +104,7 @@ static struct pl_doc *find_object(const struct rehearsal *rehearsal, struct pl_c
     return pl_doc_ref(pl_known_get(&rehearsal->known, name, key));
 }
 
-static bool read_writing(const struct rehearsal *rehearsal, struct pl_capture *capture,
+static bool read_writing(const struct record_rehearsal *rehearsal, struct pl_capture *capture,
                          struct pl_node request, struct writing *writing)
 {
     struct pl_scratch s[5];
@@ -130,8 +130,8 @@ static void end_writing(struct writing *writing)
     pl_doc_unref(writing->existing);
 }
 
-static int merge(struct rehearsal *rehearsal, struct pl_node request, const struct writing *writing,
-                 struct pl_doc **after, struct pl_err *err)
+static int merge(struct record_rehearsal *rehearsal, struct pl_node request,
+                 const struct writing *writing, struct pl_doc **after, struct pl_err *err)
 {
     char made_up[40], now[40];
     struct pl_scratch scratch;
@@ -149,7 +149,7 @@ static int merge(struct rehearsal *rehearsal, struct pl_node request, const stru
     return pl_intent_merge(&intent, after, err);
 }
 
-int pl_rehearse_write(struct rehearsal *rehearsal, struct pl_capture *capture,
+int pl_rehearse_write(struct record_rehearsal *rehearsal, struct pl_capture *capture,
                       struct pl_node request, struct pl_doc **object, bool *skipped,
                       struct pl_err *err)
 {

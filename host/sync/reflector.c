@@ -186,7 +186,7 @@ static void on_reflector_turn(struct pl_reconnect *turn)
     proceed(PL_CONTAINER_OF(turn, struct pl_reflector, turn));
 }
 
-void pl_reflector_go(struct pl_reflector *r, enum next next)
+void pl_reflector_go(struct pl_reflector *r, enum reflector_next next)
 {
     enum pl_reconnect_kind kind = next == NEXT_WATCH ? PL_RECONNECT_WATCH
                                   : r->rv.len > 0    ? PL_RECONNECT_LIST
@@ -205,7 +205,7 @@ static void on_reflector_pause_over(struct pl_timer *timer)
     pl_reflector_go(r, r->next);
 }
 
-static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
+static void pause_for(struct pl_reflector *r, enum reflector_next next, int64_t delay)
 {
     r->next = next;
     if (r->o.reconnects != NULL)
@@ -214,7 +214,7 @@ static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
     pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
 }
 
-void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns)
+void pl_reflector_pause(struct pl_reflector *r, enum reflector_next next, int64_t at_least_ns)
 {
     if (r->stopped)
         return;
@@ -233,7 +233,7 @@ void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err)
         r->o.gone(r->o.arg);
 }
 
-void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char *message,
+void pl_reflector_unanswered(struct pl_reflector *r, enum reflector_next next, const char *message,
                              const struct pl_err *err)
 {
     if (r->o.reconnects != NULL && pl_reconnect_failed(r->o.reconnects, &r->turn, err)) {

@@ -8,7 +8,7 @@
 #include "object/meta.h"
 
 /* The reason for cancelling a watch. */
-enum ending {
+enum watch_ending {
     END_BY_SERVER,
     END_BY_ERROR_EVENT,
     END_BY_SILENCE,
@@ -20,7 +20,7 @@ enum ending {
 };
 
 /* The action after a pause or a wait for our turn. */
-enum next {
+enum reflector_next {
     NEXT_SYNC, /* a list, streamed if possible, and then a watch */
     NEXT_LIST, /* a list in the same cycle (rule 79) */
     NEXT_PAGE, /* the page of the list that was cut */
@@ -38,7 +38,7 @@ struct pl_reflector {
     void *ended_arg;
     struct pl_timer pause;
     struct pl_reconnect turn; /* its turn among those of the cluster */
-    enum next next;           /* after pause and turn */
+    enum reflector_next next; /* after pause and turn */
     struct pl_backoff backoff;
     struct pl_trouble trouble;
     struct pl_wait wait;
@@ -90,7 +90,7 @@ struct pl_reflector {
     int streams_cut;            /* streams that were cut in this cycle */
     int64_t no_stream_until_ns; /* because of this source's experience */
 
-    enum ending ending;
+    enum watch_ending ending;
     struct pl_err event_err;
 };
 
@@ -121,13 +121,13 @@ void pl_reflector_works(struct pl_reflector *r);
 /* Everything under way has ended: nothing points to the reflector any more. */
 void pl_reflector_end_soon(struct pl_reflector *r);
 /* One backoff for both loops (rules 83-85). */
-void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns);
+void pl_reflector_pause(struct pl_reflector *r, enum reflector_next next, int64_t at_least_ns);
 /* The kind is not served: asks often enough to find it soon after it is installed (F43). */
 void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err);
 /* Goes when it is our turn among the cluster's (F37); at once if no one else waits. */
-void pl_reflector_go(struct pl_reflector *r, enum next next);
+void pl_reflector_go(struct pl_reflector *r, enum reflector_next next);
 /* There was no answer at all. Pauses, or waits with the others for the server's return. */
-void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char *message,
+void pl_reflector_unanswered(struct pl_reflector *r, enum reflector_next next, const char *message,
                              const struct pl_err *err);
 /* There was an answer, or an event. */
 void pl_reflector_heard(struct pl_reflector *r);
@@ -162,7 +162,7 @@ PL_MUST_USE int pl_reflector_show(struct pl_reflector *r, size_t count, struct p
 void pl_reflector_watch(struct pl_reflector *r);
 /* Opens a watch, or (r->streaming) a streamed list that continues as a watch. */
 void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv);
-void pl_reflector_end_watch(struct pl_reflector *r, enum ending why);
+void pl_reflector_end_watch(struct pl_reflector *r, enum watch_ending why);
 /* Starts the timer after which the stream counts as a working watch. */
 void pl_reflector_expect_to_settle(struct pl_reflector *r);
 /* Warns about a stream once. */

@@ -8,7 +8,7 @@
 #define DEADLINE_GRACE (30 * PL_SECOND)
 #define WATCH_SECONDS  300
 
-void pl_reflector_end_watch(struct pl_reflector *r, enum ending why)
+void pl_reflector_end_watch(struct pl_reflector *r, enum watch_ending why)
 {
     if (r->ending != END_BY_SERVER)
         return;

@@ -8,7 +8,7 @@
 static void add_index(struct enc *enc, const struct enc_frame *frame)
 {
     uint32_t entries = (frame->count - 1) / TAPE_STRIDE;
-    uint8_t *out = room(&enc->values, (size_t)4 * entries);
+    uint8_t *out = enc_room(&enc->values, (size_t)4 * entries);
     const uint8_t *first = (const uint8_t *)enc->values.ptr + frame->values, *at = first;
     for (uint32_t i = 1; i <= entries * TAPE_STRIDE; i++) {
         at = tape_skip(at);
@@ -17,7 +17,7 @@ static void add_index(struct enc *enc, const struct enc_frame *frame)
             out += 4;
         }
     }
-    commit(&enc->values, out);
+    enc_commit(&enc->values, out);
 }
 
 /* Moves the children up to make room for a container's header in front of them: the tag and a
@@ -28,7 +28,7 @@ static uint8_t *put_header(struct enc *enc, const struct enc_frame *frame, uint8
     unsigned shift = len > UINT16_MAX || frame->count >= TAPE_BIG ? 2 : len > UINT8_MAX ? 1 : 0;
     unsigned w = 1u << shift;
     unsigned header = 1 + w + (tag == TAG_OBJECT ? 4 : w);
-    room(&enc->values, header);
+    enc_room(&enc->values, header);
     uint8_t *p = (uint8_t *)enc->values.ptr + frame->values;
     memmove(p + header, p, enc->values.len - frame->values);
     enc->values.len += header;
@@ -59,13 +59,13 @@ static void drop_repeated(struct enc *enc, struct enc_frame *frame, const bool *
         key_at = key_next;
     }
     frame->count = kept;
-    commit(&enc->values, to);
-    commit(&enc->keys, key_to);
+    enc_commit(&enc->values, to);
+    enc_commit(&enc->keys, key_to);
 }
 
 ssize_t pl_enc_settle_duplicates(struct enc *enc, struct enc_frame *frame)
 {
-    struct pl_slice keys = frame_keys(enc, frame);
+    struct pl_slice keys = enc_frame_keys(enc, frame);
     if (frame->count < 2 || !pl_shape_repeats(frame->count, keys, NULL, NULL))
         return -1;
     bool *repeated = pl_calloc(frame->count, sizeof(*repeated));
@@ -91,9 +91,9 @@ void pl_enc_put_box(struct enc *enc, const struct enc_frame *frame, uint32_t sha
         uint8_t *shape_at = put_header(enc, frame, TAG_OBJECT, values_len, &w);
         tape_put_uint(shape_at, 4, shape);
     } else {
-        struct pl_slice keys = frame_keys(enc, frame);
-        uint8_t *p = room(&enc->values, pl_shape_room(frame->count, keys.len));
-        commit(&enc->values, pl_shape_put(p, frame->count, keys));
+        struct pl_slice keys = enc_frame_keys(enc, frame);
+        uint8_t *p = enc_room(&enc->values, pl_shape_room(frame->count, keys.len));
+        enc_commit(&enc->values, pl_shape_put(p, frame->count, keys));
         uint32_t len = (uint32_t)enc->values.len - frame->values;
         uint8_t *values_len_at = put_header(enc, frame, TAG_OWN, len, &w);
         tape_put_uint(values_len_at, w, values_len);

@@ -13,14 +13,14 @@
 #define SALT_ARRAY  UINT64_C(0x4d5a2da51de1aa47)
 #define SALT_SHAPE  UINT64_C(0xa0761d6478bd642f)
 
-static inline uint64_t mix(uint64_t a, uint64_t b)
+static inline uint64_t enc_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)(a ^ UINT64_C(0x9fb21c651e98df25)) * (b ^ SALT_SHAPE);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* Offsets are 32 bits wide; scans and builders stay far below by their own limits. */
-static inline uint8_t *room(struct pl_buf *buf, size_t bytes)
+static inline uint8_t *enc_room(struct pl_buf *buf, size_t bytes)
 {
     if (buf->cap - buf->len <= bytes) {
         PL_REQUIRE(buf->len < (size_t)INT32_MAX);
@@ -29,13 +29,13 @@ static inline uint8_t *room(struct pl_buf *buf, size_t bytes)
     return (uint8_t *)buf->ptr + buf->len;
 }
 
-static inline void commit(struct pl_buf *buf, const uint8_t *end)
+static inline void enc_commit(struct pl_buf *buf, const uint8_t *end)
 {
     buf->len = (size_t)((const char *)end - buf->ptr);
 }
 
 /* memcpy of mostly short texts, without a call for those. */
-static inline void copy_text(uint8_t *to, const char *from, size_t len)
+static inline void enc_copy_text(uint8_t *to, const char *from, size_t len)
 {
     if (len > 16) {
         memcpy(to, from, len);
@@ -52,27 +52,27 @@ static inline void copy_text(uint8_t *to, const char *from, size_t len)
 }
 
 /* The innermost container that is open. */
-static inline struct enc_frame *top(struct enc *enc)
+static inline struct enc_frame *enc_top(struct enc *enc)
 {
     return &enc->frames[enc->depth];
 }
 
 /* A child of the innermost container is complete. Its hash is used only with a pool. */
-static inline void add_child(struct enc *enc, uint64_t hash)
+static inline void enc_add_child(struct enc *enc, uint64_t hash)
 {
-    struct enc_frame *frame = top(enc);
+    struct enc_frame *frame = enc_top(enc);
     frame->count++;
-    frame->hash = mix(frame->hash, hash);
+    frame->hash = enc_mix(frame->hash, hash);
 }
 
-static inline void put_handle(struct enc *enc, uint32_t handle)
+static inline void enc_put_handle(struct enc *enc, uint32_t handle)
 {
-    uint8_t *p = room(&enc->values, 4);
+    uint8_t *p = enc_room(&enc->values, 4);
     tape_put_handle(p, handle);
-    commit(&enc->values, p + 4);
+    enc_commit(&enc->values, p + 4);
 }
 
-static inline struct pl_slice frame_keys(const struct enc *enc, const struct enc_frame *frame)
+static inline struct pl_slice enc_frame_keys(const struct enc *enc, const struct enc_frame *frame)
 {
     return pl_slice(enc->keys.ptr + frame->keys, enc->keys.len - frame->keys);
 }

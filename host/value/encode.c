@@ -59,15 +59,15 @@ void pl_enc_deinit(struct enc *enc)
 
 void pl_enc_tag(struct enc *enc, uint8_t tag)
 {
-    uint8_t *p = room(&enc->values, 1);
+    uint8_t *p = enc_room(&enc->values, 1);
     *p++ = tag;
-    commit(&enc->values, p);
-    add_child(enc, mix(SALT_TAG, tag));
+    enc_commit(&enc->values, p);
+    enc_add_child(enc, enc_mix(SALT_TAG, tag));
 }
 
 void pl_enc_int(struct enc *enc, int64_t value)
 {
-    uint8_t *p = room(&enc->values, 9);
+    uint8_t *p = enc_room(&enc->values, 9);
     size_t width = 0;
     if (value >= 0 && value <= TAPE_SMALL_MAX) {
         *p++ = (uint8_t)(TAG_SMALL + value);
@@ -85,17 +85,17 @@ void pl_enc_int(struct enc *enc, int64_t value)
         width = 8;
     }
     memcpy(p, &value, width);
-    commit(&enc->values, p + width);
-    add_child(enc, mix(SALT_INT, (uint64_t)value));
+    enc_commit(&enc->values, p + width);
+    enc_add_child(enc, enc_mix(SALT_INT, (uint64_t)value));
 }
 
 static void encode_put_text(struct enc *enc, uint8_t tag, struct pl_slice text)
 {
-    uint8_t *p = room(&enc->values, text.len + 6);
+    uint8_t *p = enc_room(&enc->values, text.len + 6);
     *p++ = tag;
     p = tape_put_varint(p, (uint32_t)text.len);
     memcpy(p, text.ptr, text.len);
-    commit(&enc->values, p + text.len);
+    enc_commit(&enc->values, p + text.len);
 }
 
 void pl_enc_number(struct enc *enc, struct pl_slice text)
@@ -106,7 +106,7 @@ void pl_enc_number(struct enc *enc, struct pl_slice text)
         return;
     }
     encode_put_text(enc, TAG_DIGITS, text);
-    add_child(enc, enc->pool ? pl_hash(text.ptr, text.len, enc->pool->seed ^ SALT_DIGITS) : 0);
+    enc_add_child(enc, enc->pool ? pl_hash(text.ptr, text.len, enc->pool->seed ^ SALT_DIGITS) : 0);
 }
 
 void pl_enc_put_plain(struct enc *enc, struct pl_slice text)
@@ -115,18 +115,18 @@ void pl_enc_put_plain(struct enc *enc, struct pl_slice text)
         encode_put_text(enc, TAG_STR_LONG, text);
         return;
     }
-    uint8_t *p = room(&enc->values, text.len + 1);
+    uint8_t *p = enc_room(&enc->values, text.len + 1);
     *p++ = (uint8_t)(TAG_STR + text.len);
-    copy_text(p, text.ptr, text.len);
-    commit(&enc->values, p + text.len);
+    enc_copy_text(p, text.ptr, text.len);
+    enc_commit(&enc->values, p + text.len);
 }
 
 void pl_enc_put_str(struct enc *enc, struct pl_slice text)
 {
     if (text.len <= PACK_MAX) {
-        uint8_t *end = pl_pack(text, room(&enc->values, PACK_MAX));
+        uint8_t *end = pl_pack(text, enc_room(&enc->values, PACK_MAX));
         if (end != NULL) {
-            commit(&enc->values, end);
+            enc_commit(&enc->values, end);
             return;
         }
     }
@@ -140,7 +140,7 @@ void pl_enc_str(struct enc *enc, struct pl_slice text)
         hash = pl_share_str(enc, text);
     else
         pl_enc_put_str(enc, text);
-    add_child(enc, hash);
+    enc_add_child(enc, hash);
 }
 
 /* ---- containers ---- */
@@ -151,28 +151,28 @@ void pl_enc_begin(struct enc *enc, bool is_object)
         enc->cap *= 2;
         enc->frames = pl_reallocarray(enc->frames, enc->cap, sizeof(*enc->frames));
     }
-    *top(enc) = (struct enc_frame){
+    *enc_top(enc) = (struct enc_frame){
         .values = (uint32_t)enc->values.len,
         .keys = (uint32_t)enc->keys.len,
         .is_object = is_object,
     };
     if (enc->pool != NULL)
-        pl_share_guess_names(enc, top(enc) - 1);
+        pl_share_guess_names(enc, enc_top(enc) - 1);
 }
 
 void pl_enc_key(struct enc *enc, struct pl_slice key)
 {
     if (enc->pool != NULL)
         pl_share_drop_guess(enc);
-    uint8_t *p = room(&enc->keys, key.len + 5);
+    uint8_t *p = enc_room(&enc->keys, key.len + 5);
     p = tape_put_varint(p, (uint32_t)key.len);
-    copy_text(p, key.ptr, key.len);
-    commit(&enc->keys, p + key.len);
+    enc_copy_text(p, key.ptr, key.len);
+    enc_commit(&enc->keys, p + key.len);
 }
 
 ssize_t pl_enc_end(struct enc *enc)
 {
-    struct enc_frame *frame = top(enc);
+    struct enc_frame *frame = enc_top(enc);
     ssize_t repeated = -1;
     if (frame->count == 0) {
         enc->depth--;
@@ -191,7 +191,7 @@ ssize_t pl_enc_end(struct enc *enc)
         enc->pinned = frame->values; /* the values after it were not looked at */
     enc->keys.len = frame->keys;
     enc->depth--;
-    add_child(enc, hash);
+    enc_add_child(enc, hash);
     return repeated;
 }
 
@@ -235,10 +235,10 @@ void pl_enc_node(struct enc *enc, struct pl_node node)
         return;
     }
     size_t len = (size_t)(tape_skip(node.at) - node.at);
-    uint8_t *p = room(&enc->values, len);
+    uint8_t *p = enc_room(&enc->values, len);
     memcpy(p, node.at, len);
-    commit(&enc->values, p + len);
-    add_child(enc, 0);
+    enc_commit(&enc->values, p + len);
+    enc_add_child(enc, 0);
 }
 
 struct pl_doc *pl_enc_copy(const struct enc *enc, size_t at)

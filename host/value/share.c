@@ -32,7 +32,7 @@ static void share_remember(struct enc *enc, uint32_t site, uint32_t handle)
 
 void pl_share_guess_names(struct enc *enc, const struct enc_frame *parent)
 {
-    struct enc_frame *frame = top(enc);
+    struct enc_frame *frame = enc_top(enc);
     frame->site = share_site(parent);
     if (!frame->is_object || enc->refuse_duplicates)
         return;
@@ -55,7 +55,7 @@ static struct pl_slice guessed_keys(const struct enc *enc, const struct enc_fram
 
 void pl_share_drop_guess(struct enc *enc)
 {
-    struct enc_frame *frame = top(enc);
+    struct enc_frame *frame = enc_top(enc);
     if (frame->guess == NULL)
         return;
     pl_buf_add_slice(&enc->keys, guessed_keys(enc, frame));
@@ -170,9 +170,9 @@ void pl_enc_uid(struct enc *enc, struct pl_slice uid)
         hash = pl_hash(uid.ptr, uid.len, enc->pool->seed);
         if (enc->owner == FILTER_OWNER_UNKNOWN)
             set_owner(enc, owner_of(hash));
-        top(enc)->is_new = true; /* no other object has it */
+        enc_top(enc)->is_new = true; /* no other object has it */
     }
-    add_child(enc, hash);
+    enc_add_child(enc, hash);
 }
 
 static uint32_t create_node(struct enc *enc, uint64_t hash, const uint8_t *bytes, size_t len,
@@ -194,7 +194,7 @@ static uint32_t find_or_add_str(struct enc *enc, uint64_t hash, struct pl_slice 
     if (handle != 0)
         return handle;
     if (!is_second_sight(enc, hash)) {
-        top(enc)->is_new = true;
+        enc_top(enc)->is_new = true;
         return 0;
     }
     /* Not packed: a value that many documents share is read often. */
@@ -209,9 +209,9 @@ static uint32_t find_or_add_str(struct enc *enc, uint64_t hash, struct pl_slice 
 /* Some packed strings are as small as a handle. */
 static bool put_short(struct enc *enc, struct pl_slice text)
 {
-    uint8_t *end = pl_pack_short(text, room(&enc->values, PACK_MAX));
+    uint8_t *end = pl_pack_short(text, enc_room(&enc->values, PACK_MAX));
     if (end != NULL)
-        commit(&enc->values, end);
+        enc_commit(&enc->values, end);
     return end != NULL;
 }
 
@@ -225,9 +225,9 @@ uint64_t pl_share_str(struct enc *enc, struct pl_slice text)
     if (put_short(enc, text))
         return hash;
     uint32_t handle = find_or_add_str(enc, hash, text);
-    share_remember(enc, share_site(top(enc)), handle);
+    share_remember(enc, share_site(enc_top(enc)), handle);
     if (handle != 0)
-        put_handle(enc, handle);
+        enc_put_handle(enc, handle);
     else
         pl_enc_put_str(enc, text);
     return hash;
@@ -237,7 +237,7 @@ uint64_t pl_share_str(struct enc *enc, struct pl_slice text)
 
 static uint64_t hash_keys(const struct enc *enc, const struct enc_frame *frame)
 {
-    struct pl_slice keys = frame_keys(enc, frame);
+    struct pl_slice keys = enc_frame_keys(enc, frame);
     return pl_hash(keys.ptr, keys.len, enc->pool->seed ^ SALT_SHAPE);
 }
 
@@ -252,7 +252,7 @@ static uint32_t share_shape(struct enc *enc, struct enc_frame *frame, uint64_t *
     }
     pl_share_drop_guess(enc);
     uint64_t hash = *shape_hash = hash_keys(enc, frame);
-    uint32_t handle = pl_pool_find_shape(enc->pool, hash, frame_keys(enc, frame));
+    uint32_t handle = pl_pool_find_shape(enc->pool, hash, enc_frame_keys(enc, frame));
     if (handle != 0)
         return handle;
     *repeated = pl_enc_settle_duplicates(enc, frame);
@@ -263,10 +263,10 @@ static uint32_t share_shape(struct enc *enc, struct enc_frame *frame, uint64_t *
         frame->is_new = true;
         return 0;
     }
-    struct pl_slice keys = frame_keys(enc, frame);
+    struct pl_slice keys = enc_frame_keys(enc, frame);
     size_t start = enc->values.len;
-    uint8_t *p = room(&enc->values, pl_shape_room(frame->count, keys.len));
-    commit(&enc->values, pl_shape_put(p, frame->count, keys));
+    uint8_t *p = enc_room(&enc->values, pl_shape_room(frame->count, keys.len));
+    enc_commit(&enc->values, pl_shape_put(p, frame->count, keys));
     handle = create_node(enc, hash, (const uint8_t *)enc->values.ptr + start,
                          enc->values.len - start, true);
     enc->values.len = start;
@@ -294,7 +294,7 @@ static uint32_t find_box(struct enc *enc, const struct enc_frame *frame, uint64_
 static void collapse(struct enc *enc, const struct enc_frame *frame, uint32_t handle)
 {
     enc->values.len = frame->values;
-    put_handle(enc, handle);
+    enc_put_handle(enc, handle);
 }
 
 uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeated)
@@ -304,9 +304,9 @@ uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeate
     if (frame->is_object) {
         shape = share_shape(enc, frame, &hash, repeated);
         share_remember(enc, frame->site, shape);
-        hash = mix(frame->hash, hash);
+        hash = enc_mix(frame->hash, hash);
     } else {
-        hash = mix(frame->hash, SALT_ARRAY + frame->count);
+        hash = enc_mix(frame->hash, SALT_ARRAY + frame->count);
     }
     /* A container with a new part is new too, and need not be looked up. */
     filter_prefetch(&enc->pool->filter, hash);

@@ -53,7 +53,7 @@ static inline const uint8_t *share_guess_key(const struct enc *enc, const uint8_
 
 static inline void share_take_key(struct enc *enc)
 {
-    struct enc_frame *frame = top(enc);
+    struct enc_frame *frame = enc_top(enc);
     frame->guess += 1 + *frame->guess;
     frame->guess_left--;
 }
@@ -64,7 +64,7 @@ static inline const uint8_t *share_guess_str(struct enc *enc, const uint8_t *p, 
 {
     if (enc->pool == NULL)
         return NULL;
-    uint32_t handle = *share_slot(enc, share_site(top(enc)));
+    uint32_t handle = *share_slot(enc, share_site(enc_top(enc)));
     const struct pool_node *node = pool_node(enc->pool, handle);
     if (handle == 0 || node->is_shape)
         return NULL;
@@ -74,7 +74,7 @@ static inline const uint8_t *share_guess_str(struct enc *enc, const uint8_t *p, 
         text = tape_varint(text, &len);
     if ((size_t)(end - p) < (size_t)len + 2 || p[len + 1] != '"' || !tape_text_eq(p + 1, text, len))
         return NULL;
-    put_handle(enc, handle);
-    add_child(enc, node->hash);
+    enc_put_handle(enc, handle);
+    enc_add_child(enc, node->hash);
     return p + len + 2;
 }

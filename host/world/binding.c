@@ -18,9 +18,9 @@ static const char meta[] = "perilune.world";
 
 /* ---- arguments and results ---- */
 
-struct bound *pl_binding_check(lua_State *L)
+struct bound_world *pl_binding_check(lua_State *L)
 {
-    struct bound *bound = luaL_checkudata(L, 1, meta);
+    struct bound_world *bound = luaL_checkudata(L, 1, meta);
     pl_binding_renew(L);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
@@ -32,7 +32,7 @@ struct bound *pl_binding_check(lua_State *L)
 
 static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
 {
-    struct bound *bound = lua_touserdata(L, 1);
+    struct bound_world *bound = lua_touserdata(L, 1);
     pl_binding_renew(L);
     pl_choose_raise(&bound->choose, L);
     if (bound->failure != NULL) { /* an error of a callback comes first */
@@ -86,8 +86,8 @@ static struct pl_doc *read_json(lua_State *L, int index, struct pl_err *err)
 
 static int open_world(lua_State *L)
 {
-    struct bound *bound = lua_newuserdata(L, sizeof *bound);
-    *bound = (struct bound){.L = L};
+    struct bound_world *bound = lua_newuserdata(L, sizeof *bound);
+    *bound = (struct bound_world){.L = L};
     pl_line_coverage_init(&bound->lines);
     for (int i = 0; i < CALLBACKS; i++)
         bound->callbacks[i] = LUA_NOREF;
@@ -112,7 +112,7 @@ static int open_world(lua_State *L)
 
 static int close_world(lua_State *L)
 {
-    struct bound *bound = luaL_checkudata(L, 1, meta);
+    struct bound_world *bound = luaL_checkudata(L, 1, meta);
     struct pl_world *world = bound->world;
     bound->L = L;
     bound->world = NULL; /* no callbacks from now on */
@@ -132,7 +132,7 @@ static int close_world(lua_State *L)
 
 static int binding_start(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 2, &err);
@@ -198,7 +198,7 @@ static int runs_host(lua_State *L)
 
 static int reload_host(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 3, &err);
@@ -217,7 +217,7 @@ static int reload_host(lua_State *L)
 
 static int request(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     struct pl_err err;
     struct pl_world_answer got;
     pl_err_clear(&err);
@@ -263,7 +263,7 @@ static int take_runs(lua_State *L)
 
 static int set_callback(lua_State *L, enum callback which)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     lua_settop(L, 2);
     luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[which]);
     bound->callbacks[which] = LUA_NOREF;
@@ -289,7 +289,7 @@ static int set_on_stored(lua_State *L)
 
 static void on_alarm(void *arg, int id)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     if (bound->world != NULL) {
         lua_rawgeti(bound->L, LUA_REGISTRYINDEX, id);
         pl_binding_call(bound, 0, 0);
@@ -299,7 +299,7 @@ static void on_alarm(void *arg, int id)
 
 static int set_alarm(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     int64_t delay = pl_binding_nanoseconds(L, 2);
     luaL_checktype(L, 3, LUA_TFUNCTION);
     lua_settop(L, 3);
@@ -310,7 +310,7 @@ static int set_alarm(lua_State *L)
 
 /* ---- queries about a host ---- */
 
-static struct pl_replica *check_host(lua_State *L, struct bound *bound)
+static struct pl_replica *check_host(lua_State *L, struct bound_world *bound)
 {
     struct pl_replica *replica = pl_world_replica(bound->world, luaL_checkstring(L, 2));
     if (replica == NULL)
@@ -348,7 +348,7 @@ static void binding_tell(void *arg, const struct pl_happened *happened)
 
 static int why(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     struct pl_replica *replica = check_host(L, bound);
     struct pl_slice key = binding_text_of(L, 3);
     struct pl_manager *manager = pl_replica_manager(replica);
@@ -367,7 +367,7 @@ static int why(lua_State *L)
 /* step(world [, seconds since 1970]): the clock is not moved beyond that time */
 static int binding_step(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     lua_Number end = luaL_optnumber(L, 2, HUGE_VAL);
     bool some =
         pl_world_step(bound->world, end < 9e9 ? (int64_t)(end * (double)PL_SECOND) : INT64_MAX);

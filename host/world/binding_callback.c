@@ -16,7 +16,7 @@ void pl_binding_renew(lua_State *L)
 }
 
 /* Pushes the function; false: there is none. */
-static bool push_callback(struct bound *bound, enum callback which)
+static bool push_callback(struct bound_world *bound, enum callback which)
 {
     if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
         return false;
@@ -37,7 +37,7 @@ static const char *callback_message_of(lua_State *L)
     return text != NULL ? text : "an error that is not text";
 }
 
-bool pl_binding_call(struct bound *bound, int arguments, int results)
+bool pl_binding_call(struct bound_world *bound, int arguments, int results)
 {
     if (lua_pcall(bound->L, arguments, results, 0) == 0)
         return true;
@@ -61,7 +61,7 @@ static void set_slice(lua_State *L, const char *name, struct pl_slice text)
 
 static bool on_stored(void *arg)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     return !push_callback(bound, ON_STORED) || pl_binding_call(bound, 0, 0);
 }
 
@@ -119,7 +119,7 @@ static void read_answer(lua_State *L, struct pl_external_answer *out)
 static void on_http(void *arg, const struct pl_external_request *request,
                     struct pl_external_answer *out)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     if (!push_callback(bound, ON_HTTP))
         return;
     push_request(bound->L, request);
@@ -134,7 +134,7 @@ static void on_http(void *arg, const struct pl_external_request *request,
 /* A command in a Pod; without `out`: whether there is an answer. */
 static bool on_exec(void *arg, const struct pl_api_command *command, struct pl_buf *out)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     lua_State *L = bound->L;
     if (!push_callback(bound, ON_EXEC))
         return false;
@@ -158,7 +158,7 @@ static bool on_exec(void *arg, const struct pl_api_command *command, struct pl_b
 
 static void on_request_seen(void *arg, const struct pl_wire_seen *seen)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     bool reads = strcmp(seen->method, "GET") == 0;
     struct pl_wire_seen kept = *seen;
     if (bound->world == NULL || (reads && strcmp(seen->host, "user") == 0))
@@ -170,12 +170,12 @@ static void on_request_seen(void *arg, const struct pl_wire_seen *seen)
 
 static void on_run(void *arg, const char *host, const struct pl_ran *ran)
 {
-    struct bound *bound = arg;
+    struct bound_world *bound = arg;
     if (bound->world != NULL)
         pl_recorded_add_run(&bound->recorded, host, ran, pl_world_now(bound->world));
 }
 
-void pl_binding_listen(struct bound *bound, struct pl_world_options *options)
+void pl_binding_listen(struct bound_world *bound, struct pl_world_options *options)
 {
     options->seen = on_request_seen;
     options->stored = on_stored;

@@ -21,7 +21,7 @@ static int disturb_limit_key(lua_State *L)
 
 static int disturb_hold(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     if (bound->choose.L == NULL)
         return luaL_error(L, "only a world with a chooser holds watches back");
     pl_choose_hold(&bound->choose, luaL_checkstring(L, 2), lua_toboolean(L, 3));
@@ -43,7 +43,7 @@ static int hold_garbage(lua_State *L)
 
 static int disturb_enqueue(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     lua_pushboolean(L,
                     pl_world_enqueue(bound->world, luaL_checkstring(L, 2), luaL_checkstring(L, 3)));
     return 1;
@@ -51,14 +51,14 @@ static int disturb_enqueue(lua_State *L)
 
 static int lateness(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     pl_world_set_lateness(bound->world, pl_binding_nanoseconds(L, 2));
     return 0;
 }
 
 static int reverse_lists(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     lua_pushboolean(L, pl_world_reverse_lists(bound->world, lua_toboolean(L, 2)));
     return 1;
 }
@@ -110,7 +110,7 @@ static void list_one(void *arg, const char *uid, uint64_t version, const struct 
 
 static int list_objects(lua_State *L)
 {
-    struct bound *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check(L);
     struct listing listing = {.L = L, .json = PL_BUF_INIT};
     const char *resource = luaL_checkstring(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);

@@ -12,7 +12,7 @@
 /* Lua callbacks, by their references in the registry. */
 enum callback { ON_HTTP, ON_EXEC, ON_STORED, CALLBACKS };
 
-struct bound {
+struct bound_world {
     struct pl_world *world;  /* NULL: closed */
     struct pl_choose choose; /* zeros: undisturbed */
     lua_State *L;            /* the caller's state; set by each call */
@@ -24,7 +24,7 @@ struct bound {
 
 /* The world at index 1, open; borrowed from the value at that index. Raises an error of Lua
  * otherwise. */
-struct bound *pl_binding_check(lua_State *L);
+struct bound_world *pl_binding_check(lua_State *L);
 /* The number of seconds at this index, at least 0. */
 int64_t pl_binding_nanoseconds(lua_State *L, int index);
 /* Adds the functions of binding_disturb.c to the table at the top. */
@@ -38,6 +38,6 @@ void pl_binding_renew(lua_State *L);
 void pl_binding_set_text(lua_State *L, const char *name, const char *text);
 /* Calls the function below its arguments. False: it has raised an error, which is kept in
  * bound->failure if it is the first, and nothing is on the stack. */
-bool pl_binding_call(struct bound *bound, int arguments, int results);
+bool pl_binding_call(struct bound_world *bound, int arguments, int results);
 /* Makes the world tell `bound` what happens, and ask it. */
-void pl_binding_listen(struct bound *bound, struct pl_world_options *options);
+void pl_binding_listen(struct bound_world *bound, struct pl_world_options *options);

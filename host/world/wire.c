@@ -65,7 +65,7 @@ static void give_piece(struct wire_call *call)
     if (pl_wire_is_watch(call) && !pl_wire_passes(call, PL_POINT_EVENT))
         return;
     call->asked[PL_POINT_EVENT] = false; /* the next event is another point */
-    struct piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct piece, link);
+    struct wire_piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct wire_piece, link);
     call->unread -= piece->len;
     call->received += piece->len;
     pl_wire_heard(call);

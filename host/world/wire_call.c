@@ -25,7 +25,7 @@ void pl_wire_drop_pieces(struct wire_call *call)
 {
     struct pl_link *link;
     while ((link = pl_list_pop(&call->pieces)) != NULL)
-        pl_free(PL_CONTAINER_OF(link, struct piece, link));
+        pl_free(PL_CONTAINER_OF(link, struct wire_piece, link));
     call->unread = 0;
 }
 
@@ -105,7 +105,7 @@ void pl_wire_add_piece(struct wire_call *call, struct pl_slice text)
 {
     if (call->host_done || call->lost)
         return;
-    struct piece *piece = pl_calloc(1, sizeof *piece + text.len + 1);
+    struct wire_piece *piece = pl_calloc(1, sizeof *piece + text.len + 1);
     piece->len = text.len;
     memcpy(piece->text, text.ptr, text.len);
     pl_list_push(&call->pieces, &piece->link);

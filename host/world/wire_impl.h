@@ -4,7 +4,7 @@
 #include "world/target.h"
 #include "world/wire.h"
 
-struct piece {
+struct wire_piece {
     struct pl_link link;
     size_t len;
     char text[];

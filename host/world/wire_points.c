@@ -104,13 +104,13 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
         pl_point_details_request(&about, point, &call->target, pl_buf_slice(&call->body), o->who,
                                  o->who_arg);
     else if (point->kind == PL_POINT_EVENT) {
-        const struct piece *piece =
-            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct piece, link);
+        const struct wire_piece *piece =
+            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct wire_piece, link);
         pl_point_details_event(&about, point, pl_slice(piece->text, piece->len));
     }
     if (point->kind == PL_POINT_APPLIED && !call->is_stream && !pl_list_empty(&call->pieces)) {
-        const struct piece *answer =
-            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct piece, link);
+        const struct wire_piece *answer =
+            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct wire_piece, link);
         point->body = pl_slice(answer->text, answer->len);
     }
     o->chooser->at(o->chooser->arg, point, what);
