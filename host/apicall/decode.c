@@ -107,6 +107,28 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
 }
 
 /* Objects of built-in kinds may leave out values that the path has. */
+/* A custom object of a version that its kind does not have: such a version has no schema, so it
+ * knows no member. */
+static void warn_of_members(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                            struct pl_slice api_version)
+{
+    struct pl_slice mode = ctx->request.field_validation;
+    char text[PL_KIND_TEXT];
+    if (!ctx->type->is_custom || pl_slice_eqz(mode, "Ignore") || pl_slice_eqz(mode, "Strict"))
+        return;
+    for (size_t i = 0; i < ctx->type->version_count; i++)
+        if (pl_slice_eq(api_version, pl_api_version_text(&ctx->type->versions[i], text)))
+            return;
+    const char *slash = pl_slice_chr(api_version, '/');
+    if (slash == NULL || !pl_slice_eqz(pl_slice(api_version.ptr, (size_t)(slash - api_version.ptr)),
+                                       pl_api_type_group(ctx->type)))
+        return;
+    PL_TREE_FOR(item, object)
+    if (!pl_slice_eqz(item->key, "apiVersion") && !pl_slice_eqz(item->key, "kind") &&
+        !pl_slice_eqz(item->key, "metadata"))
+        pl_api_warn(ctx, pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->key)));
+}
+
 static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];
@@ -117,6 +139,8 @@ static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
         api_version = want;
     if (!ctx->type->is_custom && kind.len == 0)
         kind = pl_slice_z(ctx->type->kind);
+    if (pl_slice_eqz(kind, ctx->type->kind))
+        warn_of_members(ctx, object, api_version);
     if (!pl_slice_eq(api_version, want) || !pl_slice_eqz(kind, ctx->type->kind))
         return fail_type(ctx, api_version, kind, pl_tree_text_at(object, "metadata.name"));
     pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, api_version));

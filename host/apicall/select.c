@@ -78,41 +78,53 @@ static bool is_other_name(struct pl_api_ctx *ctx, struct pl_slice path)
     return false;
 }
 
-/* The first backslash that escapes nothing; NULL: there is none. */
-static const char *wrong_escape(struct pl_slice text)
+/* What kube-apiserver says about a value; an empty text: nothing is wrong with it. */
+static struct pl_slice value_fault(struct pl_arena *arena, struct pl_slice value)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] != '\\')
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] == '=')
+            return pl_arena_f(arena, "unescaped character in value: %d", '=');
+        if (value.ptr[i] != '\\')
             continue;
-        if (i + 1 == text.len || memchr("\\,=", text.ptr[i + 1], 3) == NULL)
-            return text.ptr + i;
+        if (i + 1 == value.len || memchr("\\,=", value.ptr[i + 1], 3) == NULL)
+            return pl_arena_f(arena, "invalid escape sequence: %.*s", i + 1 < value.len ? 2 : 1,
+                              value.ptr + i);
         i++;
     }
-    return NULL;
+    return pl_slice("", 0);
 }
 
-/* Reports the first term without an operator, in kube-apiserver's words. */
+static size_t term_end(struct pl_slice whole, size_t start)
+{
+    size_t end = start;
+    while (end < whole.len && whole.ptr[end] != ',')
+        end += whole.ptr[end] == '\\' && end + 1 < whole.len ? 2 : 1;
+    return end;
+}
+
+/* Reports the first term that is wrong, in kube-apiserver's words. */
 static int fail_form(struct pl_api_ctx *ctx)
 {
     struct pl_slice whole = ctx->request.field_selector;
-    const char *escape = wrong_escape(whole);
-    size_t start = 0;
-    for (size_t i = 0; i <= whole.len; i++) {
-        if (i < whole.len && whole.ptr[i] != ',')
-            continue;
-        struct pl_slice term = pl_slice(whole.ptr + start, i - start);
-        if (term.len > 0 && term.ptr[0] == '=')
+    for (size_t start = 0, end; start <= whole.len; start = end + 1) {
+        end = term_end(whole, start);
+        struct pl_slice term = pl_slice(whole.ptr + start, end - start);
+        const char *equals = pl_slice_chr(term, '=');
+        if (equals == term.ptr && term.len > 0)
             return refuse_field(ctx, pl_slice("", 0));
-        if (term.len > 0 && pl_slice_chr(term, '=') == NULL)
+        if (equals == NULL && term.len > 0)
             return pl_api_bad_request(&ctx->status,
                                       "invalid selector: '%.*s'; can't understand '%.*s'",
                                       PL_FMT(whole), PL_FMT(term));
-        start = i + 1;
+        if (term.len == 0)
+            continue;
+        size_t skip = (size_t)(equals + 1 - term.ptr);
+        skip += skip < term.len && term.ptr[skip] == '=' && equals[-1] != '!';
+        struct pl_slice fault =
+            value_fault(&ctx->arena, pl_slice(term.ptr + skip, term.len - skip));
+        if (fault.len > 0)
+            return pl_api_bad_request(&ctx->status, "invalid field selector: %.*s", PL_FMT(fault));
     }
-    if (escape != NULL)
-        return pl_api_bad_request(&ctx->status,
-                                  "invalid field selector: invalid escape sequence: %.*s",
-                                  whole.ptr + whole.len - escape > 1 ? 2 : 1, escape);
     return pl_api_bad_request(&ctx->status, "invalid selector: '%.*s'", PL_FMT(whole));
 }
 

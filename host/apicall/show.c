@@ -12,6 +12,12 @@ struct pl_slice pl_api_served_name(const struct pl_api_version *version, struct 
     return key;
 }
 
+/* events.k8s.io leaves out empty texts that the core API keeps. */
+static bool is_left_out(const struct pl_api_version *version, struct pl_node value)
+{
+    return version->renames != NULL && pl_node_str_eq(value, pl_slice_z(""));
+}
+
 void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
                          struct pl_node object, bool in_list)
 {
@@ -26,7 +32,8 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
     bool first = bare;
     struct pl_iter it = pl_iter(object);
     while (pl_iter_next(&it)) {
-        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
+        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind") ||
+            is_left_out(v, it.value))
             continue;
         if (!first)
             pl_buf_add_char(out, ',');

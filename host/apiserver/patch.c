@@ -77,9 +77,11 @@ static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
         pl_api_bad_request(&ctx->status, empty
                                              ? "error decoding patch: unexpected end of JSON input"
                                              : "invalid JSON patch");
-    } else if (pl_node_type(pl_doc_root(doc)) == PL_NULL && !array) {
-        pl_api_bad_request(&ctx->status, "Invalid JSON Patch");
+    } else if (pl_node_type(pl_doc_root(doc)) == PL_NULL) {
         pl_doc_unref(doc);
+        if (array) /* no operations */
+            return pl_scan_text(pl_slice_z("[]"), NULL, NULL);
+        pl_api_bad_request(&ctx->status, "Invalid JSON Patch");
         return NULL;
     } else if (pl_node_type(pl_doc_root(doc)) != (array ? PL_ARRAY : PL_OBJECT)) {
         pl_api_bad_request(&ctx->status, "%sjson: cannot unmarshal %s into Go value of type %s",

@@ -13,11 +13,13 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "object/meta.h"
+#include "schema/go_words.h"
 #include "schema/crd_path.h"
 #include "columns/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +124,15 @@ static bool is_clean(struct pl_slice path)
     }
 }
 
+/* The first byte that is not of the URL's alphabet, or ends the text too early; -1: none. */
+static ptrdiff_t base64_fault(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalnum((unsigned char)text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_')
+            return (ptrdiff_t)i;
+    return text.len % 4 == 1 ? (ptrdiff_t)text.len - 1 : -1;
+}
+
 /* NULL, or what is wrong, after "continue key is not valid". start: in the arena. */
 static const char *token_fault(struct pl_arena *arena, struct pl_node token, int64_t *rv,
                                struct pl_slice *start)
@@ -129,10 +140,16 @@ static const char *token_fault(struct pl_arena *arena, struct pl_node token, int
     struct pl_scratch scratch;
     *start = pl_arena_copy(arena, pl_node_str(pl_node_getz(token, "start"), &scratch));
     *rv = 0;
-    if (pl_node_type(token) != PL_OBJECT)
-        return "";
-    if (!pl_node_str_eq(pl_node_getz(token, "v"), pl_slice_z("meta.k8s.io/v1")))
-        return ": server does not recognize this encoded version";
+    if (pl_node_type(token) != PL_OBJECT && pl_node_type(token) != PL_NULL)
+        return pl_arena_f(arena,
+                          ": json: cannot unmarshal %s into Go value of type storage.continueToken",
+                          pl_type_name(pl_node_type(token)))
+            .ptr;
+    struct pl_slice version = pl_node_str(pl_node_getz(token, "v"), &scratch);
+    if (!pl_slice_eqz(version, "meta.k8s.io/v1"))
+        return pl_arena_f(arena, ": server does not recognize this encoded version %.*s",
+                          PL_FMT(version))
+            .ptr;
     if (!pl_node_int(pl_node_getz(token, "rv"), rv) || *rv == 0)
         return ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)";
     if (start->len == 0)
@@ -147,6 +164,13 @@ static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *sta
 {
     struct pl_buf json = PL_BUF_INIT, text = PL_BUF_INIT;
     struct pl_doc *doc = NULL;
+    ptrdiff_t at = base64_fault(ctx->request.next);
+    if (at >= 0)
+        return pl_api_bad_request(
+            &ctx->status,
+            "invalid continue token: continue key is not valid: illegal base64 data at input byte "
+            "%td",
+            at);
     pl_buf_add_slice(&text, ctx->request.next);
     for (size_t i = 0; i < text.len; i++)
         text.ptr[i] = text.ptr[i] == '-' ? '+' : text.ptr[i] == '_' ? '/' : text.ptr[i];
@@ -154,7 +178,9 @@ static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *sta
         pl_buf_add_char(&text, '=');
     if (pl_base64_decode(pl_buf_slice(&text), &json))
         doc = pl_scan_text(pl_buf_slice(&json), NULL, NULL);
-    const char *fault = token_fault(&ctx->arena, pl_doc_root(doc), rv, start);
+    const char *wrong = pl_go_json_fault(&ctx->arena, pl_buf_slice(&json));
+    const char *fault = wrong != NULL ? pl_arena_f(&ctx->arena, ": %s", wrong).ptr
+                                      : token_fault(&ctx->arena, pl_doc_root(doc), rv, start);
     pl_doc_unref(doc);
     pl_buf_deinit(&json);
     pl_buf_deinit(&text);

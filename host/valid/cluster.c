@@ -151,24 +151,37 @@ static void check_old_members(struct pl_api_faults *f, const struct pl_tree *eve
     }
 }
 
-static void check_new_event(struct pl_api_faults *f, const struct pl_tree *event)
+/* The member that has another name in each of the two versions. */
+static const struct pl_tree *event_part(const struct pl_tree *event, const char *core,
+                                        const char *modern)
 {
-    const struct pl_tree *controller = pl_tree_getz(event, "reportingController");
-    const struct pl_tree *series = pl_tree_getz(event, "series");
-    struct pl_slice type = pl_tree_text_at(event, "type");
-    if (pl_is_empty(controller))
-        pl_bad_required(f, PL_MEMBER(NULL, "reportingController"), "");
-    pl_qualified(f, PL_MEMBER(NULL, "reportingController"), controller, "always");
+    const struct pl_tree *found = pl_tree_getz(event, core);
+    return found != NULL ? found : pl_tree_getz(event, modern);
+}
+
+/* Events with a time, in both versions. controller: the name of the member in the version. */
+static void check_timed_event(struct pl_api_faults *f, const struct pl_tree *event,
+                              const char *controller)
+{
+    if (pl_is_empty(pl_tree_getz(event, controller)))
+        pl_bad_required(f, PL_MEMBER(NULL, controller), "");
+    pl_qualified(f, PL_MEMBER(NULL, controller), pl_tree_getz(event, controller), "always");
     event_word(f, "reportingInstance", pl_tree_getz(event, "reportingInstance"));
     event_word(f, "action", pl_tree_getz(event, "action"));
     event_word(f, "reason", pl_tree_getz(event, "reason"));
-    if (pl_tree_text_at(event, "note").len > 1024)
+    if (pl_tree_text(event_part(event, "message", "note")).len > 1024)
         pl_bad_value(f, PL_MEMBER(NULL, "message"), pl_tree_strz(f->arena, ""),
                      "can have at most 1024 characters");
+}
+
+static void check_new_event(struct pl_api_faults *f, const struct pl_tree *event)
+{
+    struct pl_slice type = pl_tree_text_at(event, "type");
+    check_series(f, pl_tree_getz(event, "series"));
+    pl_need(f, PL_MEMBER(NULL, "eventTime"), pl_tree_getz(event, "eventTime"), NULL);
     if (!pl_is_among(type, "Normal,Warning"))
         pl_bad_value(f, PL_MEMBER(NULL, "type"), pl_tree_strz(f->arena, ""),
                      "has invalid value: %.*s", PL_FMT(type));
-    check_series(f, series);
     check_old_members(f, event);
 }
 
@@ -178,21 +191,21 @@ static void check_event_change(struct pl_api_faults *f, const struct pl_tree *ev
                                const struct pl_tree *old)
 {
     static const struct {
-        const char *sent, *shown, *type;
+        const char *sent, *shown, *type; /* type "": a text, which is never absent in Go */
     } frozen[] = {
         {"regarding", "involvedObject", "@ObjectReference"},
-        {"reason", "reason", NULL},
-        {"note", "message", NULL},
+        {"reason", "reason", ""},
+        {"note", "message", ""},
         {"deprecatedSource", "source", "@EventSource"},
         {"deprecatedFirstTimestamp", "firstTimestamp", NULL},
         {"deprecatedLastTimestamp", "lastTimestamp", NULL},
         {"deprecatedCount", "count", NULL},
-        {"type", "type", NULL},
+        {"type", "type", ""},
         {"eventTime", "eventTime", NULL},
-        {"action", "action", NULL},
+        {"action", "action", ""},
         {"related", "related", "*@ObjectReference"},
-        {"reportingController", "reportingController", NULL},
-        {"reportingInstance", "reportingInstance", NULL},
+        {"reportingController", "reportingController", ""},
+        {"reportingInstance", "reportingInstance", ""},
     };
     if (!pl_tree_equal(pl_tree_getz(event, "series"), pl_tree_getz(old, "series")))
         check_series(f, pl_tree_getz(event, "series"));
@@ -200,31 +213,40 @@ static void check_event_change(struct pl_api_faults *f, const struct pl_tree *ev
         const struct pl_tree *is = pl_tree_getz(event, frozen[i].sent);
         const struct pl_tree *was = pl_tree_getz(old, frozen[i].sent);
         const struct pl_spot *at = PL_MEMBER(NULL, frozen[i].shown);
-        if (frozen[i].type != NULL)
-            pl_frozen_struct(f, at, frozen[i].type, is, was);
-        else
+        const char *type = frozen[i].type;
+        if (type == NULL)
             pl_frozen(f, at, is, was);
+        else if (*type == '\0')
+            pl_frozen(f, at, pl_or_empty(f, is), pl_or_empty(f, was));
+        else
+            pl_frozen_struct(f, at, type, is, was);
     }
+}
+
+/* An Event belongs to the namespace of its object; one without a namespace to "default". With a
+ * time only the second is checked. */
+static bool is_at_home(struct pl_slice ns, struct pl_slice of, bool is_timed)
+{
+    if (of.len > 0)
+        return is_timed || pl_slice_eq(ns, of);
+    return pl_is_among(ns, is_timed ? "default,kube-system" : "default");
 }
 
 void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
                     const struct pl_tree *old)
 {
-    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
-    struct pl_slice version = pl_tree_text_at(object, "apiVersion");
-    bool modern = pl_slice_eqz(version, "events.k8s.io/v1");
+    bool modern = pl_slice_eqz(pl_tree_text_at(object, "apiVersion"), "events.k8s.io/v1");
+    bool is_timed = !pl_is_empty(pl_tree_getz(object, "eventTime"));
     const struct pl_tree *involved =
-        pl_tree_dig(object, modern ? "regarding.namespace" : "involvedObject.namespace");
-    struct pl_slice of = pl_tree_text(involved);
-    bool fits = pl_slice_eq(ns, of) || (modern && of.len > 0) ||
-                (of.len == 0 && pl_is_among(ns, "default,kube-system"));
-    if (!fits)
+        pl_tree_getz(event_part(object, "involvedObject", "regarding"), "namespace");
+    if (!is_at_home(pl_tree_text_at(object, "metadata.namespace"), pl_tree_text(involved),
+                    is_timed))
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "involvedObject"), "namespace"),
                      pl_or_empty(f, involved), "does not match event.namespace");
-    if (old == NULL && modern) {
-        pl_need(f, PL_MEMBER(NULL, "eventTime"), pl_tree_getz(object, "eventTime"), NULL);
+    if (is_timed)
+        check_timed_event(f, object, modern ? "reportingController" : "reportingComponent");
+    if (old == NULL && modern)
         check_new_event(f, object);
-    }
     if (old != NULL && modern)
         check_event_change(f, object, old);
 }
