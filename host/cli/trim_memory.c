@@ -14,7 +14,7 @@
 static void on_trim_timer(struct pl_timer *timer)
 {
     struct pl_trim *trim = PL_CONTAINER_OF(timer, struct pl_trim, timer);
-    bool busy = trim->turns >= BUSY;
+    bool busy = trim->turns >= BUSY, rests = trim->turns < WORK;
     trim->turns = 0;
     if (busy && trim->later < LATER_MOST) {
         trim->later++;
@@ -26,16 +26,17 @@ static void on_trim_timer(struct pl_timer *timer)
     if (heap.fordblks > WORTH_IT && heap.fordblks > heap.uordblks / WORTH_PART)
         malloc_trim(0);
     pl_pool_rest(trim->pool);
-    if (!trim->is_started)
+    if (rests)
         pl_unmap_code();
-    trim->is_started = true;
 }
 
 static void on_trim_turn(struct pl_idle *idle)
 {
     struct pl_trim *trim = PL_CONTAINER_OF(idle, struct pl_trim, each_turn);
-    if (++trim->turns >= WORK && !pl_timer_is_active(&trim->timer))
-        pl_timer_start(trim->timers, &trim->timer, DELAY, on_trim_timer);
+    if (++trim->turns < WORK || pl_timer_is_active(&trim->timer))
+        return;
+    trim->turns = 0;
+    pl_timer_start(trim->timers, &trim->timer, DELAY, on_trim_timer);
 }
 
 void pl_trim_start(struct pl_trim *trim, struct pl_loop *loop, struct pl_pool *pool)

@@ -1,4 +1,4 @@
-/* Unmaps pages of files that only the start needed. */
+/* Unmaps pages of the program that are not in use now. */
 #pragma once
 
 /* Unmaps the code and the constants of the program and of its libraries. Pages that are used again

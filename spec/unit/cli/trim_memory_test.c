@@ -41,6 +41,12 @@ static void turns(struct bed *bed, int count)
         pl_loop_turn(bed->loop, 0);
 }
 
+static void turns_and_time(struct bed *bed, int count, int64_t ns)
+{
+    turns(bed, count);
+    bed->clock.now_ns += ns;
+}
+
 static bool would_wake(const struct bed *bed)
 {
     int64_t due_ns;
@@ -96,7 +102,7 @@ static size_t resident_kib(void)
     return memory().resident * 4;
 }
 
-TEST(code_that_only_the_start_needed_is_unmapped)
+TEST(code_that_is_not_in_use_is_unmapped)
 {
     struct bed bed;
     begin(&bed);
@@ -105,6 +111,17 @@ TEST(code_that_only_the_start_needed_is_unmapped)
     bed.clock.now_ns += 3 * PL_SECOND;
     turns(&bed, 1);
     CHECK(memory().of_files < at_start - at_start / 4);
+    end(&bed);
+}
+
+TEST(code_stays_mapped_while_the_loop_works)
+{
+    struct bed bed;
+    begin(&bed);
+    unsigned long at_start = memory().of_files;
+    for (int seconds = 0; seconds < 8; seconds += 2)
+        turns_and_time(&bed, 100, 2 * PL_SECOND);
+    CHECK(memory().of_files >= at_start);
     end(&bed);
 }
 
@@ -131,12 +148,6 @@ static bool was_given_back(const struct bed *bed)
     PL_UNUSED(bed);
     return true;
 #endif
-}
-
-static void turns_and_time(struct bed *bed, int count, int64_t ns)
-{
-    turns(bed, count);
-    bed->clock.now_ns += ns;
 }
 
 TEST(what_was_freed_in_the_middle_of_the_heap_goes_back)
