@@ -141,6 +141,23 @@ describe("perilune test --explore", function()
     end
   end
 
+  -- A cache that is held back is current again at the end of its step, whatever else the plan has.
+  for name, plan in pairs({
+    difference_destroyed = "stale Cluster 1.1 @2, lag Cluster @2",
+    restart_lost = "stale Cluster 1.1 @2, lag Cluster @2",
+    key_lost = "unobserved Secret @1, lag Cluster @1",
+    others_finalizer = "stale Cluster 1.2 @2, finalizer Cluster default/a @2",
+    outside_stuck = "finalizer Cluster default/a @2, stale Cluster 1.2 @2",
+    two_want_one = "stale ConfigMap 1.0 @2, refuse 500 cluster default/a get Cluster @2",
+  }) do
+    it("finds nothing in the mended twin of " .. name .. " with " .. plan, function()
+      local code, findings, _, text = explore("spec/explore/" .. name, "--filter", "mended", "--plan", plan)
+      assert.same({}, findings, text)
+      assert.is_nil(text:find("did not happen", 1, true), text)
+      assert.equal(0, code, text)
+    end)
+  end
+
   it("restarts on no lagging API server with --no-stale", function()
     local code, findings, summaries, text = explore("spec/explore/tls_off", "--filter", "buggy", "--no-stale",
       "--executions", "130")

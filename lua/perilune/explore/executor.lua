@@ -18,14 +18,11 @@ local M = {}
 
 local DOWN = 1 -- seconds that a restart takes
 local RESTARTS = 20 -- limit for one execution
-local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
 local STEPS = 10000 -- limit of steps until the number of effects in a plan has happened
 local ELECTION = 20 -- seconds in which a leader is elected that the Lease does not name yet
 local PATIENCE = 7200 -- seconds for each step
 local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
-local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
-local INCONCLUSIVE = "the caches could not catch up"
 local UNFINISHED = "the scenario needs what the step before it leads to"
 
 local exec = {}
@@ -40,58 +37,10 @@ function exec:fault(d)
   self:add({ what = "fault", text = report.fault_text(d) })
 end
 
+require("perilune.explore.caches")(exec)
 require("perilune.explore.points")(exec)
 require("perilune.explore.others")(exec)
 require("perilune.explore.user")(exec)
-
--- ---- caches ----
-
-function exec:hold_of_step()
-  for _, what in ipairs({ "lag", "unobserved" }) do
-    for _, d in ipairs(self.choose:of_step(what)) do
-      local resource = self.world:explore_resource(d.kind)
-      if resource then
-        self.choose:use(d)
-        self:fault(d)
-        self.world:explore_hold(resource, true)
-        self.held[#self.held + 1] = resource
-        if what == "unobserved" then
-          self.unseen[#self.unseen + 1] = { resource = resource, kind = d.kind, step = d.step }
-        end
-      end
-    end
-  end
-end
-
--- Ends the holding of caches. Watches whose events were to stay unobserved expire and are listed
--- again; the others deliver their events.
-function exec:catch_up(o)
-  local unseen = self.unseen
-  self.unseen = {}
-  for _, of in ipairs(unseen) do
-    if of.garbage then
-      self.world:explore_hold_garbage(false)
-    else
-      self.relist[of.resource] = true
-      self.world:explore_expire(of.resource)
-    end
-  end
-  for _, resource in ipairs(self.held) do
-    self.world:explore_hold(resource, false)
-  end
-  self.held = {}
-  self.world:explore_limit(HELD_RECONCILES)
-  for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
-    if not next(self.relist) then break end
-    local ok = pcall(self.world.advance, self.world, 1)
-    if not ok then -- endless runs at one instant: the cache cannot become current
-      self.inconclusive = INCONCLUSIVE
-      error(INCONCLUSIVE, 0)
-    end
-  end
-  self.world:explore_limit(0)
-  self:run_on(o)
-end
 
 -- ---- settling ----
 
@@ -143,16 +92,6 @@ function exec:reload_of_step(o)
   if self.reload_now and self.world:explore_runs() then
     self.reload_now, self.reloaded = false, true
     self.world:reload()
-  end
-end
-
--- Runs for a limited number of reconciles. It is no error when the world has not settled then.
-function exec:settle_within(o)
-  self.world:explore_limit(HELD_RECONCILES)
-  local ok, e = pcall(self.world.settle, self.world, o)
-  self.world:explore_limit(0)
-  if not ok and not tostring(type(e) == "table" and e.message or e):find("settle", 1, true) then
-    error(e, 0)
   end
 end
 
@@ -331,7 +270,9 @@ function exec:settle(o)
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
       if not self.choose.used[d] then
-        self.before = self:state()
+        if #self.held == 0 then -- otherwise the step's own changes come after the restart
+          self.before = self:state()
+        end
         self.world:explore_crash()
         self:start_again()
         self:run_on(o)
@@ -342,6 +283,7 @@ function exec:settle(o)
   for _, of in ipairs(not (o and o.whole) and self.unseen or {}) do
     if of.step == self.choose.step then
       self.unfinished = true
+      self:end_lag(o)
       return self:record(false) -- it stays unseen until after the next step
     end
   end

@@ -23,7 +23,8 @@ perilune.controller("cluster")
       client:update(cluster)
       return
     end
-    if not perilune.live:get("example.com/v1/Cluster", request) then return end
+    local now = perilune.live:get("example.com/v1/Cluster", request)
+    if not now or now.metadata.deletionTimestamp then return end
     if not deleting and perilune.finalizer.add(cluster, FINALIZER) then client:update(cluster) end
     ask("PUT", request.name)
   end)

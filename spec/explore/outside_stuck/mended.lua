@@ -16,7 +16,8 @@ perilune.controller("cluster")
     if not cluster then return end
     return perilune.finalizer.handle(cluster, "example.com/bucket", {
       apply = function()
-        if perilune.live:get("example.com/v1/Cluster", request) then ask("PUT", request.name) end
+        local now = perilune.live:get("example.com/v1/Cluster", request)
+        if now and not now.metadata.deletionTimestamp then ask("PUT", request.name) end
       end,
       cleanup = function() ask("DELETE", request.name) end,
     })

@@ -8,7 +8,7 @@ perilune.controller("cluster"):For(KIND):Owns("v1/ConfigMap")
     local cluster = perilune.live:get(KIND, request)
     if not cluster then return end
     local at = { namespace = request.namespace, name = cluster.spec.target }
-    local map = client:get("v1/ConfigMap", at)
+    local map = perilune.live:get("v1/ConfigMap", at)
     local owner = map and perilune.controller_of(map)
     if owner and owner.uid ~= cluster.metadata.uid then
       client:patch_status(cluster, { status = { taken = true } })

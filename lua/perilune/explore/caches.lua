@@ -1,0 +1,87 @@
+-- Caches that a plan holds back: whose events come late (lag), or never (unobserved). A cache that is
+-- late is current again at the end of its step; one that misses events is listed again after the next
+-- step. Nothing is judged while a cache is held back. Adds its methods to an executor's class.
+
+local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
+local RELIST = 120 -- limit of seconds until an expired watch is listed again
+
+local INCONCLUSIVE = "the caches could not catch up"
+
+return function(exec)
+
+function exec:hold_of_step()
+  for _, what in ipairs({ "lag", "unobserved" }) do
+    for _, d in ipairs(self.choose:of_step(what)) do
+      local resource = self.world:explore_resource(d.kind)
+      if resource then
+        self.choose:use(d)
+        self:fault(d)
+        self.world:explore_hold(resource, true)
+        self.held[#self.held + 1] = resource
+        if what == "unobserved" then
+          self.unseen[#self.unseen + 1] = { resource = resource, kind = d.kind, step = d.step }
+        end
+      end
+    end
+  end
+end
+
+-- Ends the holding of caches whose events only come late; those of unobserved kinds stay held.
+function exec:end_lag(o)
+  local unseen, held = {}, {}
+  for _, of in ipairs(self.unseen) do
+    unseen[of.resource or ""] = true
+  end
+  for _, resource in ipairs(self.held) do
+    if unseen[resource] then
+      held[#held + 1] = resource
+    else
+      self.world:explore_hold(resource, false)
+    end
+  end
+  if #held < #self.held then
+    self.held = held
+    self:run_on(o)
+  end
+end
+
+-- Ends the holding of caches. Watches whose events were to stay unobserved expire and are listed
+-- again; the others deliver their events.
+function exec:catch_up(o)
+  local unseen = self.unseen
+  self.unseen = {}
+  for _, of in ipairs(unseen) do
+    if of.garbage then
+      self.world:explore_hold_garbage(false)
+    else
+      self.relist[of.resource] = true
+      self.world:explore_expire(of.resource)
+    end
+  end
+  for _, resource in ipairs(self.held) do
+    self.world:explore_hold(resource, false)
+  end
+  self.held = {}
+  self.world:explore_limit(HELD_RECONCILES)
+  for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
+    if not next(self.relist) then break end
+    local ok = pcall(self.world.advance, self.world, 1)
+    if not ok then -- endless runs at one instant: the cache cannot become current
+      self.inconclusive = INCONCLUSIVE
+      error(INCONCLUSIVE, 0)
+    end
+  end
+  self.world:explore_limit(0)
+  self:run_on(o)
+end
+
+-- Runs for a limited number of reconciles. It is no error when the world has not settled then.
+function exec:settle_within(o)
+  self.world:explore_limit(HELD_RECONCILES)
+  local ok, e = pcall(self.world.settle, self.world, o)
+  self.world:explore_limit(0)
+  if not ok and not tostring(type(e) == "table" and e.message or e):find("settle", 1, true) then
+    error(e, 0)
+  end
+end
+end
