@@ -106,7 +106,6 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(v->group), kind, name);
 }
 
-/* Objects of built-in kinds may leave out values that the path has. */
 /* A custom object of a version that its kind does not have: such a version has no schema, so it
  * knows no member. */
 static void warn_of_members(struct pl_api_ctx *ctx, const struct pl_tree *object,
@@ -129,6 +128,7 @@ static void warn_of_members(struct pl_api_ctx *ctx, const struct pl_tree *object
         pl_api_warn(ctx, pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->key)));
 }
 
+/* Objects of built-in kinds may leave out values that the path has. */
 static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];
@@ -139,10 +139,12 @@ static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
         api_version = want;
     if (!ctx->type->is_custom && kind.len == 0)
         kind = pl_slice_z(ctx->type->kind);
-    if (pl_slice_eqz(kind, ctx->type->kind))
-        warn_of_members(ctx, object, api_version);
-    if (!pl_slice_eq(api_version, want) || !pl_slice_eqz(kind, ctx->type->kind))
+    bool is_kind = pl_slice_eqz(kind, ctx->type->kind);
+    if (!pl_slice_eq(api_version, want) || !is_kind) {
+        if (is_kind)
+            warn_of_members(ctx, object, api_version);
         return fail_type(ctx, api_version, kind, pl_tree_text_at(object, "metadata.name"));
+    }
     pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, api_version));
     pl_tree_setz(&ctx->arena, object, "kind", pl_tree_str(&ctx->arena, kind));
     return 0;

@@ -10,8 +10,8 @@ struct pl_api_gc;
 struct pl_api_protection;
 struct pl_api_quotas;
 
-/* What requests share, and the parts that work by themselves after a write. Code below this folder
- * knows only `api`. Owns the parts. */
+/* What requests share, the parts that work by themselves after a write, and the counts of requests.
+ * Code below this folder knows only `api`. Owns the parts. */
 struct pl_api_server {
     struct pl_api api;
     struct pl_api_gc *gc;

@@ -115,13 +115,13 @@ static int on_restore_event(void *arg, const struct pl_api_disk_row *row, struct
 
 static void wake_collector(struct pl_api *api)
 {
+    struct pl_api_gc *gc = pl_api_server_of(api)->gc;
     for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
          type = type->next)
         for (size_t i = 0; i < type->table->count; i++)
-            pl_api_gc_note(pl_api_server_of(api)->gc,
-                           &(struct pl_api_event){.change = PL_API_MODIFIED,
-                                                  .type = type,
-                                                  .doc = type->table->entries[i]->doc});
+            pl_api_gc_note(gc, &(struct pl_api_event){.change = PL_API_MODIFIED,
+                                                      .type = type,
+                                                      .doc = type->table->entries[i]->doc});
 }
 
 static int restore(struct pl_api *api, struct pl_err *err)

@@ -17,9 +17,9 @@ struct pl_trim {
 
 /* From now on it trims two seconds after its first turn, and two seconds after the loop began to
  * work, if enough memory is free to be worth the walk, which takes about 20 ms in a heap of a
- * gigabyte. While the loop is busy it is postponed for up to 30 s. Then, and about every five
- * seconds in which the loop does little, it also unmaps code (unmap_code.h). An idle loop is not
- * woken. pool: borrowed until the stop, collected by the caller. */
+ * gigabyte. While the loop is busy it is postponed for up to 30 s. If the loop has rested since its
+ * work, it also unmaps code (unmap_code.h). An idle loop is not woken. pool: borrowed until the
+ * stop, collected by the caller. */
 void pl_trim_start(struct pl_trim *trim, struct pl_loop *loop, struct pl_pool *pool);
 /* Does nothing when it was not started. */
 void pl_trim_stop(struct pl_trim *trim);

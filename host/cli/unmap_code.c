@@ -1,8 +1,9 @@
 /* A host at rest does not run the code of its start (the loader, the load of scripts), and rarely
  * that of a TLS handshake. The kernel keeps such pages mapped, so they count as the process's
- * resident memory, and the kernel drops them late. Without them two thirds less is resident. Only
- * parts of a file that were never writable are unmapped. A part that the loader has relocated and
- * protected since (RELRO) looks the same in /proc/self/maps, but its pages are not those of the
+ * resident memory, and the kernel drops them late. Without them up to two thirds less is resident.
+ *
+ * Only parts of a file that were never writable are unmapped. A part that the loader has relocated
+ * and protected since (RELRO) looks the same in /proc/self/maps, but its pages are not those of the
  * file: to unmap it would undo the relocation. So the program's own headers are asked. */
 #include "cli/unmap_code.h"
 

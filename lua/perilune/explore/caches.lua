@@ -26,11 +26,13 @@ function exec:hold_of_step()
   end
 end
 
--- Ends the holding of caches whose events only come late; those of unobserved kinds stay held.
-function exec:end_lag(o)
+-- Ends the holding of caches, but of those whose events stay unobserved.
+local function release(self)
   local unseen, held = {}, {}
   for _, of in ipairs(self.unseen) do
-    unseen[of.resource or ""] = true
+    if of.resource then -- else it is the garbage collector
+      unseen[of.resource] = true
+    end
   end
   for _, resource in ipairs(self.held) do
     if unseen[resource] then
@@ -39,8 +41,14 @@ function exec:end_lag(o)
       self.world:explore_hold(resource, false)
     end
   end
-  if #held < #self.held then
-    self.held = held
+  self.held = held
+end
+
+-- Caches whose events only come late become current; those of unobserved kinds stay held.
+function exec:end_lag(o)
+  local before = #self.held
+  release(self)
+  if #self.held < before then
     self:run_on(o)
   end
 end
@@ -58,10 +66,7 @@ function exec:catch_up(o)
       self.world:explore_expire(of.resource)
     end
   end
-  for _, resource in ipairs(self.held) do
-    self.world:explore_hold(resource, false)
-  end
-  self.held = {}
+  release(self)
   self.world:explore_limit(HELD_RECONCILES)
   for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
     if not next(self.relist) then break end

@@ -15,8 +15,8 @@ local M = {}
 local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
 local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
-local RUNS_OF_A_KEY = 1000 -- after which it counts as one that never settles; an exploration settles often
 local LATER_VERSION = 1000003 -- its server's first version
+local RUNS_OF_A_KEY = 1000 -- after which it counts as one that never settles; an exploration settles often
 
 -- ---- kinds ----
 
