@@ -2,6 +2,9 @@
  * slice that is over its time is marked and its thread gets a signal, whose handler arms the hook
  * of lua/limit.c. The same signal asks for a stack while a profile is made.
  *
+ * A short-lived copy of the process has a timer instead of the thread: every 10 ms of its CPU time
+ * the handler itself looks at the states.
+ *
  * The handler runs in the middle of anything: it reads what it needs from the signal, and does
  * nothing unless the slice that it was sent for still runs. The lock is held while a state is
  * looked at, so that its thread can't end meanwhile. */
@@ -29,6 +32,7 @@ struct pl_watchdog {
     pthread_cond_t wake;
     struct pl_list states;
     bool stop;
+    bool has_timer; /* instead of the thread */
     _Atomic bool asleep;
     struct pl_profile *profile; /* owned; NULL: nobody asks for one */
 };
@@ -48,10 +52,16 @@ void pl_watchdog_sample(struct pl_limits *limits, lua_State *L)
     pl_buf_deinit(&stack);
 }
 
+static void on_timer(struct pl_watchdog *dog);
+
 static void on_dog_signal(int signum, siginfo_t *info, void *context)
 {
     PL_UNUSED(signum);
     PL_UNUSED(context);
+    if (info->si_code == SI_TIMER) {
+        on_timer(info->si_value.sival_ptr);
+        return;
+    }
     if (info->si_code != SI_QUEUE)
         return; /* another sender's signal; by default urgent data is ignored, too */
     struct pl_limits *limits = info->si_value.sival_ptr;
@@ -131,6 +141,8 @@ static bool look_at(struct pl_limits *limits)
     if (cpu - limits->over_cpu_ns > GRACE_NS && !limits->told &&
         !atomic_load(&limits->collecting)) {
         limits->told = true;
+        if (limits->dog->has_timer)
+            _exit(1); /* this is a handler, in which nothing can be logged */
         if (limits->on_stuck != NULL)
             limits->on_stuck(limits->stuck_arg);
     }
@@ -157,6 +169,15 @@ static bool look_at_all(struct pl_watchdog *dog)
             busy = true;
     }
     return busy;
+}
+
+/* The thread that was interrupted may hold the lock, while it changes the list: next time. */
+static void on_timer(struct pl_watchdog *dog)
+{
+    if (pthread_mutex_trylock(&dog->lock) != 0)
+        return;
+    look_at_all(dog);
+    pthread_mutex_unlock(&dog->lock);
 }
 
 static void wait_a_tick(struct pl_watchdog *dog)
@@ -224,6 +245,17 @@ struct pl_watchdog *pl_watchdog_create(void)
     return dog;
 }
 
+static void start_timer(struct pl_watchdog *dog)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = DOG_SIGNAL};
+    event.sigev_value.sival_ptr = dog;
+    timer_t timer;
+    PL_REQUIRE(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0);
+    const struct itimerspec every = {{.tv_nsec = TICK_NS}, {.tv_nsec = TICK_NS}};
+    PL_REQUIRE(timer_settime(timer, 0, &every, NULL) == 0);
+    dog->has_timer = true;
+}
+
 static void note_thread(struct pl_limits *limits)
 {
     limits->thread = pthread_self();
@@ -244,7 +276,8 @@ pid_t pl_watchdog_fork(struct pl_watchdog *dog)
         limits->seen = 0; /* the CPU time of the child begins anew */
     }
     atomic_store(&dog->asleep, false);
-    start_watching(dog);
+    pthread_mutex_unlock(&dog->lock);
+    start_timer(dog);
     return 0;
 }
 

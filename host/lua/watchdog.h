@@ -14,8 +14,9 @@ struct pl_watchdog;
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. The caller
  * owns the watchdog. */
 struct pl_watchdog *pl_watchdog_create(void);
-/* fork(2), by the thread that runs all states of the watchdog. The child has a thread of its own
- * that watches. */
+/* fork(2), by the thread that runs all states of the watchdog. The child has no thread but a timer,
+ * which is cheaper if it lives for milliseconds. It ends with 1 when a slice can't be ended, and it
+ * must not destroy the watchdog. */
 pid_t pl_watchdog_fork(struct pl_watchdog *dog);
 /* The calling thread runs the state of the limits from now on. */
 void pl_watchdog_add(struct pl_watchdog *dog, struct pl_limits *limits);

@@ -35,6 +35,8 @@
  *   lateness(world, seconds)           delayed keys run so much later than they are due
  *   reverse_lists(world, reversed) -> bool     lists of caches are reversed, or not any more; true:
  *                                      one had several objects since the last call
+ *   point_body(world) -> the body of the request or answer at the point that the chooser was called
+ *                      at; nil: it was not called
  *
  *   objects(world, resource, known) -> names, text     the stored objects of "apps/v1/deployments":
  *                                      "UID VERSION" of each, and a JSON array of those whose name

@@ -124,14 +124,26 @@ static int list_objects(lua_State *L)
     return 2;
 }
 
+static int point_body(lua_State *L)
+{
+    pl_choose_push_body(&pl_binding_check(L)->choose, L);
+    return 1;
+}
+
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},       {"limit_key", disturb_limit_key},
-        {"hold", disturb_hold},         {"expire", disturb_expire},
-        {"hold_garbage", hold_garbage}, {"enqueue", disturb_enqueue},
-        {"lateness", lateness},         {"reverse_lists", reverse_lists},
-        {"objects", list_objects},      {NULL, NULL},
+        {"limit", disturb_limit},
+        {"limit_key", disturb_limit_key},
+        {"hold", disturb_hold},
+        {"expire", disturb_expire},
+        {"hold_garbage", hold_garbage},
+        {"enqueue", disturb_enqueue},
+        {"lateness", lateness},
+        {"reverse_lists", reverse_lists},
+        {"objects", list_objects},
+        {"point_body", point_body},
+        {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

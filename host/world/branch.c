@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "lua/region.h"
 #include "lua/watchdog.h"
 #include "world/binding.h"
 
@@ -59,7 +60,8 @@ static int go_on(lua_State *L, int log, const int ends[2])
     close(ends[0]);
     own_log(log);
     lua_gc(L, LUA_GCSTOP, 0); /* it would touch, and so copy, all pages; the branch is short */
-    lua_pushnil(L);           /* its CPU time begins anew */
+    pl_region_own(L);
+    lua_pushnil(L); /* its CPU time begins anew */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_pushinteger(L, ends[1]);
     lua_setfield(L, LUA_REGISTRYINDEX, answer_key);

@@ -48,9 +48,9 @@ static void choose_set_candidates(lua_State *L, const struct pl_point *point)
 /* Most texts of most points are empty, so the metatable has these. */
 static void choose_set_metatable(lua_State *L)
 {
-    static const char texts[][12] = {"host",    "controller", "key",      "run_id", "line",
-                                     "verb",    "object",     "api_kind", "name",   "subresource",
-                                     "version", "body",       "message"};
+    static const char texts[][12] = {"host", "controller",  "key",     "run_id",
+                                     "line", "verb",        "object",  "api_kind",
+                                     "name", "subresource", "version", "message"};
     if (luaL_newmetatable(L, point_type)) {
         lua_createtable(L, 0, (int)PL_ARRAY_LEN(texts));
         for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
@@ -80,7 +80,6 @@ static void push_point(lua_State *L, const struct pl_point *point)
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++)
         if (texts[i].text != NULL)
             choose_set(L, texts[i].name, pl_slice_z(texts[i].text));
-    choose_set(L, "body", point->body);
     choose_set_flag(L, "script", point->by_script);
     choose_set_flag(L, "delayed", point->delayed);
     choose_set_flag(L, "writes", point->writes);
@@ -144,7 +143,11 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
     push_point(L, point);
-    if (lua_pcall(L, 1, 1, 0) != 0) {
+    const struct pl_point *outer = choose->point; /* the function may make a request */
+    choose->point = point;
+    int rc = lua_pcall(L, 1, 1, 0);
+    choose->point = outer;
+    if (rc != 0) {
         choose->failed = true;
         lua_pushvalue(L, -1);
         choose->problem = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -152,6 +155,15 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
         read_act(L, choose, out);
     }
     lua_pop(L, 1);
+}
+
+void pl_choose_push_body(const struct pl_choose *choose, lua_State *L)
+{
+    if (choose->point == NULL)
+        lua_pushnil(L);
+    else
+        lua_pushlstring(L, choose->point->body.len > 0 ? choose->point->body.ptr : "",
+                        choose->point->body.len);
 }
 
 static bool choose_is_held(void *arg, const char *resource)

@@ -1,7 +1,8 @@
 /* A Lua function as the chooser of a world: f(point) -> nil, or {act =, ...}. The point has the
- * fields of struct pl_point (kind as "request", "applied"...), `act` is "crash", "refuse" (status,
- * reason), "lose", "later" (delay in seconds), "cut", "pick" (pick), "stale" (version). It runs on
- * the thread of the world and the state. */
+ * fields of struct pl_point (kind as "request", "applied"...) but its body, see
+ * pl_choose_push_body; `act` is "crash", "refuse" (status, reason), "lose", "later" (delay in
+ * seconds), "cut", "pick" (pick), "stale" (version). It runs on the thread of the world and the
+ * state. */
 #pragma once
 
 #include "base/map.h"
@@ -15,13 +16,17 @@ struct pl_choose {
     int ref, problem;
     bool failed;
     char text[128];
-    struct pl_map held; /* resources */
+    const struct pl_point *point; /* while the function runs */
+    struct pl_map held;           /* resources */
 };
 
 /* The function at index. */
 void pl_choose_init(struct pl_choose *choose, lua_State *L, int index);
 /* Events of watches of "apps/v1/deployments" wait from now on, or not any more. */
 void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held);
+/* Pushes the body of the point that the function was called at; nil: it does not run. Few points
+ * need it, and it is long. */
+void pl_choose_push_body(const struct pl_choose *choose, lua_State *L);
 /* Also for a zeroed struct. */
 void pl_choose_deinit(struct pl_choose *choose);
 /* Raises the error that the function has raised since the last call, if any. */

@@ -3,6 +3,7 @@
 -- step. Nothing is judged while a cache is held back. Adds its methods to an executor's class.
 
 local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
+local HELD_RUNS = 30 -- and of one key: work that repeats itself until the cache is current adds nothing
 local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
 local INCONCLUSIVE = "the caches could not catch up"
@@ -76,15 +77,15 @@ function exec:catch_up(o)
       error(INCONCLUSIVE, 0)
     end
   end
-  self.world:explore_limit(0)
+  self.world:explore_limit()
   self:run_on(o)
 end
 
 -- Runs for a limited number of reconciles. It is no error when the world has not settled then.
 function exec:settle_within(o)
-  self.world:explore_limit(HELD_RECONCILES)
+  self.world:explore_limit(HELD_RECONCILES, HELD_RUNS)
   local ok, e = pcall(self.world.settle, self.world, o)
-  self.world:explore_limit(0)
+  self.world:explore_limit()
   if not ok and not tostring(type(e) == "table" and e.message or e):find("settle", 1, true) then
     error(e, 0)
   end

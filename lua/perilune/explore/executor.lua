@@ -304,7 +304,7 @@ function exec:wait_if_patient()
   local now = self.world:now()
   self.world:explore_limit(PATIENT_RECONCILES)
   pcall(self.world.advance, self.world, math.max(self.began + PATIENCE * self.choose.step - now, 0))
-  self.world:explore_limit(0)
+  self.world:explore_limit()
 end
 
 function exec:finish()

@@ -48,7 +48,7 @@ local reasons = { ["500"] = "InternalError", ["503"] = "ServiceUnavailable", ["4
 
 -- A write of another client, which is not a step.
 function exec:make_first(point)
-  self.world:explore_create(point.object, point.body)
+  self.world:explore_create(point.object, self.world:explore_body())
 end
 
 function exec:touch(place, kind)
@@ -148,11 +148,12 @@ function exec:applied(point)
   local entry = self.open[point.call_id]
   if entry then
     self.open[point.call_id] = nil
-    if self.watched and point.writes and point.body ~= "" and point.status < 300 then
-      self:version(point.body)
+    if self.watched and point.writes and point.status < 300 then
+      self:version(self.world:explore_body())
     end
     if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
-      self.claims:wrote(point.run_id, entry, point.status == 201, point.body)
+      self.claims:wrote(point.run_id, entry, point.status == 201,
+        self.world:explore_body())
     end
     local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300
     entry.outcome = done and "done" or "answered " .. point.status

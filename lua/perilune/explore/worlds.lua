@@ -200,13 +200,19 @@ function Extended:explore_settled()
   return native.settled(self.handle)
 end
 
--- Sets the number of reconciles after which settle gives up; 0: the default.
-function Extended:explore_limit(n)
-  native.limit(self.handle, n)
+-- Sets the number of reconciles after which settle gives up, and the number of one key; nil: the default.
+function Extended:explore_limit(n, of_key)
+  native.limit(self.handle, n or 0)
+  native.limit_key(self.handle, of_key or RUNS_OF_A_KEY)
 end
 
 function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
+end
+
+-- The body of the request or answer at which the chooser was asked.
+function Extended:explore_body()
+  return native.point_body(self.handle)
 end
 
 -- Ends the resource's watches with 410, so it is listed again.
@@ -356,7 +362,7 @@ function M.open(scenario, how, at, opened)
   world.resources, world.before, world.touches, world.hosts, world.records = {}, {}, 0, hosts, {}
   world.skew = how.skew
   extend(world)
-  native.limit_key(world.handle, RUNS_OF_A_KEY)
+  world:explore_limit()
   if opened then
     opened(world)
   end

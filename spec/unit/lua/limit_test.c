@@ -2,6 +2,9 @@
 #include "lua/profile.h"
 #include "support/state_support.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 /* CPU time, which many endless loops here use completely; a busy machine does not shorten it. */
 #define LIMIT (30 * PL_MS)
 /* Code that ends by itself must not be ended before, even on the slowest machine. */
@@ -63,6 +66,33 @@ TEST(loops_are_ended_whatever_they_hide_behind)
         bool other = strncmp(codes[i], "setmeta", 7) == 0 || strncmp(codes[i], "error(", 6) == 0;
         check_ended(s, codes[i], other ? "" : "CPU limit exceeded");
     }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+static bool is_ended(struct pl_state *s, const char *code)
+{
+    struct pl_fault fault = {.message = NULL};
+    bool ended = run_code(s, code, NULL, LIMIT, &fault) != 0 &&
+                 strstr(fault.message, "CPU limit exceeded") != NULL;
+    pl_fault_deinit(&fault);
+    return ended;
+}
+
+TEST(loops_are_ended_in_a_copy_of_the_process)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    pid_t child = pl_watchdog_fork(dog);
+    if (child == 0)
+        _exit(is_ended(s, "while true do end") &&
+                      is_ended(s, "while true do pcall(function() while true do end end) end")
+                  ? 7
+                  : 8);
+    int status = 0;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 7);
+    CHECK(is_ended(s, "while true do end"));
     pl_state_destroy(s);
     pl_watchdog_destroy(dog);
 }
