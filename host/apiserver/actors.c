@@ -297,6 +297,33 @@ void pl_api_actors_note(struct pl_api_actors *actors, const struct pl_api_event 
     pl_arena_deinit(&arena);
 }
 
+/* The object with the status that an actor has to write; NULL: nothing is left to do. */
+static struct pl_tree *acted_on(struct pl_api *api, const struct pl_api_type *type,
+                                struct pl_arena *arena, const struct pl_api_entry *entry)
+{
+    const struct actor *actor = actor_of(type);
+    struct pl_tree *object = pl_tree_from_node(arena, pl_doc_root(entry->doc));
+    if (is_deleting(object))
+        return NULL;
+    if (pl_api_type_is_builtin(type, "PodDisruptionBudget"))
+        return pl_api_budget_count(api, arena, entry);
+    if (actor == NULL || actor->is_done(object))
+        return NULL;
+    actor->act(arena, object, pl_tree_child(arena, object, "status"), pl_api_now(api, arena));
+    return object;
+}
+
+bool pl_api_actor_status(struct pl_api *api, const struct pl_api_type *type,
+                         const struct pl_api_entry *entry, struct pl_buf *out)
+{
+    struct pl_arena arena = {0};
+    const struct pl_tree *object = acted_on(api, type, &arena, entry);
+    if (object != NULL)
+        pl_tree_write(out, pl_tree_getz(object, "status"));
+    pl_arena_deinit(&arena);
+    return object != NULL;
+}
+
 /* ---- life ---- */
 
 struct pl_api_actors *pl_api_actors_create(struct pl_api *api)

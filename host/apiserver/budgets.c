@@ -64,8 +64,10 @@ static void expect_pods(struct pl_api *api, struct pl_slice ns, struct pl_node p
     }
 }
 
-static struct tally tally_of(struct pl_api *api, struct pl_slice ns, struct pl_node budget)
+static struct tally tally_of(struct pl_api *api, struct pl_node budget)
 {
+    struct pl_scratch scratch;
+    struct pl_slice ns = pl_meta_namespace(budget, &scratch);
     struct pl_selector *selector =
         pl_selector_from_node(pl_node_dig(budget, "spec", "selector"), NULL);
     const struct pl_api_table *pods = pl_api_builtin_table(api->registry, "", "pods");
@@ -139,26 +141,34 @@ static bool set_number(struct pl_arena *arena, struct pl_tree *status, const cha
     return before != value;
 }
 
-static void count_budget(struct pl_api *api, struct pl_slice ns, struct pl_api_entry *entry)
+struct pl_tree *pl_api_budget_count(struct pl_api *api, struct pl_arena *arena,
+                                    const struct pl_api_entry *entry)
 {
-    struct pl_arena arena = {0};
-    struct tally tally = tally_of(api, ns, pl_doc_root(entry->doc));
-    struct pl_tree *budget = pl_tree_from_node(&arena, pl_doc_root(entry->doc));
-    struct pl_tree *status = pl_tree_child(&arena, budget, "status");
+    struct tally tally = tally_of(api, pl_doc_root(entry->doc));
+    struct pl_tree *budget = pl_tree_from_node(arena, pl_doc_root(entry->doc));
+    struct pl_tree *status = pl_tree_child(arena, budget, "status");
     int64_t desired = desired_of(budget, &tally), generation = 0;
     int64_t allowed = tally.healthy > desired && tally.expected > 0 ? tally.healthy - desired : 0;
     pl_tree_integer(pl_tree_dig(budget, "metadata.generation"), &generation);
     bool changed = pl_tree_getz(status, "disruptedPods") != NULL;
     pl_tree_removez(status, "disruptedPods");
-    changed |= set_number(&arena, status, "observedGeneration", generation);
-    changed |= set_number(&arena, status, "disruptionsAllowed", allowed);
-    changed |= set_number(&arena, status, "currentHealthy", tally.healthy);
-    changed |= set_number(&arena, status, "desiredHealthy", desired);
-    changed |= set_number(&arena, status, "expectedPods", tally.expected);
-    if (changed) {
-        pl_api_budget_set_condition(&arena, budget, pl_api_now(api, &arena));
+    changed |= set_number(arena, status, "observedGeneration", generation);
+    changed |= set_number(arena, status, "disruptionsAllowed", allowed);
+    changed |= set_number(arena, status, "currentHealthy", tally.healthy);
+    changed |= set_number(arena, status, "desiredHealthy", desired);
+    changed |= set_number(arena, status, "expectedPods", tally.expected);
+    if (!changed)
+        return NULL;
+    pl_api_budget_set_condition(arena, budget, pl_api_now(api, arena));
+    return budget;
+}
+
+static void count_budget(struct pl_api *api, struct pl_api_entry *entry)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *budget = pl_api_budget_count(api, &arena, entry);
+    if (budget != NULL)
         pl_api_store_raw(api, &arena, entry, budget);
-    }
     pl_arena_deinit(&arena);
 }
 
@@ -179,7 +189,7 @@ static void budgets_run(struct pl_timer *timer)
     while (pl_map_next(&due, &at, &ns, &value)) {
         struct pl_api_span span = pl_api_table_span(table, ns);
         for (size_t i = span.first; i < span.end && i < table->count; i++)
-            count_budget(budgets->api, ns, table->entries[i]);
+            count_budget(budgets->api, table->entries[i]);
     }
     pl_map_deinit(&due);
 }

@@ -413,19 +413,43 @@ static int binding_now(lua_State *L)
     return 1;
 }
 
+static int actor_status(lua_State *L)
+{
+    struct pl_buf status = PL_BUF_INIT;
+    bool acts = pl_world_actor_status(pl_binding_check(L)->world, luaL_checkstring(L, 2),
+                                      luaL_checkstring(L, 3), &status);
+    if (acts)
+        lua_pushlstring(L, status.ptr, status.len);
+    pl_buf_deinit(&status);
+    return acts ? 1 : 0;
+}
+
 static const luaL_Reg functions[] = {
-    {"close", close_world},       {"start", binding_start},
-    {"sync", sync_host},          {"stop", stop_host},
-    {"crash", crash_host},        {"reload", reload_host},
-    {"runs_host", runs_host},     {"request", request},
-    {"version", version},         {"seen", take_seen},
-    {"runs", take_runs},          {"lines", seen_lines},
-    {"on_http", set_on_http},     {"on_exec", set_on_exec}, /* commands in Pods */
-    {"on_stored", set_on_stored}, {"alarm", set_alarm},
-    {"metrics", metrics},         {"why", why},
-    {"step", binding_step},       {"settle", binding_settle},
-    {"advance", binding_advance}, {"settled", settled},
-    {"now", binding_now},         {NULL, NULL},
+    {"close", close_world},
+    {"start", binding_start},
+    {"sync", sync_host},
+    {"stop", stop_host},
+    {"crash", crash_host},
+    {"reload", reload_host},
+    {"runs_host", runs_host},
+    {"request", request},
+    {"version", version},
+    {"seen", take_seen},
+    {"runs", take_runs},
+    {"lines", seen_lines},
+    {"on_http", set_on_http},
+    {"on_exec", set_on_exec}, /* commands in Pods */
+    {"on_stored", set_on_stored},
+    {"alarm", set_alarm},
+    {"metrics", metrics},
+    {"why", why},
+    {"step", binding_step},
+    {"settle", binding_settle},
+    {"advance", binding_advance},
+    {"settled", settled},
+    {"now", binding_now},
+    {"actor_status", actor_status},
+    {NULL, NULL},
 };
 
 void pl_world_push(lua_State *L, struct pl_watchdog *dog)

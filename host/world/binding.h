@@ -22,6 +22,8 @@
  *   metrics(world, host) -> what /metrics would show
  *   lines(world) -> path -> the numbers of the lines that ran, of a world opened with `lines`
  *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
+ *   actor_status(world, resource, key) -> the status that the server's actor for
+ *                  "apps/v1/deployments" would write now, as JSON; nil: nothing is left to do
  *   alarm(world, delay, f)             f() is called once, then; settling waits for it
  *
  * For the explorer:

@@ -4,6 +4,7 @@
 
 #include "apicall/convert.h"
 #include "apicall/core.h"
+#include "apiserver/actors.h"
 #include "base/alloc.h"
 #include "base/check.h"
 
@@ -542,6 +543,15 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
         visit(arg, entry->uid, entry->rv, entry->doc);
     }
     return type != NULL;
+}
+
+bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,
+                           struct pl_buf *out)
+{
+    const struct pl_api_type *type = stored_type(world, resource);
+    const struct pl_api_entry *entry =
+        type != NULL ? pl_api_table_find(type->table, pl_slice_z(key)) : NULL;
+    return entry != NULL && pl_api_actor_status(world->api, type, entry, out);
 }
 
 void pl_world_look(struct pl_world *world)

@@ -91,6 +91,10 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
                           void (*visit)(void *arg, const char *uid, uint64_t version,
                                         const struct pl_doc *doc),
                           void *arg);
+/* Appends the status that an actor of the server would write into this object now, as JSON; see
+ * apiserver/actors.h. False: none, or there is no such object. */
+bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,
+                           struct pl_buf *out);
 /* The chooser's answers about watches may have changed. */
 void pl_world_look(struct pl_world *world);
 /* Ends every host's watches of the resource ("apps/v1/deployments"), as their version is too old.

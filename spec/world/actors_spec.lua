@@ -64,6 +64,27 @@ describe("a world", function()
     assert.is_nil(world:get("v1/Pod", "default/p"))
   end)
 
+  it("has actors that write what `dev --simulate` writes, and leave alone what has ended", function()
+    local world = test.world{}
+    world:simulate("pods"):simulate("jobs"):simulate("claims")
+    world:create(pod("a"))
+    world:create{ apiVersion = "batch/v1", kind = "Job", metadata = { name = "j", namespace = "default" },
+      spec = { completions = 3, template = { spec = { restartPolicy = "Never",
+        containers = { { name = "c", image = "i" } } } } } }
+    world:create{ apiVersion = "v1", kind = "PersistentVolumeClaim", metadata = { name = "p", namespace = "default" },
+      spec = { accessModes = { "ReadWriteOnce" }, resources = { requests = { storage = "1Gi" } } } }
+    world:settle()
+    local running = world:get(POD, "default/a").status
+    assert.same({ "Running", "c", true }, { running.phase, running.containerStatuses[1].name,
+      running.containerStatuses[1].ready })
+    assert.equal(3, world:get("batch/v1/Job", "default/j").status.succeeded)
+    assert.same({ "Bound", "1Gi" }, { world:get("v1/PersistentVolumeClaim", "default/p").status.phase,
+      world:get("v1/PersistentVolumeClaim", "default/p").status.capacity.storage })
+    world:patch_status(POD, "default/a", { status = { phase = "Succeeded" } })
+    world:settle()
+    assert.equal("Succeeded", world:get(POD, "default/a").status.phase)
+  end)
+
   it("has an actor for ReplicaSets", function()
     local world = test.world{}
     world:simulate("replicasets")
