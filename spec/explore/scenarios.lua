@@ -20,17 +20,23 @@ local function made(spec)
   end
 end
 
--- The cluster is created; then each patch changes its spec, and the world settles.
-local function changed(spec, ...)
-  local patches = { ... }
+local function patched(spec, patches)
   return function(world)
-    world:apply(cluster(spec))
-    world:settle()
+    made(spec)(world)
     for _, patch in ipairs(patches) do
       world:patch(KIND, KEY, { spec = patch })
       world:settle()
     end
   end
+end
+
+local longer = {} -- scenario -> the same, and then back and forth again
+
+-- The cluster is created; then each patch changes its spec, and the world settles.
+local function changed(spec, first, ...)
+  local scenario = patched(spec, { first, ... })
+  longer[scenario] = patched(spec, { first, spec, first, ... })
+  return scenario
 end
 
 -- Buckets outside of the cluster: POST makes a new one, PUT makes the one of that name unless it exists.
@@ -71,7 +77,7 @@ local function made_anew(world)
   world:settle()
 end
 
-return {
+local scenarios = {
   swallowed = made({ size = 1 }),
   others_finalizer = with_buckets(gone({ size = 1 })),
   garbage_late = made_anew,
@@ -128,3 +134,9 @@ return {
     world:settle()
   end,
 }
+
+scenarios.there_and_back = {}
+for name, scenario in pairs(scenarios) do
+  scenarios.there_and_back[name] = longer[scenario]
+end
+return scenarios
