@@ -6,14 +6,15 @@ local client = perilune.client
 local DIRECTORY = "website-directory"
 local FINALIZER = "example.com/website-directory"
 
--- Adds the site's host to the directory; host = nil removes it.
+-- Adds the site's host to the directory; host = nil removes it. The directory is read from the
+-- server: nothing wakes this controller when a cache that was behind shows it as it is.
 local function set_directory_entry(site, host)
   local directory = {
     apiVersion = "v1",
     kind = "ConfigMap",
     metadata = { name = DIRECTORY, namespace = site.metadata.namespace },
   }
-  client:create_or_update(directory, function(current)
+  perilune.live:create_or_update(directory, function(current)
     current.data = current.data or {}
     current.data[site.metadata.name] = host
   end)

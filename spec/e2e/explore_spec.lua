@@ -248,6 +248,17 @@ describe("perilune test --explore", function()
     assert(out:find("Secret default/a-ssl-internal is gone", 1, true), out)
   end)
 
+  -- A website that nobody has seen leaves no directory. A directory that is read from the server has no old
+  -- entries.
+  for _, plan in ipairs({ "early @2 after 0, unobserved Website @2", "unobserved Website @1, unobserved ConfigMap @2",
+    "crash after website default/blog patch Website @4, stale ConfigMap 1.1 @4" }) do
+    it("finds nothing in the website example with " .. plan, function()
+      local code, findings, _, text = explore("examples/website", "-f", "examples/website/sample.yaml", "--plan", plan)
+      assert.equal(0, code, text)
+      assert.same({}, findings)
+    end)
+  end
+
   it("starts a host that has crashed for a user whose webhook did not answer", function()
     local dir = folder .. "/tea"
     assert.equal(0, (e2e.run("new", "tea", "--webhook", "--dir", dir)))

@@ -1,7 +1,8 @@
 -- Whether a finding is only what remains when a step is skipped. Where a step comes before the controllers
 -- have seen the one before it, a counter is lower, a history is shorter and nothing was rotated: no
--- controller can know better. So the steps are also executed at once, without any other disturbance: a
--- field that has the same value there is no finding. Adds its method to a search's class.
+-- controller can know better, nor of an object that it has never seen. So the steps are also executed at
+-- once, without any other disturbance: a field that has the same value there is no finding. Adds its
+-- method to a search's class.
 
 local states = require("perilune.explore.state")
 
@@ -23,13 +24,57 @@ local function is_replaced(steps, step)
   return before and now and now.verb == "patch" and before.verb ~= "delete"
 end
 
+local function is_made(steps, step)
+  local before, now = steps[step - 1], steps[step]
+  return (now.verb == "apply" or now.verb == "create")
+    and (not before or before.verb == "delete" or before.kind ~= now.kind)
+end
+
+-- Whether the plan lets this step come at once after the one before.
+local function comes_at_once(plan, step)
+  for _, d in ipairs(plan) do
+    if d.what == "early" and d.step == step and d.n == 0 then
+      return true
+    end
+  end
+  return false
+end
+
+-- The last step in which events stay unobserved: those of another kind in the next step prolong it.
+local function last_unseen(plan, step)
+  for _, d in ipairs(plan) do
+    if d.what == "unobserved" and d.step == step + 1 then
+      return last_unseen(plan, step + 1)
+    end
+  end
+  return step
+end
+
+-- Whether an object is made, and deleted again, before the controllers have seen it at all.
+local function is_never_seen(plan, d, steps)
+  local after, step = steps[last_unseen(plan, d.step) + 1], d.step
+  if not after or after.verb ~= "delete" or after.kind ~= d.kind then
+    return false
+  end
+  while steps[step] and not is_made(steps, step) and comes_at_once(plan, step) do
+    step = step - 1
+  end
+  return steps[step] ~= nil and is_made(steps, step)
+end
+
 -- The parts of a plan by which a step is skipped, as disturbances of an execution that has no others; nil: none.
 local function skips_of(plan, steps)
-  local out = {}
+  local out, from, last = {}, math.huge, 0
+  for _, d in ipairs(plan) do
+    if d.what == "unobserved" and is_never_seen(plan, d, steps) then
+      from, last = math.min(from, d.step), math.max(last, last_unseen(plan, d.step))
+    end
+  end
   for _, d in ipairs(plan) do
     if d.what == "early" and is_replaced(steps, d.step) then
       out[#out + 1] = { what = "early", step = d.step, n = 0 }
-    elseif d.what == "unobserved" and is_replaced(steps, d.step + 1) and steps[d.step + 1].kind == d.kind then
+    elseif d.what == "unobserved" and (d.step >= from and d.step <= last
+      or is_replaced(steps, d.step + 1) and steps[d.step + 1].kind == d.kind) then
       out[#out + 1] = d
     end
   end
