@@ -302,12 +302,13 @@ static struct pl_tree *acted_on(struct pl_api *api, const struct pl_api_type *ty
                                 struct pl_arena *arena, const struct pl_api_entry *entry)
 {
     const struct actor *actor = actor_of(type);
-    struct pl_tree *object = pl_tree_from_node(arena, pl_doc_root(entry->doc));
-    if (is_deleting(object))
+    struct pl_node root = pl_doc_root(entry->doc);
+    if (pl_meta_is_deleting(root))
         return NULL;
     if (pl_api_type_is_builtin(type, "PodDisruptionBudget"))
         return pl_api_budget_count(api, arena, entry);
-    if (actor == NULL || actor->is_done(object))
+    struct pl_tree *object = actor != NULL ? pl_tree_from_node(arena, root) : NULL;
+    if (object == NULL || actor->is_done(object))
         return NULL;
     actor->act(arena, object, pl_tree_child(arena, object, "status"), pl_api_now(api, arena));
     return object;

@@ -5,6 +5,7 @@
 local host = require("perilune.host")
 local world = require("perilune.world")
 local check = require("perilune.check")
+local ref = require("perilune.ref")
 
 local fail, format = check.fail, string.format
 local M = {}
@@ -22,13 +23,16 @@ local ACTORS = {
 }
 
 local function key_of(object)
-  local ns = object.metadata.namespace
-  return (ns and ns .. "/" or "") .. object.metadata.name
+  return ref.key(object.metadata.namespace, object.metadata.name)
 end
 
--- The status that the actor writes now, as a patch; nil: nothing is left to do.
-local function status_of(self, actor, object)
-  if actor.of then
+local END = {} -- the work at a deleted Pod: a kubelet removes it once its containers have ended
+
+-- What the actor has to do: the status to write, as a patch, or END; nil: nothing.
+local function work_of(self, actor, object)
+  if object.metadata.deletionTimestamp then
+    return actor.ends and object.metadata.deletionGracePeriodSeconds ~= 0 and END or nil
+  elseif actor.of then
     return actor.of(object)
   end
   local text = world.actor_status(self.handle, actor.resource, key_of(object))
@@ -41,19 +45,11 @@ local function status_of(self, actor, object)
   return status
 end
 
-local function is_done(self, actor, object)
-  if object.metadata.deletionTimestamp then
-    return not (actor.ends and object.metadata.deletionGracePeriodSeconds ~= 0)
-  end
-  return status_of(self, actor, object) == nil
-end
-
--- A kubelet removes a Pod once its containers have ended.
-local function act(self, actor, object, key)
-  if object.metadata.deletionTimestamp then
+local function act(self, actor, key, work)
+  if work == END then
     self:delete(actor.kind, key, { grace_period = 0 })
-  else
-    self:patch_status(actor.kind, key, { status = status_of(self, actor, object) })
+  elseif work then
+    self:patch_status(actor.kind, key, { status = work })
   end
 end
 
@@ -68,8 +64,8 @@ local function act_later(self, actor, object)
   world.alarm(self.handle, actor.delay, function()
     self.acting[id] = nil
     local now = self:get(actor.kind, key)
-    if now and now.metadata.uid == uid and not is_done(self, actor, now) then
-      act(self, actor, now, key)
+    if now and now.metadata.uid == uid then
+      act(self, actor, key, work_of(self, actor, now))
     end
   end)
 end
@@ -77,7 +73,7 @@ end
 function M.run(self)
   for _, actor in ipairs(self.actors) do
     for _, object in ipairs(self:list(actor.kind)) do
-      if not is_done(self, actor, object) then
+      if work_of(self, actor, object) then
         act_later(self, actor, object)
       end
     end

@@ -6,7 +6,6 @@ local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")
 
 local HOURS = 5 * 3600
-local build = os.getenv("PL_BUILD") or "build"
 
 describe("a wall clock that jumps", function()
   local server, namespace, clock
@@ -26,9 +25,7 @@ describe("a wall clock that jumps", function()
   end
 
   local function options()
-    local asan = os.getenv("ASAN_OPTIONS")
-    return { env = { LD_PRELOAD = build .. "/spec/libspec_clock.so", SPEC_CLOCK = clock,
-      ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0" } }
+    return { env = e2e.preloaded("clock", { SPEC_CLOCK = clock }) }
   end
 
   local function lease()

@@ -6,8 +6,6 @@
 
 local e2e = require("spec.support.e2e")
 
-local build = os.getenv("PL_BUILD") or "build"
-
 describe("a controller is not confused by", function()
   local server, namespace
 
@@ -57,7 +55,6 @@ perilune.controller("reads"):For("v1/ConfigMap", { labels = "read=often",
   it("clocks of replicas that are seconds apart", function()
     local function replica(name, seconds)
       local clock = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("clock"), tostring(seconds))
-      local asan = os.getenv("ASAN_OPTIONS")
       return e2e.start_host(server, ([[
 local perilune = require("perilune")
 perilune.controller("who"):For("v1/ConfigMap", { labels = "who=asked" }):Reconcile(function(request)
@@ -66,8 +63,7 @@ end)
 ]]):format(name), { "--namespace", namespace, "--leader-elect", "--leader-elect-resource-name", "who",
         "--leader-elect-resource-namespace", namespace, "--leader-elect-lease-duration", "6s",
         "--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "500ms" },
-        { env = { LD_PRELOAD = build .. "/spec/libspec_clock.so", SPEC_CLOCK = clock,
-          ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0" } })
+        { env = e2e.preloaded("clock", { SPEC_CLOCK = clock }) })
     end
     local function lease()
       return server:get(e2e.path("coordination.k8s.io/v1", namespace, "leases", "who")).spec

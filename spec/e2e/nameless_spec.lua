@@ -11,7 +11,6 @@ local proxies = require("spec.support.proxy")
 local NAME = "api.perilune.test"
 local SETTLED = 1.5 -- a watch that ends sooner is another trouble (rule 68)
 local outage = tonumber(os.getenv("PL_NAMELESS") or "45")
-local build = os.getenv("PL_BUILD") or "build"
 
 describe("a name that does not resolve", function()
   local server, proxy, namespace, trouble, host
@@ -47,12 +46,8 @@ describe("a name that does not resolve", function()
   local function start(flags)
     local text = e2e.read_file(proxy.kubeconfig):gsub("127%.0%.0%.1", NAME)
     local target = { kubeconfig = e2e.write_file(trouble .. ".kubeconfig", text) }
-    -- A sanitizer requires to be the first library, which is not necessary here.
-    local asan = os.getenv("ASAN_OPTIONS")
-    local mirrors = mirror.start(server, target, { namespace }, flags, { env = {
-      LD_PRELOAD = build .. "/spec/libspec_names.so", SPEC_NAME = NAME, SPEC_NAME_TROUBLE = trouble,
-      ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0",
-    } })
+    local mirrors = mirror.start(server, target, { namespace }, flags,
+      { env = e2e.preloaded("names", { SPEC_NAME = NAME, SPEC_NAME_TROUBLE = trouble }) })
     host = mirrors.host
     return mirrors
   end

@@ -4,7 +4,6 @@
 local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")
 
-local build = os.getenv("PL_BUILD") or "build"
 
 describe("a disk that does not answer", function()
   local hung, host
@@ -32,19 +31,14 @@ perilune.controller("words"):For("v1/ConfigMap", { labels = "reload=yes" })
   end
 
   local function start(flags)
-    -- A sanitizer requires to be the first library, which is not necessary here.
-    local asan = os.getenv("ASAN_OPTIONS")
     local all = { "--leader-elect", "--leader-elect-resource-namespace", bed.namespace,
       "--leader-elect-lease-duration", "6s", "--leader-elect-renew-deadline", "4s",
       "--leader-elect-retry-period", "300ms" }
     for _, flag in ipairs(flags or {}) do
       all[#all + 1] = flag
     end
-    host = bed.start(bed.folder, all, { env = {
-      LD_PRELOAD = build .. "/spec/libspec_hung.so",
-      SPEC_HUNG_UNDER = bed.folder, SPEC_HUNG = hung,
-      ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0",
-    } })
+    host = bed.start(bed.folder, all,
+      { env = e2e.preloaded("hung", { SPEC_HUNG_UNDER = bed.folder, SPEC_HUNG = hung }) })
   end
 
   local function asked()

@@ -7,7 +7,6 @@ local proxies = require("spec.support.proxy")
 local sharing = require("spec.support.sharing")
 
 local OBJECTS = 40
-local build = os.getenv("PL_BUILD") or "build"
 
 -- Each run causes the next one, and there are workers for all keys.
 local script = [[
@@ -178,9 +177,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
 
   it("share whatever the time is on their machines", function()
     local clock = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("clock"), "420")
-    local asan = os.getenv("ASAN_OPTIONS")
-    local env = { LD_PRELOAD = build .. "/spec/libspec_clock.so", SPEC_CLOCK = clock,
-      ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0" }
+    local env = e2e.preloaded("clock", { SPEC_CLOCK = clock })
     local one = replica("one")
     group:have_shares("8")
     local two = replica("two", { env = env })

@@ -410,6 +410,15 @@ function M.start_host(server, script, flags, options)
   return host
 end
 
+-- The environment of a process that loads spec/support/NAME.c before the C library. A sanitizer
+-- requires to be the first library, which is not necessary here.
+function M.preloaded(name, env)
+  local asan = os.getenv("ASAN_OPTIONS")
+  env.LD_PRELOAD = ("%s/spec/libspec_%s.so"):format(build, name)
+  env.ASAN_OPTIONS = (asan and asan .. ":" or "") .. "verify_asan_link_order=0"
+  return env
+end
+
 -- All decoded log lines so far, in one array that grows; see spec/support/log_lines.lua. For a host
 -- that logs millions of lines, use host:follow():each(...), which keeps none.
 function Host:log()
