@@ -54,9 +54,10 @@ static const struct pl_flag test_flags[] = {
      .with = "explore",
      .type = PL_FLAG_INTEGER,
      .metavar = "N",
-     .fallback = "1",
-     .least = 1,
-     .help = "with --explore: number of scenarios at a time, each in its own process"},
+     .fallback = "0",
+     .help = "with --explore: number of processes at a time, one for each scenario, or all for the "
+             "only one "
+             "(0: one scenario, with all processors)"},
     {.name = "no-stale",
      .with = "explore",
      .type = PL_FLAG_SWITCH,

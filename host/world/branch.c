@@ -1,9 +1,9 @@
 /* A branch is a child of fork(2): it has the worlds, the Lua states and the clock of its parent, at
- * the same point. Only the thread of the watchdog and the file of the log are its own. It tells its
+ * the same point. Only the timer of the watchdog and the file of the log are its own. It tells its
  * result through a pipe, and ends without cleaning up.
  *
- * The original must not go on before the branch has ended: both write to the same standard output.
- * A branch that does not end in time is killed. */
+ * Several branches may run at a time, and all write to the same standard output, each whole
+ * buffers. A branch that does not end in time, or that nobody waits for any more, is killed. */
 #include "world/branch.h"
 
 #include "base/base.h"
@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_MS  120000 /* for one execution; scripts and specs have limits of their own */
-#define MOST_TEXT ((size_t)64 << 20) /* bytes of a result */
+#define LIMIT_MS      120000 /* for one execution; scripts and specs have limits of their own */
+#define MOST_TEXT     ((size_t)64 << 20) /* bytes of a result */
+#define MOST_BRANCHES 64                 /* at a time */
+#define BRANCH        "perilune.branch"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BRANCHES                                                                                   \
@@ -36,6 +39,14 @@
 #endif
 
 static const char answer_key[] = "perilune.branch_answer"; /* registry: the pipe of a branch */
+
+/* A branch that runs, as the original sees it. */
+struct branch {
+    pid_t pid;          /* 0: it has ended */
+    int from;           /* owned: the pipe of its result */
+    int64_t end;        /* ns of the monotonic clock, when it is killed */
+    struct pl_buf text; /* of its result until now */
+};
 
 /* The file position belongs to both processes, so the branch gets a copy of the file. */
 static void own_log(int log)
@@ -69,33 +80,46 @@ static int go_on(lua_State *L, int log, const int ends[2])
     return 1;
 }
 
-/* What the branch says until it ends. */
-static bool hear(int from, struct pl_buf *text)
+/* ---- in the original ---- */
+
+static struct branch *branch_at(lua_State *L, int index)
 {
-    char some[16384];
-    int64_t end = pl_clock_mono(pl_clock_system()) + LIMIT_MS * PL_MS;
-    for (;;) {
-        int64_t left = (end - pl_clock_mono(pl_clock_system())) / PL_MS;
-        struct pollfd wanted = {.fd = from, .events = POLLIN};
-        int ready = left > 0 ? poll(&wanted, 1, (int)left) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        ssize_t got = ready > 0 ? read(from, some, sizeof some) : -1;
-        if (got == 0)
-            return true;
-        if (got < 0 || text->len + (size_t)got > MOST_TEXT)
-            return false;
-        pl_buf_add(text, some, (size_t)got);
-    }
+    return luaL_checkudata(L, index, BRANCH);
 }
 
-static bool has_finished(pid_t child)
+/* Ends a branch that still runs. Returns whether it has ended by itself, with its whole result. */
+static bool end_branch(struct branch *branch, bool is_heard)
 {
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int status = -1;
+    if (branch->pid <= 0)
+        return false;
+    if (!is_heard)
+        kill(branch->pid, SIGKILL);
+    while (waitpid(branch->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(branch->from);
+    branch->pid = 0;
+    return is_heard && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int branch_gc(lua_State *L)
+{
+    struct branch *branch = branch_at(L, 1);
+    end_branch(branch, false);
+    pl_buf_deinit(&branch->text);
+    return 0;
+}
+
+static struct branch *push_branch(lua_State *L)
+{
+    struct branch *branch = lua_newuserdata(L, sizeof *branch);
+    *branch = (struct branch){.from = -1, .text = PL_BUF_INIT};
+    if (luaL_newmetatable(L, BRANCH)) {
+        lua_pushcfunction(L, branch_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return branch;
 }
 
 static int branch_fail(lua_State *L, const char *message)
@@ -110,6 +134,8 @@ static int branch_fork(lua_State *L)
 {
     struct pl_watchdog *dog = lua_touserdata(L, lua_upvalueindex(1));
     int ends[2];
+    lua_pushboolean(L, false);
+    struct branch *branch = push_branch(L);
     fflush(NULL); /* else the branch writes it again */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return branch_fail(L, strerror(errno));
@@ -117,17 +143,85 @@ static int branch_fork(lua_State *L)
     if (child == 0)
         return go_on(L, (int)lua_tointeger(L, lua_upvalueindex(2)), ends);
     close(ends[1]);
-    struct pl_buf text = PL_BUF_INIT;
-    bool heard = child > 0 && hear(ends[0], &text);
-    close(ends[0]);
-    if (child > 0 && !heard)
-        kill(child, SIGKILL);
-    bool finished = child > 0 && has_finished(child);
-    lua_pushboolean(L, false);
-    lua_pushlstring(L, pl_buf_z(&text), text.len);
-    pl_buf_deinit(&text);
-    return heard && finished ? 2 : branch_fail(L, "the branch did not finish");
+    if (child < 0) {
+        close(ends[0]);
+        return branch_fail(L, "there is no room for another process");
+    }
+    branch->pid = child;
+    branch->from = ends[0];
+    branch->end = pl_clock_mono(pl_clock_system()) + LIMIT_MS * PL_MS;
+    return 2;
 }
+
+/* The branches of the array at `index`, in `polled`. Returns the ms until the first has to have
+ * ended. */
+static int gather(lua_State *L, int index, struct pollfd *polled, int count)
+{
+    int64_t now = pl_clock_mono(pl_clock_system()), first = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        lua_rawgeti(L, index, i + 1);
+        const struct branch *branch = branch_at(L, -1);
+        luaL_argcheck(L, branch->pid > 0, index, "a branch has ended already");
+        polled[i] = (struct pollfd){.fd = branch->from, .events = POLLIN};
+        first = branch->end < first ? branch->end : first;
+        lua_pop(L, 1);
+    }
+    return first > now ? (int)((first - now + PL_MS - 1) / PL_MS) : 0;
+}
+
+enum hearing {
+    MORE,  /* it still runs */
+    WHOLE, /* it has said everything */
+    OVER,  /* it is late, or says too much */
+};
+
+static enum hearing hear(struct branch *branch, const struct pollfd *polled)
+{
+    char some[16384];
+    if (polled->revents == 0)
+        return pl_clock_mono(pl_clock_system()) < branch->end ? MORE : OVER;
+    ssize_t got = read(branch->from, some, sizeof some);
+    if (got == 0)
+        return WHOLE;
+    if (got < 0 || branch->text.len + (size_t)got > MOST_TEXT)
+        return got < 0 && errno == EINTR ? MORE : OVER;
+    pl_buf_add(&branch->text, some, (size_t)got);
+    return MORE;
+}
+
+static int push_result(lua_State *L, struct branch *branch, int i, enum hearing heard)
+{
+    lua_pushinteger(L, i + 1);
+    if (!end_branch(branch, heard == WHOLE)) {
+        lua_pushnil(L);
+        lua_pushliteral(L, "the branch did not finish");
+        return 3;
+    }
+    lua_pushlstring(L, pl_buf_z(&branch->text), branch->text.len);
+    return 2;
+}
+
+static int branch_wait(lua_State *L)
+{
+    struct pollfd polled[MOST_BRANCHES];
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int count = (int)lua_objlen(L, 1);
+    luaL_argcheck(L, count >= 1 && count <= MOST_BRANCHES, 1, "no branch, or too many");
+    for (;;) {
+        if (poll(polled, (nfds_t)count, gather(L, 1, polled, count)) < 0)
+            memset(polled, 0, sizeof polled); /* a signal */
+        for (int i = 0; i < count; i++) {
+            lua_rawgeti(L, 1, i + 1);
+            struct branch *branch = branch_at(L, -1);
+            enum hearing heard = hear(branch, &polled[i]);
+            if (heard != MORE)
+                return push_result(L, branch, i, heard);
+            lua_pop(L, 1);
+        }
+    }
+}
+
+/* ---- in the branch ---- */
 
 static int branch_finish(lua_State *L)
 {
@@ -147,6 +241,14 @@ static int branch_finish(lua_State *L)
     _exit(0);
 }
 
+/* Those that this process may use. */
+static int processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count < MOST_BRANCHES ? count : MOST_BRANCHES;
+}
+
 void pl_branch_add(lua_State *L, struct pl_watchdog *dog, int log)
 {
     if (!BRANCHES)
@@ -155,6 +257,10 @@ void pl_branch_add(lua_State *L, struct pl_watchdog *dog, int log)
     lua_pushinteger(L, log);
     lua_pushcclosure(L, branch_fork, 2);
     lua_setfield(L, -2, "fork");
+    lua_pushcfunction(L, branch_wait);
+    lua_setfield(L, -2, "wait");
     lua_pushcfunction(L, branch_finish);
     lua_setfield(L, -2, "finish");
+    lua_pushinteger(L, processors());
+    lua_setfield(L, -2, "processors");
 }

@@ -49,6 +49,20 @@ describe("branches", function()
     os.execute("rm -r " .. folder)
   end)
 
+  local function new_pipe()
+    local path = os.tmpname()
+    os.remove(path)
+    assert.equal(0, os.execute("mkfifo " .. path))
+    return path
+  end
+
+  -- Runs f in a branch, which f has to end.
+  local function begin(f)
+    local is_branch, branch = native.fork()
+    if is_branch then f() end
+    return branch
+  end
+
   -- The output of the search, and how often the scenario ran in this process.
   local function explore(branch, executions)
     local ran = 0
@@ -60,8 +74,8 @@ describe("branches", function()
       run(world)
     end })
     local shown = {}
-    local result = search.explore({ execute = execute, branch = branch, seed = 3, executions = executions,
-      clock = worlds.clock })
+    local result = search.explore({ execute = execute, branch = branch, at_a_time = 3, seed = 3,
+      executions = executions, clock = worlds.clock })
     for i, group in ipairs(result.groups) do
       shown[i] = report.finding(group, { scenario = "maps", command = "c", seed = 3, reference = group.reference })
     end
@@ -82,7 +96,7 @@ describe("branches", function()
 
   it("that fail are run again in this process", function()
     if not worlds.branch then return pending("a sanitizer sees one process") end
-    local failing = { fork = worlds.branch.fork, finish = function() os.exit(3) end }
+    local failing = { fork = worlds.branch.fork, wait = worlds.branch.wait, finish = function() os.exit(3) end }
     local impossible = { fork = function() return false, nil, "no room" end, finish = error }
     local alone = explore(nil, 40)
     assert.equal(alone, (explore(failing, 40)))
@@ -92,15 +106,50 @@ describe("branches", function()
   it("tell their result, or that there is none", function()
     if not native.fork then return pending("a sanitizer sees one process") end
     local text = ("x"):rep(1000000) .. "\0\n"
-    local is_branch, heard = native.fork()
-    if is_branch then native.finish(text) end
-    assert.equal(text, heard)
-    local message
-    is_branch, heard, message = native.fork()
-    if is_branch then os.exit(1) end
+    local branch = begin(function() native.finish(text) end)
+    assert.same({ 1, text }, { native.wait({ branch }) })
+    assert.has_error(function() native.wait({ branch }) end)
+    branch = begin(function() os.exit(1) end)
+    local at, heard, message = native.wait({ branch })
+    assert.equal(1, at)
     assert.is_nil(heard)
     assert.equal("the branch did not finish", message)
     assert.has_error(function() native.finish("") end)
+    assert.has_error(function() native.wait({}) end)
+    assert.has_error(function() native.wait({ io.stdout }) end)
+  end)
+
+  it("run at a time, and end in any order", function()
+    if not native.fork then return pending("a sanitizer sees one process") end
+    local pipe = new_pipe()
+    local first = begin(function() -- ends only when the second one runs
+      local file = io.open(pipe)
+      native.finish(file:read("*a"))
+    end)
+    local second = begin(function()
+      local file = io.open(pipe, "w")
+      file:write("from the second one")
+      file:close()
+      native.finish("second")
+    end)
+    local texts = {}
+    local at, text = native.wait({ first, second })
+    texts[at] = text
+    local left = at == 1 and second or first
+    texts[3 - at] = select(2, native.wait({ left }))
+    os.remove(pipe)
+    assert.same({ "from the second one", "second" }, texts)
+  end)
+
+  it("end when nobody waits for them", function()
+    if not native.fork then return pending("a sanitizer sees one process") end
+    local pipe = new_pipe()
+    begin(function() native.finish(io.open(pipe):read("*a")) end) -- waits for a writer
+    collectgarbage()
+    collectgarbage()
+    local status = os.execute("timeout 0.2 sh -c 'echo > " .. pipe .. "'")
+    os.remove(pipe)
+    assert.not_equal(0, status) -- there is no reader
   end)
 
   it("pack plain values", function()

@@ -24,7 +24,7 @@ function M.command(binary, scenario, input)
   for _, path in ipairs(input.paths) do
     words[#words + 1] = quoted(path)
   end
-  words[#words + 1] = "--explore --filter " .. quoted(pattern_of(scenario.name))
+  words[#words + 1] = "--jobs 1 --explore --filter " .. quoted(pattern_of(scenario.name))
   for _, name in ipairs({ "output", "seed", "executions", "allow", "write-spec" }) do
     if flags[name] ~= nil then
       words[#words + 1] = "--" .. name .. " " .. quoted(flags[name])

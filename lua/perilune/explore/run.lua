@@ -47,9 +47,11 @@ end
 
 local function options_of(scenario, input, worlds)
   local flags = input.flags
+  local jobs = flags.jobs or 0
   local executes = executor.new({ f = scenario.f, kind_of = worlds.kind_of,
     open = function(...) return worlds.open(scenario, ...) end })
-  return { execute = executes, branch = worlds.branch, seed = flags.seed or 1, budget = flags.budget or BUDGET,
+  return { execute = executes, branch = worlds.branch, at_a_time = jobs > 0 and jobs or worlds.processors,
+    seed = flags.seed or 1, budget = flags.budget or BUDGET,
     executions = (flags.executions or 0) > 0 and flags.executions or nil,
     clock = worlds.clock, code = codes.of_files, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }
 end
@@ -206,7 +208,7 @@ function M.run(scenarios, input, worlds)
     return 2
   end
   local code, met = 0, false
-  local of_these, jobs = chosen(scenarios, input.flags.filter), input.flags.jobs or 1
+  local of_these, jobs = chosen(scenarios, input.flags.filter), input.flags.jobs or 0
   if jobs > 1 and #of_these > 1 and not prepared.plan then
     return require("perilune.explore.jobs").run(of_these, input, jobs)
   end

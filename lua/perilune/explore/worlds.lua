@@ -374,7 +374,10 @@ function M.open(scenario, how, at, opened)
 end
 
 -- For branches.lua; nil where a process cannot be copied.
-M.branch = native.fork and { fork = native.fork, finish = native.finish }
+M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = native.finish }
+
+-- How many branches can run at a time.
+M.processors = native.processors or 1
 
 -- Seconds for measuring the budget; busted's own module has them.
 local has_system, system = pcall(require, "system")
