@@ -16,7 +16,7 @@ chooser.__index = chooser
 -- always next, so that each has another place than usual; others, fork: see branch_off}.
 function M.new(plan, how)
   local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {},
-    by_key = {}, by_step = {}, kinds = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
+    by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
     self:expect(d)
   end
@@ -145,11 +145,14 @@ function chooser:pick(names)
   return self.second and #names > 1 and 2 or 1
 end
 
--- An event of a kind has reached its cache.
-function chooser:event(kind)
+-- An event of a kind has reached its cache. text: its type and object.
+function chooser:event(kind, text, version)
   local counts = self.kinds[kind] or {}
   self.kinds[kind] = counts
   counts[self.step] = (counts[self.step] or 0) + 1
+  self.events[kind] = self.events[kind] or {}
+  table.insert(self.events[kind], { step = self.step, n = counts[self.step], text = text,
+    version = tonumber(version) or 0 })
   return counts[self.step]
 end
 

@@ -396,7 +396,8 @@ function exec:result()
     points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
     claims = self.false_claims,
     requeues = self.requeues, lists = self.lists, hosts = #self.world.hosts,
-    kinds = self.choose.kinds, steps = self.choose.step,
+    kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
+    steps = self.choose.step,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
     lines = self.lines, versions = self.versions }, lazy_digest)
 end

@@ -137,7 +137,7 @@ local function is_unseen_work(d, fewer)
 end
 
 -- Kept, so that branches share those of their beginning.
-local function differences(want, settle)
+function M.differences(want, settle)
   local known = settle.differs
   if not known or known.want ~= want.canon or known.is ~= settle.canon then
     known = { want = want.canon, is = settle.canon, list = states.differences(want.canon, settle.canon) }
@@ -156,7 +156,7 @@ local function compare_states(reference, execution, findings, seen)
         replaced(reference, execution, i, findings, seen)
       end
       local fewer = skipped and fewer_jobs(want.canon, settle.canon)
-      for _, d in ipairs(differences(want, settle)) do
+      for _, d in ipairs(M.differences(want, settle)) do
         local class = class_of(d, settle.canon)
         local is_known = d.missing and seen[format("replaced %s metadata.uid", d.place)]
         if not is_known and not (fewer and is_unseen_work(d, fewer)) then
@@ -282,7 +282,7 @@ function M.prepare(reference, settle, i, taint, rules)
   M.canonize(settle, taint, rules)
   local want = reference.settles[i]
   if want and want.canon and not settle.merged and settle.over then
-    differences(want, settle)
+    M.differences(want, settle)
   end
 end
 

@@ -95,6 +95,11 @@ function M.print_one(d)
   error("not a disturbance: " .. tostring(d.what))
 end
 
+-- Whether two disturbances are the same.
+function M.same(a, b)
+  return a.what == b.what and a.step == b.step and M.print_one(a) == M.print_one(b)
+end
+
 -- The text of a whole plan; "" for the undisturbed run.
 function M.print(plan)
   local texts = {}

@@ -179,7 +179,7 @@ function exec:event(point)
   local resource = split(point.object)
   if point.verb ~= "BOOKMARK" then
     local kind = short(self.o.kind_of(self.world, resource))
-    local n = self.choose:event(kind)
+    local n = self.choose:event(kind, format("%s %s", point.verb, point.object), point.version)
     self.versions_at[format("%s %d.%d", kind, self.choose.step, n)] = point.version
   end
 end

@@ -7,7 +7,7 @@
 -- found is only its outcome; a finding that is new is run again here.
 --
 -- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), branch
--- (branches.lua; nil: each plan is an execution in this process), budget
+-- and at_a_time (branches.lua; nil: each plan is an execution in this process), budget
 -- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress,
 -- code(lines): all lines with code of the files that ran.
 
@@ -22,14 +22,14 @@ local states = require("perilune.explore.state")
 local format = string.format
 local M = {}
 
-local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
-
 local FEW, MANY = 8, 64 -- plans that branch off from one execution: at first, and later
 
 local search = {}
 search.__index = search
 
 require("perilune.explore.lasting")(search)
+require("perilune.explore.pairs")(search)
+require("perilune.explore.random")(search)
 
 local function key_of(f)
   return format("%s %s %s", f.class, f.place or f.key or "", f.field or "")
@@ -295,7 +295,7 @@ function search:each(base, plan_list, wants_partners, at_first, visit)
   end
 end
 
--- ---- singles, pairs, random ----
+-- ---- singles ----
 
 function search:single(d, outcome, execution)
   self.singles.done = self.singles.done + 1
@@ -309,119 +309,23 @@ function search:single(d, outcome, execution)
   self:take({ d }, execution, outcome.findings)
 end
 
-local function same_part(a, b)
-  return a.what == b.what and a.step == b.step and plans.print_one(a) == plans.print_one(b)
-end
-
--- Disturbances that may follow d: those that are possible after it, in the execution that it led
--- to.
-function search:partners(d, execution)
-  local out = {}
-  local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
-    no_stale = self.o.no_stale })
-  for _, e in ipairs(all) do
-    if not options.is_representative(e) then
-      self:leave_out("another of its class stands for it in pairs")
-    elseif plans.disjoint(d, e) then
-      self:leave_out("their parts touch disjoint objects")
-    elseif not same_part(d, e) then
-      out[#out + 1] = e
-    end
-  end
-  return out
-end
-
 function search:all_singles()
   local all = options.of_execution(self.reference, { no_stale = self.o.no_stale })
   self.singles.total = #all
-  local pairs_of, room, singles = {}, PAIRS, {}
+  self:name_singles(all)
+  local singles, pairs_of = {}, {}
   for i, d in ipairs(all) do
     singles[i] = { d }
   end
   self:each({}, singles, true, FEW, function(plan, outcome, execution)
-    local d, partners = plan[1], outcome.partners
-    self:single(d, outcome, execution)
+    self:single(plan[1], outcome, execution)
     if #outcome.findings > 0 then
       self:leave_out("one part by itself is a finding")
-    elseif partners then
-      self.pairs.total = self.pairs.total + #partners
-      if #partners > room then
-        self:leave_out("there are more pairs than are kept", #partners - room)
-      end
-      for i = #partners, room + 1, -1 do
-        partners[i] = nil
-      end
-      room = room - #partners
-      pairs_of[#pairs_of + 1] = { d = d, partners = partners }
+    elseif outcome.partners then
+      pairs_of[#pairs_of + 1] = { d = plan[1], partners = self:keep_pairs(plan[1], outcome.partners) }
     end
   end)
   return all, pairs_of
-end
-
-function search:all_pairs(pairs_of)
-  for _, of in ipairs(pairs_of) do
-    local both = {}
-    for i, e in ipairs(of.partners) do
-      both[i] = { of.d, e }
-    end
-    self:each({ of.d }, both, false, MANY, function(plan, outcome, execution)
-      self.pairs.done = self.pairs.done + 1
-      self:take(plan, execution, outcome.findings)
-    end)
-  end
-end
-
--- An own generator of random numbers, which gives the same numbers on every machine.
-local function generator(seed)
-  local state = seed % 2147483647
-  if state == 0 then
-    state = 1
-  end
-  return function(n)
-    state = state * 16807 % 2147483647
-    return state % n + 1
-  end
-end
-
--- A plan of three disturbances, from a random half of the classes.
-local function random_plan(all, classes, draw)
-  local on, pool, plan = {}, {}, {}
-  for class in pairs(classes) do
-    on[class] = true
-  end
-  for _, class in ipairs({ "crash", "refuse", "lose", "stale", "lag", "unobserved", "order" }) do
-    on[class] = on[class] and draw(2) == 1
-  end
-  for _, d in ipairs(all) do
-    pool[#pool + 1] = on[d.what] and d or nil
-  end
-  for _ = 1, math.min(3, #pool) do
-    local d = pool[draw(#pool)]
-    if not (plan[1] and same_part(plan[1], d)) and not (plan[2] and same_part(plan[2], d)) then
-      plan[#plan + 1] = d
-    end
-  end
-  return plan
-end
-
-function search:at_random(all)
-  local draw, classes, most = generator(self.o.seed + 7919), {}, self.o.random or math.huge
-  for _, d in ipairs(all) do
-    classes[d.what] = true
-  end
-  local drawn = 0
-  while not self:spent() and #all >= 3 and drawn < most do
-    local some = {}
-    while #some < MANY and drawn < most do
-      local plan = random_plan(all, classes, draw)
-      drawn = drawn + 1
-      some[#some + 1] = #plan > 0 and plan or nil
-    end
-    self:each({}, some, false, MANY, function(plan, outcome, execution)
-      self.random = self.random + 1
-      self:take(plan, execution, outcome.findings)
-    end)
-  end
 end
 
 local function count_effects(reference)
@@ -437,7 +341,8 @@ end
 local function new(o)
   return setmetatable({ o = o, count = 0, groups = {}, by_key = {}, lines = {}, crashed = {},
     effects_crashed = 0, singles = { done = 0, total = 0 }, pairs = { done = 0, total = 0 },
-    random = 0, left_out = {}, stale = { positions = 0, kinds = {} }, began = o.clock() }, search)
+    named = {}, of_singles = { is_possible = {}, after = {} }, random = 0, left_out = {},
+    stale = { positions = 0, kinds = {} }, began = o.clock() }, search)
 end
 
 -- Returns the findings and the coverage: {groups, differing, singles, pairs, random, left_out,

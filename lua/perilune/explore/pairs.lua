@@ -1,0 +1,83 @@
+-- Pairs of disturbances: which are tried, and which are left out since another pair leads to the same.
+-- Adds its methods to a search's class.
+
+local judges = require("perilune.explore.judge")
+local options = require("perilune.explore.options")
+local plans = require("perilune.explore.plan")
+local situations = require("perilune.explore.situation")
+
+local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
+local AT_ONCE = 64 -- pairs that branch off from one execution
+
+return function(search)
+
+-- Names the situations of single disturbances. A pair whose second part comes when nothing is left of the
+-- first one is one of these.
+function search:name_singles(all)
+  local situation = situations.of(self.reference, self.reference)
+  for _, d in ipairs(all) do
+    if options.is_representative(d) then
+      self.of_singles.is_possible[plans.print_one(d)] = true
+      self.named[situation:of_single(d) or ""] = true
+    end
+  end
+end
+
+-- Disturbances that may follow d: those that are possible after it, in the execution that it led
+-- to. {list, after}: list has each as {e, name}, with the name of the pair; after: what follows d
+-- (perilune.explore.situation).
+function search:partners(d, execution)
+  local out = {}
+  for _, settle in ipairs(execution.settles) do
+    judges.canonize(settle, self.taint, self.rules)
+  end
+  local situation = situations.of(self.reference, execution)
+  local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
+    no_stale = self.o.no_stale })
+  for _, e in ipairs(all) do
+    if not options.is_representative(e) then
+      self:leave_out("another of its class stands for it in pairs")
+    elseif plans.disjoint(d, e) then
+      self:leave_out("their parts touch disjoint objects")
+    elseif not plans.same(d, e) then
+      local name = situation:of_pair(d, e, self.of_singles)
+      if name then
+        out[#out + 1] = { e, name }
+      end
+    end
+  end
+  return { list = out, after = situation:after_of(d) }
+end
+
+-- The second parts of pairs with d to be tried: those with new names, as far as there is room.
+function search:keep_pairs(d, partners)
+  local out, room = {}, PAIRS - self.pairs.total
+  self.of_singles.after[plans.print_one(d)] = partners.after
+  for _, p in ipairs(partners.list) do
+    local e, name = p[1], p[2]
+    if self.named[name] then
+      self:leave_out("another pair leads to the same")
+    elseif #out >= room then
+      self:leave_out("there are more pairs than are kept")
+    else
+      self.named[name] = true
+      out[#out + 1] = e
+    end
+  end
+  self.pairs.total = self.pairs.total + #out
+  return out
+end
+
+function search:all_pairs(pairs_of)
+  for _, of in ipairs(pairs_of) do
+    local both = {}
+    for i, e in ipairs(of.partners) do
+      both[i] = { of.d, e }
+    end
+    self:each({ of.d }, both, false, AT_ONCE, function(plan, outcome, execution)
+      self.pairs.done = self.pairs.done + 1
+      self:take(plan, execution, outcome.findings)
+    end)
+  end
+end
+end

@@ -1,0 +1,209 @@
+-- The situations in which disturbances happen, by name. Two executions that have settled in the same
+-- state and go on alike are in the same situation: a disturbance that comes then needs to be tried in
+-- one of them. So of pairs with the same name, one is enough. It must never run anything: it only
+-- reads executions.
+--
+-- What a name cannot tell apart is memory that scripts keep between runs and that changes nothing in the
+-- rest of the undisturbed run. Random plans have such pairs, too.
+--
+-- A name begins with what follows without the second disturbance: the states at settled points, and
+-- the effects. It ends with the second disturbance and its place in that.
+
+local host = require("perilune.host")
+local judges = require("perilune.explore.judge")
+local plans = require("perilune.explore.plan")
+
+local concat, format = table.concat, string.format
+local M = {}
+
+local situation = {}
+situation.__index = situation
+
+local function digest(words)
+  return host.sha256(concat(words, "\n")):sub(1, 16)
+end
+
+-- ---- what an execution consists of ----
+
+-- What differs from the undisturbed run at a settled point; nil: the state is not settled there.
+local function settled_text(reference, settle, i)
+  local want = reference.settles[i]
+  if settle.merged or not settle.over or not want then
+    return nil
+  end
+  local words = {}
+  for n, d in ipairs(judges.differences(want, settle)) do
+    words[n] = format("%s %s is %s", d.place, d.field, d.is)
+  end
+  return concat(words, ", ")
+end
+
+-- A line of the trace, the same before and after a restart.
+local function line_of(e)
+  if e.what ~= "effect" then
+    return format("%s %s", e.what, e.text or "")
+  end
+  return format("%s %s %s %s %s %s", e.controller or "", e.key or "", e.verb, e.api or e.kind, e.object or "",
+    e.outcome or "")
+end
+
+function situation:read_points(execution)
+  local last = execution.last_point or 0
+  for i, p in ipairs(execution.points) do
+    if p.what == "effect" then
+      self.effects = self.effects + 1
+      self.effect_at[plans.key(p.place, p.step, p.n)] = self.effects
+      self.disturbed = i <= last and self.effects or self.disturbed
+    end
+  end
+end
+
+function situation:read_settles(reference, execution)
+  for step = 0, execution.steps do
+    self.settled[step] = {}
+  end
+  for i, settle in ipairs(execution.settles) do
+    local of_step, text = self.settled[settle.step], settled_text(reference, settle, i)
+    of_step.is_open = of_step.is_open or not text
+    of_step[#of_step + 1] = text or "open"
+  end
+end
+
+-- Whether the world settles at the end of a step, after all disturbances.
+function situation:settles_in(step)
+  local of_step = self.settled[step]
+  return of_step ~= nil and #of_step > 0 and not of_step.is_open
+end
+
+-- ---- names ----
+
+-- Whether a disturbance is over at once: it does not begin with its step and last.
+local function is_moment(d)
+  return d.place or d.what == "stale" or d.what == "restart"
+end
+
+-- The states at the settled points of the steps from `step` on.
+function situation:add_states(step, words)
+  for s = math.max(step, 0), self.steps do
+    words[#words + 1] = concat(self.settled[s], "\n")
+  end
+end
+
+-- Names what follows the beginning of a step, and the state then.
+function situation:rest(step)
+  if not self.rests[step] then
+    local words = {}
+    for _, e in ipairs(self.trace) do
+      words[#words + 1] = e.step >= step and line_of(e) or nil
+    end
+    self:add_states(step - 1, words)
+    self.rests[step] = digest(words)
+  end
+  return self.rests[step]
+end
+
+-- Names what follows `d`, which led to this execution; nil: it lasts longer than a moment.
+function situation:after_of(d)
+  if not self.after and is_moment(d) then
+    local words, effects = { self.restarted and "restarted" or "" }, 0
+    for _, e in ipairs(self.trace) do
+      effects = effects + (e.what == "effect" and 1 or 0)
+      words[#words + 1] = effects > self.disturbed and line_of(e) or nil
+    end
+    self:add_states(d.step, words)
+    self.after = digest(words)
+  end
+  return self.after
+end
+
+-- The names of the states of a kind's cache, by position: the changes until then, each once.
+local function views_of(kind, events)
+  local sorted, views, name, last = { unpack(events) }, {}, kind, nil
+  table.sort(sorted, function(a, b)
+    if a.version ~= b.version then return a.version < b.version end
+    return a.step < b.step or a.step == b.step and a.n < b.n
+  end)
+  for _, event in ipairs(sorted) do
+    name = event.version == last and name or digest({ name, event.text })
+    views[format("%d.%d", event.step, event.n)], last = name, event.version
+  end
+  return views
+end
+
+-- Names what a restart finds that finds an old cache.
+function situation:view(e)
+  self.views[e.kind] = self.views[e.kind] or views_of(e.kind, self.events[e.kind] or {})
+  return self.views[e.kind][format("%d.%d", e.from_step, e.from_n)] or e.kind
+end
+
+-- The step before which `e` changes nothing.
+function situation:begin_of(e)
+  if e.what == "early" then
+    return e.step - 1
+  elseif (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1 then
+    return e.step + 1 -- it happens at the settled point
+  end
+  return e.step
+end
+
+-- The last step until the beginning of `e` before which the world has settled; nil: none that comes after
+-- the step `after`.
+function situation:last_settled(e, after)
+  for step = self:begin_of(e), after + 1, -1 do
+    if self:settles_in(step - 1) then
+      return step
+    end
+  end
+end
+
+local function in_situation(name, e, text)
+  if e.what == "stale" then
+    return format("%s stale @%d %s", name, e.step, text)
+  end
+  return format("%s %s", name, text)
+end
+
+-- The name of `e` without another disturbance.
+function situation:of_single(e)
+  local step = self:last_settled(e, -1)
+  local text = e.what == "stale" and self:view(e) or plans.print_one(e)
+  return step and in_situation(self:rest(step), e, text)
+end
+
+-- Whether both hold back the same cache, and the pair is no longer than one of them.
+local function are_one(d, e)
+  local both = (d.what == "unobserved" or d.what == "lag") and (e.what == "lag" or e.what == "unobserved")
+  local goes_on = d.what == "unobserved" and e.what == "lag" and e.step == d.step + 1
+  return both and d.kind == e.kind and (d.step == e.step or goes_on)
+end
+
+-- The name of the pair of `d`, which led to this execution, and `e`; nil: another plan shows the same.
+-- singles: what the search knows of single disturbances, by their texts: is_possible in the undisturbed run;
+-- after: what after_of says.
+function situation:of_pair(d, e, singles)
+  local text = plans.print_one(e)
+  local step = self:last_settled(e, d.step)
+  if step then
+    return in_situation(self:rest(step), e, e.what == "stale" and self:view(e) or text)
+  elseif is_moment(d) then
+    local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
+    return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
+      or format("%s %s", self:after_of(d), text)
+  elseif are_one(d, e) or d.step == e.step and is_moment(e) and singles.is_possible[text] then
+    return nil -- the second is the same plan in the other order
+  end
+  local first, second = plans.print_one(d), singles.after[text] or text
+  return first < second and first .. ", " .. second or second .. ", " .. first
+end
+
+-- The situations of an execution. `reference` is the undisturbed one; all settled points must be canonical.
+function M.of(reference, execution)
+  local self = setmetatable({ trace = execution.trace, steps = execution.steps, settled = {}, rests = {}, views = {},
+    effects = 0, disturbed = 0, effect_at = {}, events = execution.events or {},
+    restarted = (execution.restarted or 0) > 0 }, situation)
+  self:read_points(execution)
+  self:read_settles(reference, execution)
+  return self
+end
+
+return M

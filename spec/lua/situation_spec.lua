@@ -1,0 +1,162 @@
+-- Situations of the explorer: which pairs of disturbances show the same.
+require("spec.support.host")
+local judges = require("perilune.explore.judge")
+local plans = require("perilune.explore.plan")
+local search = require("perilune.explore.search")
+local situations = require("perilune.explore.situation")
+local states = require("perilune.explore.state")
+local toy = require("spec.support.toy_cluster")
+
+local MAP = "v1/ConfigMap"
+
+local function scenario(world)
+  world:apply(MAP, "default/a", { data = { size = 1 } })
+  world:settle()
+  world:apply(MAP, "default/a", { data = { size = 2 } })
+  world:settle()
+end
+
+-- Copies the size to two objects. The second copy is forgotten if the first one was there already.
+local function forgets(world, key)
+  local size = world:get(MAP, key).data.size
+  local there = world:get(MAP, "default/one")
+  if not (there and there.data.size == size) then
+    world:write("patch", MAP, "default/one", { data = { size = size } }, "main.lua:1")
+    world:write("patch", MAP, "default/two", { data = { size = size } }, "main.lua:2")
+  end
+end
+
+local function copies(world, key)
+  local size = world:get(MAP, key).data.size
+  for i, name in ipairs({ "default/one", "default/two" }) do
+    local there = world:get(MAP, name)
+    if not (there and there.data.size == size) then
+      world:write("patch", MAP, name, { data = { size = size } }, "main.lua:" .. i)
+    end
+  end
+end
+
+local function parse(text)
+  return assert(plans.parse(text))[1]
+end
+
+local NOTHING = { is_possible = {}, after = {} }
+
+describe("a situation", function()
+  local execute
+
+  local function of(text, controller)
+    execute = toy.executor({ copy = controller or copies }, scenario)
+    local reference, execution = execute({}, { seed = 1 }), execute({ text ~= "" and parse(text) or nil }, { seed = 1 })
+    execution.restarted = text:find("^crash") and 1 or 0
+    for _, run in ipairs({ reference, execution }) do
+      for _, settle in ipairs(run.settles) do
+        judges.canonize(settle, states.no_taint(), {})
+      end
+    end
+    return situations.of(reference, execution)
+  end
+
+  local function name(first, second, controller, singles)
+    return of(first, controller):of_pair(parse(first), parse(second), singles or NOTHING)
+  end
+
+  local FIRST, SECOND = "copy default/a patch ConfigMap default/one", "copy default/a patch ConfigMap default/two"
+  local later = "refuse 500 " .. FIRST .. " @2"
+
+  it("is that of the undisturbed run when nothing is left of the first disturbance", function()
+    local alone = of(""):of_single(parse(later))
+    assert.is_string(alone)
+    assert.equal(alone, name("refuse 500 " .. FIRST .. " @1", later))
+    assert.equal(alone, name("crash after " .. SECOND .. " @1", later))
+    assert.not_equal(alone, name("crash after " .. SECOND .. " @1", "refuse 500 " .. SECOND .. " @2"))
+  end)
+
+  it("is another one when the state differs", function()
+    local alone = of("", forgets):of_single(parse(later))
+    assert.not_equal(alone, name("crash after " .. FIRST .. " @1", later, forgets))
+    assert.equal(name("crash after " .. FIRST .. " @1", later, forgets),
+      name("lose timeout " .. FIRST .. " @1", later, forgets))
+  end)
+
+  it("is that of what follows in the same step", function()
+    local next_one = "refuse 500 " .. SECOND .. " @1"
+    local refused = name("refuse 500 " .. FIRST .. " @1", next_one)
+    assert.equal(refused, name("refuse 503 " .. FIRST .. " @1", next_one))
+    assert.not_equal(refused, name("crash before " .. FIRST .. " @1", next_one))
+    assert.not_equal(refused, name("lose timeout " .. FIRST .. " @1", next_one))
+    assert.not_equal(refused, name("refuse 500 " .. FIRST .. " @1", "refuse 500 " .. FIRST .. " @1.2"))
+  end)
+
+  it("of a restart in a settled step is that of the step's end", function()
+    assert.equal(of(""):of_single(parse("restart @1")), name("refuse 500 " .. FIRST .. " @1", "restart @1"))
+    assert.not_equal(of(""):of_single(parse("restart @1")), name("refuse 500 " .. FIRST .. " @1", "restart @2"))
+    assert.not_equal(of("", forgets):of_single(parse("restart @1")),
+      name("crash after " .. FIRST .. " @1", "restart @1", forgets))
+  end)
+
+  it("tells old caches apart by what they have", function()
+    local function with(events)
+      local situation = of("")
+      situation.events = { ConfigMap = events }
+      return function(text) return situation:of_single(parse(text)) end
+    end
+    local function event(step, n, version)
+      return { step = step, n = n, version = version, text = "MODIFIED v1/configmaps default/a" }
+    end
+    local once = with({ event(1, 1, 10), event(1, 2, 11), event(2, 1, 12) })
+    local twice = with({ event(1, 1, 10), event(1, 2, 11), event(1, 3, 11), event(2, 1, 12) })
+    assert.equal(once("stale ConfigMap 1.2 @2"), twice("stale ConfigMap 1.3 @2"))
+    assert.equal(once("stale ConfigMap 2.1 @2"), twice("stale ConfigMap 2.1 @2"))
+    assert.not_equal(once("stale ConfigMap 1.1 @2"), once("stale ConfigMap 1.2 @2"))
+    assert.not_equal(once("stale ConfigMap 1.0 @2"), once("stale ConfigMap 1.1 @2"))
+    assert.not_equal(once("stale ConfigMap 1.1 @1"), once("stale ConfigMap 1.1 @2"))
+  end)
+
+  it("names a plan in one of its two orders", function()
+    local moment = "refuse 500 " .. FIRST .. " @1"
+    local singles = { is_possible = { [moment] = true }, after = {} }
+    assert.is_nil(name("lag ConfigMap @1", moment, copies, singles))
+    assert.is_string(name("lag ConfigMap @1", "refuse 500 " .. FIRST .. " @1.2", copies, singles))
+    assert.is_string(name(moment, "lag ConfigMap @1", copies, singles))
+    assert.equal(name("lag ConfigMap @1", "unobserved Pod @1"), name("unobserved Pod @1", "lag ConfigMap @1"))
+    assert.is_nil(name("lag ConfigMap @1", "unobserved ConfigMap @1"))
+  end)
+end)
+
+describe("the search of pairs", function()
+  -- Gives up after two refusals.
+  local function counts(world, key)
+    local size, one = world:get(MAP, key).data.size, world:get(MAP, "default/one")
+    if world.memory.refused == 2 then
+      size = 0
+    end
+    if one and one.data.size == size then return end
+    local ok, e = pcall(world.write, world, "patch", MAP, "default/one", { data = { size = size } }, "main.lua:1")
+    if not ok then
+      world.memory.refused = (world.memory.refused or 0) + 1
+      error(e, 0)
+    end
+    if world.memory.refused == 1 then
+      world.memory.refused = nil
+    end
+  end
+
+  local function explore(controller)
+    return search.explore({ execute = toy.executor({ copy = controller }, scenario), seed = 1, executions = 3000,
+      random = 0, clock = os.clock })
+  end
+
+  it("finds what only two disturbances show", function()
+    local result = explore(counts)
+    assert.truthy(result.groups[1])
+    assert.equal(2, result.groups[1].parts)
+  end)
+
+  it("leaves out those that lead to the same, and counts them", function()
+    local result = explore(copies)
+    assert.same({}, result.groups)
+    assert.equal(result.pairs.total, result.pairs.done)
+    assert.is_true(result.left_out["another pair leads to the same"] > result.pairs.total)
+  end)
+end)
