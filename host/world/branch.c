@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,14 @@ static void own_log(int log)
     }
     PL_REQUIRE(dup3(copy, log, O_CLOEXEC) == log);
     close(copy);
+}
+
+/* Nobody else wants the result of a branch. */
+static void end_with(pid_t original)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != original)
+        _exit(1); /* it had ended before */
 }
 
 static int go_on(lua_State *L, int log, const int ends[2])
@@ -139,9 +148,11 @@ static int branch_fork(lua_State *L)
     fflush(NULL); /* else the branch writes it again */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return branch_fail(L, strerror(errno));
-    pid_t child = pl_watchdog_fork(dog);
-    if (child == 0)
+    pid_t original = getpid(), child = pl_watchdog_fork(dog);
+    if (child == 0) {
+        end_with(original);
         return go_on(L, (int)lua_tointeger(L, lua_upvalueindex(2)), ends);
+    }
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);

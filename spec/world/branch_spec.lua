@@ -152,6 +152,24 @@ describe("branches", function()
     assert.not_equal(0, status) -- there is no reader
   end)
 
+  it("end with the process that began them", function()
+    if not native.fork then return pending("a sanitizer sees one process") end
+    local pipe = new_pipe()
+    local outer = begin(function()
+      local _ = begin(function()
+        while true do io.open(pipe):read("*a") end
+      end)
+      native.finish("")
+    end)
+    assert.same({ 1, "" }, { native.wait({ outer }) })
+    local status, tries = 0, 0
+    while status == 0 and tries < 100 do
+      status, tries = os.execute("timeout 0.2 sh -c 'echo > " .. pipe .. "'"), tries + 1
+    end
+    os.remove(pipe)
+    assert.not_equal(0, status) -- there is no reader any more
+  end)
+
   it("pack plain values", function()
     local value = { "a\n\"b\"\\", 2, true, { name = "x\0y", { false } }, ["a b"] = -1 }
     assert.same(value, branches.unpack(branches.pack(value)))
