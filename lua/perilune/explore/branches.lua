@@ -1,13 +1,17 @@
 -- Plans that begin alike, as branches of one execution: where a plan's next part is asked for, this
 -- process is copied, and the copy continues with the plan. So everything before that point runs once
--- for all of them. Several branches run at a time. A branch reports its findings as text; its worlds end with it.
+-- for all of them. Plans with the same first part are branches of the branch with that part. Several branches
+-- run at a time. A branch reports its findings as text; its worlds end with it.
 --
 -- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} as perilune.world has
 -- them, at_a_time: the most branches that run.
 
 local buffer = require("string.buffer")
+local plans = require("perilune.explore.plan")
 
 local M = {}
+
+local MOST = 32 -- branches of a branch, which has a limited time for all of them
 
 -- A plain value as text: strings, numbers, booleans, and tables of them.
 M.pack = buffer.encode
@@ -18,24 +22,36 @@ function M.unpack(text)
   return ok and value or nil
 end
 
--- Branches that run, and the values of those that have ended.
+-- ---- what runs ----
+
+-- Branches that run, those of `others` that they are for, and the values of plans whose branches have ended.
 local running = {}
 running.__index = running
+
+local function new_running(branch, at_a_time)
+  return setmetatable({ branch = branch, at_a_time = at_a_time, branches = {}, others = {}, found = {} }, running)
+end
 
 function running:take()
   local at, text = self.branch.wait(self.branches)
   table.remove(self.branches, at)
-  self.found[table.remove(self.plans, at)] = M.unpack(text)
+  local other, value = table.remove(self.others, at), M.unpack(text)
+  if not other.others then
+    self.found[other.i] = value
+  end
+  for i, one in pairs(other.others and value or {}) do
+    self.found[i] = one
+  end
 end
 
--- Returns true in the branch for the i-th plan.
-function running:begin(i, at_a_time)
-  if #self.branches >= at_a_time then
+-- Returns true in the branch for `other`.
+function running:begin(other)
+  if #self.branches >= self.at_a_time then
     self:take()
   end
   local is_branch, branch = self.branch.fork()
   if branch then
-    self.branches[#self.branches + 1], self.plans[#self.plans + 1] = branch, i
+    self.branches[#self.branches + 1], self.others[#self.others + 1] = branch, other
   end
   return is_branch
 end
@@ -47,25 +63,60 @@ function running:take_all()
   return self.found
 end
 
--- Runs `plans`, which begin with the parts of `base`. look(plan, execution) makes a plain value, in the
--- branch. Returns index -> value. A plan has no value if it had no branch: its parts do not happen,
--- is_over() was true when it was its turn, or the system had no room for another process.
-function M.run(o, base, plans, how, look, is_over)
-  local run = setmetatable({ branch = o.branch, branches = {}, plans = {}, found = {} }, running)
-  local others, mine = {}, nil
-  for i, plan in ipairs(plans) do
-    others[i] = { i = i, parts = { unpack(plan, #base + 1) } }
+-- ---- plans as branches ----
+
+-- Plans as {i, parts}; those with the same first part are the `others` of one with that part.
+local function tree_of(plan_list)
+  local out, by_first = {}, {}
+  for i, plan in ipairs(plan_list) do
+    local name = plans.print_one(plan[1])
+    local node = by_first[name]
+    if not node or #node.others == MOST then
+      node = { parts = { plan[1] }, others = {} }
+      by_first[name], out[#out + 1] = node, node
+    end
+    table.insert(node.others, { i = i, parts = { unpack(plan, 2) } })
   end
-  how.others = others
+  for at, node in ipairs(out) do
+    local only = #node.others == 1 and node.others[1]
+    out[at] = only and { i = only.i, parts = plan_list[only.i] } or node
+  end
+  return out
+end
+
+local function list_of(plan_list)
+  local out = {}
+  for i, plan in ipairs(plan_list) do
+    out[i] = { i = i, parts = plan }
+  end
+  return out
+end
+
+-- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_pairs: each plan has two
+-- parts, and the first one begins first. Returns index -> value. A plan has no value if it had no
+-- branch: its parts do not happen, is_over() was true when it was its turn, or the system had no room for
+-- another process.
+function M.run(o, plan_list, how, look, is_over, in_pairs)
+  local run, mine, left = new_running(o.branch, o.at_a_time or 1), nil, nil
+  how.others = in_pairs and tree_of(plan_list) or list_of(plan_list)
   how.fork = function(other)
-    local is_branch = not is_over() and run:begin(other.i, o.at_a_time or 1)
-    mine = is_branch and other or mine
+    local is_branch = not is_over() and run:begin(other)
+    if is_branch then
+      run, mine, left = new_running(o.branch, 1), other, other.others and #other.others
+    elseif mine then
+      left = left - 1
+      if left == 0 then -- nobody needs the rest
+        o.branch.finish(M.pack(run:take_all()))
+      end
+    end
     return is_branch
   end
-  local ok, result = pcall(o.execute, { unpack(base) }, how)
-  if mine then
+  local ok, result = pcall(o.execute, {}, how)
+  if mine and mine.others then
+    o.branch.finish(M.pack(run:take_all()))
+  elseif mine then
     ok, result = pcall(function()
-      return M.pack(look(plans[mine.i], ok and result or error(result, 0)))
+      return M.pack(look(plan_list[mine.i], ok and result or error(result, 0)))
     end)
     o.branch.finish(ok and result or "")
   end

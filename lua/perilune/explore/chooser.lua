@@ -48,7 +48,7 @@ end
 
 -- `others` are plans that begin like this one: {parts = {...}} with the parts that follow. When the
 -- chooser is asked for a part of one of them, it calls fork(other). If that returns true, this process
--- continues with the other plan.
+-- continues with the other plan, and with the `others` of that one.
 function chooser:branch_off(others, fork)
   self.fork, self.waiting = fork, {}
   for _, other in ipairs(others) do
@@ -73,6 +73,10 @@ function chooser:asked(name)
         for _, d in ipairs(other.parts) do
           self.plan[#self.plan + 1] = d
           self:expect(d)
+        end
+        if other.others then
+          self:branch_off(other.others, self.fork)
+          self:asked(name)
         end
         return
       end

@@ -7,7 +7,7 @@ local plans = require("perilune.explore.plan")
 local situations = require("perilune.explore.situation")
 
 local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
-local AT_ONCE = 64 -- pairs that branch off from one execution
+local FEW, MANY = 64, 256 -- pairs that branch off from one execution: at first, and later
 
 return function(search)
 
@@ -68,16 +68,25 @@ function search:keep_pairs(d, partners)
   return out
 end
 
+-- The order in which disturbances of one step begin; all others begin after them.
+local BEGINS = { lag = 1, unobserved = 2, late = 3, early = 4 }
+local LAST = 5
+
+local function begins_before(d, e)
+  local a, b = d.what == "early" and d.step - 1 or d.step, e.what == "early" and e.step - 1 or e.step
+  return a < b or a == b and (BEGINS[d.what] or LAST) < (BEGINS[e.what] or LAST)
+end
+
 function search:all_pairs(pairs_of)
+  local both = {}
   for _, of in ipairs(pairs_of) do
-    local both = {}
-    for i, e in ipairs(of.partners) do
-      both[i] = { of.d, e }
+    for _, e in ipairs(of.partners) do
+      both[#both + 1] = begins_before(e, of.d) and { e, of.d } or { of.d, e }
     end
-    self:each({ of.d }, both, false, AT_ONCE, function(plan, outcome, execution)
-      self.pairs.done = self.pairs.done + 1
-      self:take(plan, execution, outcome.findings)
-    end)
   end
+  self:each(both, { at_first = FEW, at_most = MANY, in_pairs = true }, function(plan, outcome, execution)
+    self.pairs.done = self.pairs.done + 1
+    self:take(plan, execution, outcome.findings)
+  end)
 end
 end

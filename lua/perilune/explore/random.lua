@@ -53,7 +53,7 @@ function search:at_random(all)
       drawn = drawn + 1
       some[#some + 1] = #plan > 0 and plan or nil
     end
-    self:each({}, some, false, AT_ONCE, function(plan, outcome, execution)
+    self:each(some, { at_first = AT_ONCE, at_most = AT_ONCE }, function(plan, outcome, execution)
       self.random = self.random + 1
       self:take(plan, execution, outcome.findings)
     end)

@@ -263,35 +263,58 @@ function search:outcome(plan, execution, wants_partners)
   return out
 end
 
--- Calls visit(plan, outcome, execution | nil) for plans that begin with the parts of `base`, in their
--- order, as long as there is budget. at_first: how many of them branch off from one execution at first.
-function search:each(base, plan_list, wants_partners, at_first, visit)
-  local from, most = 1, at_first
+-- The outcomes of plans that had branches, by their places in the list.
+function search:branch_off(plan_list, look, in_pairs)
+  if not self.o.branch or #plan_list < 2 then
+    return {} -- a copy for one plan gains nothing
+  end
+  local function is_over() return self:spent() end
+  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_pairs)
+  local left, places = {}, {}
+  for i, plan in ipairs(in_pairs and plan_list or {}) do
+    if found[i] == nil then -- its parts come in the other order, or one of them never
+      left[#left + 1], places[#places + 1] = plan, i
+    end
+  end
+  if #left > 0 and not is_over() then
+    for i, outcome in pairs(branches.run(self.o, left, self:how(), look, is_over)) do
+      found[places[i]] = outcome
+    end
+  end
+  return found
+end
+
+function search:visit(plan, outcome, execution, visit)
+  for why, n in pairs(outcome.left_out) do
+    self:leave_out(why, n)
+  end
+  visit(plan, outcome, execution)
+end
+
+-- Calls visit(plan, outcome, execution | nil) for plans, in their order, as long as there is budget. o:
+-- at_first, at_most: how many of them branch off from one execution; in_pairs: see branches.lua;
+-- wants_partners: of single disturbances.
+function search:each(plan_list, o, visit)
+  local from, most = 1, o.at_first
   local function look(plan, execution)
-    return self:outcome(plan, execution, wants_partners)
+    return self:outcome(plan, execution, o.wants_partners)
   end
   while from <= #plan_list and not self:spent() do
     local some = { unpack(plan_list, from, math.min(from + self:room(most), #plan_list)) }
-    local found = self.o.branch and #some > 1
-      and branches.run(self.o, base, some, self:how(), look, function() return self:spent() end) or {}
+    local found = self:branch_off(some, look, o.in_pairs)
     for i, plan in ipairs(some) do
-      if self:spent() then
+      if self.o.executions and self:spent() then
         return
-      end
-      local outcome, execution = found[i], nil
-      if outcome then
+      elseif found[i] then -- also when the time is over meanwhile
         self.count = self.count + 1
-        self:reach(outcome.lines)
-      else
-        execution = self:run(plan)
-        outcome = look(plan, execution)
+        self:reach(found[i].lines)
+        self:visit(plan, found[i], nil, visit)
+      elseif not self:spent() then
+        local execution = self:run(plan)
+        self:visit(plan, look(plan, execution), execution, visit)
       end
-      for why, n in pairs(outcome.left_out) do
-        self:leave_out(why, n)
-      end
-      visit(plan, outcome, execution)
     end
-    from, most = from + #some, math.min(most * 2, MANY)
+    from, most = from + #some, math.min(most * 2, o.at_most)
   end
 end
 
@@ -317,7 +340,7 @@ function search:all_singles()
   for i, d in ipairs(all) do
     singles[i] = { d }
   end
-  self:each({}, singles, true, FEW, function(plan, outcome, execution)
+  self:each(singles, { at_first = FEW, at_most = MANY, wants_partners = true }, function(plan, outcome, execution)
     self:single(plan[1], outcome, execution)
     if #outcome.findings > 0 then
       self:leave_out("one part by itself is a finding")
