@@ -11,6 +11,7 @@ local plans = require("perilune.explore.plan")
 
 local M = {}
 
+local AT_A_TIME = 64 -- limit of perilune.world
 local MOST = 32 -- branches of a branch, which has a limited time for all of them
 
 -- A plain value as text: strings, numbers, booleans, and tables of them.
@@ -97,7 +98,7 @@ end
 -- branch: its parts do not happen, is_over() was true when it was its turn, or the system had no room for
 -- another process.
 function M.run(o, plan_list, how, look, is_over, in_pairs)
-  local run, mine, left = new_running(o.branch, o.at_a_time or 1), nil, nil
+  local run, mine, left = new_running(o.branch, math.min(o.at_a_time or 1, AT_A_TIME)), nil, nil
   how.others = in_pairs and tree_of(plan_list) or list_of(plan_list)
   how.fork = function(other)
     local is_branch = not is_over() and run:begin(other)
