@@ -56,8 +56,7 @@ static const struct pl_flag test_flags[] = {
      .metavar = "N",
      .fallback = "0",
      .help = "with --explore: number of processes at a time, one for each scenario, or all for the "
-             "only one "
-             "(0: one scenario, with all processors)"},
+             "only one (0: one scenario, with all processors)"},
     {.name = "no-stale",
      .with = "explore",
      .type = PL_FLAG_SWITCH,

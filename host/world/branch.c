@@ -256,8 +256,7 @@ static int branch_finish(lua_State *L)
 static int processors(void)
 {
     cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < MOST_BRANCHES ? count : MOST_BRANCHES;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 void pl_branch_add(lua_State *L, struct pl_watchdog *dog, int log)

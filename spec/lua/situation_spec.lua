@@ -43,10 +43,8 @@ end
 local NOTHING = { is_possible = {}, after = {} }
 
 describe("a situation", function()
-  local execute
-
   local function of(text, controller)
-    execute = toy.executor({ copy = controller or copies }, scenario)
+    local execute = toy.executor({ copy = controller or copies }, scenario)
     local reference, execution = execute({}, { seed = 1 }), execute({ text ~= "" and parse(text) or nil }, { seed = 1 })
     execution.restarted = text:find("^crash") and 1 or 0
     for _, run in ipairs({ reference, execution }) do

@@ -73,7 +73,7 @@ local BEGINS = { lag = 1, unobserved = 2, late = 3, early = 4 }
 local LAST = 5
 
 local function begins_before(d, e)
-  local a, b = d.what == "early" and d.step - 1 or d.step, e.what == "early" and e.step - 1 or e.step
+  local a, b = plans.first_step(d), plans.first_step(e)
   return a < b or a == b and (BEGINS[d.what] or LAST) < (BEGINS[e.what] or LAST)
 end
 

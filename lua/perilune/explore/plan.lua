@@ -242,6 +242,11 @@ function M.parse(text)
   return plan
 end
 
+-- The step in which a disturbance begins: one that comes early, in the step before its own.
+function M.first_step(d)
+  return d.what == "early" and d.step - 1 or d.step
+end
+
 -- The key by which a chooser finds a disturbance at an effect.
 function M.key(place, step, n)
   return format("%s @%d.%d", M.name(place), step, n)

@@ -138,12 +138,10 @@ end
 
 -- The step before which `e` changes nothing.
 function situation:begin_of(e)
-  if e.what == "early" then
-    return e.step - 1
-  elseif (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1 then
+  if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1 then
     return e.step + 1 -- it happens at the settled point
   end
-  return e.step
+  return plans.first_step(e)
 end
 
 -- The last step until the beginning of `e` before which the world has settled; nil: none that comes after
@@ -156,18 +154,20 @@ function situation:last_settled(e, after)
   end
 end
 
-local function in_situation(name, e, text)
-  if e.what == "stale" then
-    return format("%s stale @%d %s", name, e.step, text)
+-- The name of `e` in a world that has settled after the step `after`; nil: it has not.
+function situation:settled_name(e, after)
+  local step = self:last_settled(e, after)
+  if not step then
+    return nil
+  elseif e.what == "stale" then
+    return format("%s stale @%d %s", self:rest(step), e.step, self:view(e))
   end
-  return format("%s %s", name, text)
+  return format("%s %s", self:rest(step), plans.print_one(e))
 end
 
 -- The name of `e` without another disturbance.
 function situation:of_single(e)
-  local step = self:last_settled(e, -1)
-  local text = e.what == "stale" and self:view(e) or plans.print_one(e)
-  return step and in_situation(self:rest(step), e, text)
+  return self:settled_name(e, -1)
 end
 
 -- Whether both hold back the same cache, and the pair is no longer than one of them.
@@ -181,10 +181,9 @@ end
 -- singles: what the search knows of single disturbances, by their texts: is_possible in the undisturbed run;
 -- after: what after_of says.
 function situation:of_pair(d, e, singles)
-  local text = plans.print_one(e)
-  local step = self:last_settled(e, d.step)
-  if step then
-    return in_situation(self:rest(step), e, e.what == "stale" and self:view(e) or text)
+  local text, settled = plans.print_one(e), self:settled_name(e, d.step)
+  if settled then
+    return settled
   elseif is_moment(d) then
     local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
     return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
