@@ -74,7 +74,7 @@ struct pl_reflector {
     struct pl_watch *watch;  /* under way, or NULL */
     struct pl_timer guard;   /* time limit of opening, settling, silence */
     struct pl_timer at_most; /* our own end of a watch */
-    int64_t opened_ns, heard_ns;
+    int64_t asked_ns, opened_ns, heard_ns;
     bool synthetic; /* begun at "" or "0": the first events are unordered (rule 62) */
     bool progress;  /* rv moved */
     bool complained, silence_said;

@@ -325,6 +325,21 @@ TEST(a_watch_that_ends_within_a_second_is_opened_again_after_a_pause) /* rule 68
     finish(&diary);
 }
 
+TEST(the_second_of_a_watch_begins_with_its_request) /* rule 68 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    struct fake_request *watch = take_watch(&diary, "10");
+    bed_pass(&diary.bed, 1100 * PL_MS);
+    fake_begin(watch, 200);
+    fake_end(watch);
+    watch = take_watch(&diary, "10");
+    CHECK(pl_reflector_trouble(diary.reflector) == NULL);
+    bed_reply(&diary.bed, watch, 404, BED_STATUS(404, "NotFound"));
+    finish(&diary);
+}
+
 TEST(other_answers_to_a_watch_lead_to_a_list_after_a_pause) /* rule 64 */
 {
     struct diary diary;
