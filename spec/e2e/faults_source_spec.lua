@@ -78,6 +78,10 @@ local function resumes_from_the_same_version(asked)
   assert.equal(watches[1].rv, watches[2].rv)
 end
 
+-- It is said of a watch, and the host waits. Not if the machine is so busy that the host knows of the end
+-- more than a second after its request.
+local LESS_THAN_A_SECOND = "within a second"
+
 local function pauses_between(asked, verb, count, at_least)
   local all = of_verb(asked, verb)
   assert.is_true(#all > count, verbs(asked))
@@ -175,7 +179,7 @@ local faults = {
     end },
 
   { f = "F20", name = "reset", it = "a watch that is reset is resumed from its version",
-    rules = { watch({ cut = 0 }) }, says = 1, line = "within a second",
+    rules = { watch({ cut = 0 }) }, says = 1, line = LESS_THAN_A_SECOND, may_be_silent = true,
     check = resumes_from_the_same_version },
 
   { f = "F23", name = "short-chunk", it = "an event whose chunk is cut off comes again, whole",
@@ -254,10 +258,12 @@ local faults = {
     end },
 
   { f = "F8", name = "closes-at-once", it = "a watch that always closes at once is paused for, not listed",
-    rules = { watch({ cut = 0, how = "end", times = 3 }) }, says = 1, line = "within a second",
-    check = function(asked)
+    rules = { watch({ cut = 0, how = "end", times = 3 }) }, says = 1, line = LESS_THAN_A_SECOND,
+    may_be_silent = true, check = function(asked)
       resumes(asked)
-      pauses_between(asked, "watch", 3, 0.8)
+      local watches = of_verb(asked, "watch")
+      assert.is_true(#watches > 3, verbs(asked))
+      assert.is_true(watches[4].time - watches[1].time >= 2.4, "three watches and no pause")
     end },
 
   { f = "F20", name = "too-many", it = "429 to a watch is waited for, from the same version",
@@ -498,7 +504,7 @@ describe("a source", function()
       local said = host:troubles(fault.namespace)
       assert.is_true(#said <= fault.says, table.concat(said, "\n"))
       assert.is_true(#said > 0 or fault.says == 0 or fault.may_be_silent, "nothing was said")
-      if fault.line then
+      if fault.line and (#said > 0 or not fault.may_be_silent) then
         assert.truthy(table.concat(said, "\n"):find(fault.line, 1, true), table.concat(said, "\n"))
       end
       if fault.gap then
