@@ -126,18 +126,18 @@ static int close_world(lua_State *L)
         bound->callbacks[i] = LUA_NOREF;
     }
     pl_free(bound->failure);
-    bound->failure = NULL;
+    pl_free(bound->last_start);
+    bound->failure = bound->last_start = NULL;
     return 0;
 }
 
-static int binding_start(lua_State *L)
+typedef int (*starting_fn)(struct pl_world *world, const struct pl_replica_options *options,
+                           struct pl_err *err);
+
+/* Calls the function with the options that are in the document, and in the text. */
+static int with_options(struct pl_world *world, struct pl_doc *doc, const char *text,
+                        starting_fn call, struct pl_err *err)
 {
-    struct bound_world *bound = pl_binding_check(L);
-    struct pl_err err;
-    pl_err_clear(&err);
-    struct pl_doc *doc = read_json(L, 2, &err);
-    if (doc == NULL)
-        return pl_lua_fail(L, &err);
     struct pl_node root = pl_doc_root(doc), config = pl_node_getz(root, "config");
     struct pl_node namespaces = pl_node_getz(root, "namespaces");
     struct pl_scratch scratch;
@@ -149,20 +149,56 @@ static int binding_start(lua_State *L)
     struct pl_replica_options options = {.name = host,
                                          .elects = pl_node_bool(pl_node_getz(root, "elects")),
                                          .cpu_limit_ns = (int64_t)(cpu * 1e9),
-                                         .skew_ns = (int64_t)(skew * 1e9)};
+                                         .skew_ns = (int64_t)(skew * 1e9),
+                                         .text = text};
     char **paths = texts_of(pl_node_getz(root, "paths"), &count);
     char **only = pl_node_is_missing(namespaces) ? NULL : texts_of(namespaces, &ignored);
     options.paths = (const char *const *)paths;
     options.path_count = count;
     options.namespaces = only;
     options.config = pl_node_is_missing(config) ? NULL : pl_doc_from_node(config, NULL);
-    int rc = pl_world_start(bound->world, &options, &err);
+    int rc = call(world, &options, err);
     pl_doc_unref(options.config);
     pl_texts_free(paths);
     pl_texts_free(only);
     pl_free(host);
+    return rc;
+}
+
+static int binding_start(lua_State *L)
+{
+    struct bound_world *bound = pl_binding_check(L);
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_doc *doc = read_json(L, 2, &err);
+    if (doc == NULL)
+        return pl_lua_fail(L, &err);
+    pl_free(bound->last_start);
+    bound->last_start = pl_strdup(lua_tostring(L, 2));
+    int rc = with_options(bound->world, doc, bound->last_start, pl_world_start, &err);
     pl_doc_unref(doc);
     return binding_answer(L, rc, &err);
+}
+
+static int no_error(struct pl_world *world, const struct pl_replica_options *options,
+                    struct pl_err *err)
+{
+    PL_UNUSED(err);
+    pl_world_load_ahead(world, options);
+    return 0;
+}
+
+static int load_ahead(lua_State *L)
+{
+    struct bound_world *bound = pl_binding_check(L);
+    struct pl_err err;
+    struct pl_doc *doc = NULL;
+    if (bound->last_start != NULL)
+        doc = pl_scan_text(pl_slice_z(bound->last_start), NULL, &err);
+    if (doc != NULL)
+        with_options(bound->world, doc, bound->last_start, no_error, &err);
+    pl_doc_unref(doc);
+    return 0;
 }
 
 typedef int (*host_fn)(struct pl_world *world, const char *name, struct pl_err *err);
@@ -430,6 +466,7 @@ static const luaL_Reg functions[] = {
     {"sync", sync_host},
     {"stop", stop_host},
     {"crash", crash_host},
+    {"load_ahead", load_ahead},
     {"reload", reload_host},
     {"runs_host", runs_host},
     {"request", request},

@@ -20,6 +20,7 @@ struct bound_world {
     char *failure; /* owned: the first error that a callback raised; NULL: none */
     struct pl_recorded recorded;
     struct pl_line_coverage lines;
+    char *last_start; /* owned: the options of the host that was started last; NULL: none */
 };
 
 /* The world at index 1, open; borrowed from the value at that index. Raises an error of Lua

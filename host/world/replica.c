@@ -26,7 +26,7 @@ struct pl_replica {
     pid_t process;              /* that created it */
     struct pl_replica_options o;
     char *name;
-    struct pl_clock clock;
+    struct pl_clock clock, script_clock;
     int64_t extra_ns; /* offset to the world's clock, while it is being destroyed */
     struct pl_loop *loop;
     struct pl_rand rand;
@@ -50,6 +50,7 @@ struct pl_replica {
     void *reloaded_arg;
     unsigned closing; /* replaced generations */
     bool stopped, dead;
+    bool asked_time; /* script_clock was read */
 };
 
 static int64_t replica_mono(void *arg)
@@ -62,6 +63,25 @@ static int64_t replica_wall(void *arg)
 {
     const struct pl_replica *replica = arg;
     return pl_clock_wall(replica->o.clock) + replica->o.skew_ns + replica->extra_ns;
+}
+
+static int64_t script_mono(void *arg)
+{
+    struct pl_replica *replica = arg;
+    replica->asked_time = true;
+    return replica_mono(arg);
+}
+
+static int64_t script_wall(void *arg)
+{
+    struct pl_replica *replica = arg;
+    replica->asked_time = true;
+    return replica_wall(arg);
+}
+
+bool pl_replica_asked_time(const struct pl_replica *replica)
+{
+    return replica->asked_time;
 }
 
 /* ---- building ---- */
@@ -173,6 +193,7 @@ static void open_host(struct pl_replica *replica)
     replica->process = getpid();
     replica->lines = (struct pl_line_watch){replica_line, replica};
     replica->clock = (struct pl_clock){replica_mono, replica_mono, replica_wall, replica};
+    replica->script_clock = (struct pl_clock){script_mono, script_mono, script_wall, replica};
     replica->loop = pl_loop_create_stepped(&replica->clock);
     pl_rand_seed(&replica->rand, replica->o.seed);
     pl_waits_init(&replica->waits, &replica->clock);
@@ -198,7 +219,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .memos = replica->memos,
         .barred = replica->barred,
         .stepped = replica->loop,
-        .clock = &replica->clock,
+        .clock = &replica->script_clock,
         .rand_seed = replica->o.seed,
         .dog = replica->o.dog,
         .http = pl_external_transport(replica->outside),
@@ -309,7 +330,7 @@ static int replica_load(struct pl_replica *replica, struct pl_err *err)
     return rc;
 }
 
-static int replica_begin(struct pl_replica *replica, struct pl_err *err)
+int pl_replica_begin(struct pl_replica *replica, struct pl_err *err)
 {
     const struct pl_manager_options options = {
         .cluster = replica->cluster,
@@ -336,10 +357,9 @@ struct pl_replica *pl_replica_create(const struct pl_replica_options *options, s
     int rc = connect_cluster(replica, err);
     if (rc == 0)
         rc = replica_load(replica, err);
-    if (rc == 0)
-        rc = replica_begin(replica, err);
     replica->o.paths = NULL;
     replica->o.namespaces = NULL;
+    replica->o.text = NULL;
     if (rc == 0)
         return replica;
     pl_replica_destroy(replica);

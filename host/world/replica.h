@@ -37,11 +37,17 @@ struct pl_replica_options {
     /* It has to end at once: call pl_replica_destroy, but not inside this call. */
     void (*crash)(void *arg, struct pl_replica *replica);
     void *arg;
+    const char *text; /* the options that the world does not set, for world/ahead.h; borrowed for
+                       * the call; NULL: none */
 };
 
-/* Loads the scripts and begins to list and watch. NULL and err for an error in a script,
- * "file:line: what". The caller owns the replica. */
+/* Loads the scripts; nothing is sent yet. NULL and err for an error in a script, "file:line: what".
+ * The caller owns the replica. */
 struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err);
+/* Begins to list and watch. An error: an index of the scripts is refused. */
+PL_MUST_USE int pl_replica_begin(struct pl_replica *replica, struct pl_err *err);
+/* True if its scripts have asked for the time. */
+bool pl_replica_asked_time(const struct pl_replica *replica);
 /* Like a kill: no byte leaves it any more. Accepts NULL. */
 void pl_replica_destroy(struct pl_replica *replica);
 /* Like SIGTERM; it has stopped when pl_replica_is_stopped returns true. */

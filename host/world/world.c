@@ -149,6 +149,7 @@ void pl_world_destroy(struct pl_world *world)
     close_webhooks(world);
     while ((link = pl_list_first(&world->hosts)) != NULL)
         destroy_host(world, PL_CONTAINER_OF(link, struct host, link));
+    pl_ahead_deinit(&world->ahead);
     pl_alarms_deinit(&world->alarms);
     pl_api_destroy(world->api);
     pl_registered_deinit(&world->registered);
@@ -342,18 +343,15 @@ static void on_world_seen(void *arg, const struct pl_wire_seen *seen)
         world->o.seen(world->o.arg, seen);
 }
 
-int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
-                   struct pl_err *err)
+/* The options of the next host that starts. */
+static struct pl_replica_options next_options(struct pl_world *world,
+                                              const struct pl_replica_options *options)
 {
-    take_down_crashed(world);
-    if (world_find(world, options->name) != NULL)
-        return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
-    pl_rounds_forget(&world->keys);
     struct pl_replica_options with = *options;
     with.clock = &world->clock;
     with.api = world->api;
     with.dog = world->o.dog;
-    with.seed = world->o.seed + ++world->started;
+    with.seed = world->o.seed + world->started + 1;
     with.chooser = world->o.chooser;
     with.listing = &world->listing;
     with.lines = world->o.lines;
@@ -362,9 +360,33 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     with.ran = on_world_ran;
     with.crash = on_crash;
     with.arg = world;
-    struct pl_replica *replica = pl_replica_create(&with, err);
+    return with;
+}
+
+void pl_world_load_ahead(struct pl_world *world, const struct pl_replica_options *options)
+{
+    struct pl_replica_options with = next_options(world, options);
+    pl_ahead_load(&world->ahead, &with);
+}
+
+int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
+                   struct pl_err *err)
+{
+    take_down_crashed(world);
+    if (world_find(world, options->name) != NULL)
+        return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
+    pl_rounds_forget(&world->keys);
+    struct pl_replica_options with = next_options(world, options);
+    world->started++;
+    struct pl_replica *replica = pl_ahead_take(&world->ahead, &with);
+    if (replica == NULL)
+        replica = pl_replica_create(&with, err);
     if (replica == NULL)
         return err->code;
+    if (pl_replica_begin(replica, err) != 0) {
+        pl_replica_destroy(replica);
+        return err->code;
+    }
     struct host *host = PL_NEW(struct host);
     host->replica = replica;
     pl_list_push(&world->hosts, &host->link);

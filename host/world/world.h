@@ -60,6 +60,8 @@ bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why);
  * watches, but is not synced yet; call pl_world_sync next. */
 PL_MUST_USE int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
                                struct pl_err *err);
+/* Loads the next host with these options now; pl_world_start does the rest. See world/ahead.h. */
+void pl_world_load_ahead(struct pl_world *world, const struct pl_replica_options *options);
 /* Runs until every controller of the host runs; an error with the reason when its time is over. */
 PL_MUST_USE int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err);
 /* Graceful; the clock moves while runs end. */

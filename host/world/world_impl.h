@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "lane/cache.h"
+#include "world/ahead.h"
 #include "world/registered.h"
 #include "world/reviews.h"
 #include "world/rounds.h"
@@ -26,6 +27,7 @@ struct pl_world {
     struct pl_registered registered;
     struct pl_list hosts;
     unsigned started;
+    struct pl_ahead ahead;
     struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;
     struct pl_listing listing; /* of all hosts */

@@ -188,6 +188,9 @@ end
 -- existing place.
 function chooser:unmet()
   local out, names = {}, {}
+  if self:is_over() then
+    return out
+  end
   for _, point in ipairs(self.points) do
     if point.what == "effect" then
       names[#names + 1] = format("%s @%d%s", plans.name(point.place), point.step,

@@ -64,6 +64,14 @@ function exec:start_again()
   self.stale = self:stale_of_step()
   self.world:explore_start()
   self:set_lateness()
+  self:load_ahead()
+end
+
+-- Branches that restart the host need not load its scripts.
+function exec:load_ahead()
+  if self.choose.waiting then
+    self.world:explore_load_ahead()
+  end
 end
 
 -- The host is down, so no webhook has answered a user's request. Starts it, and the user tries
@@ -415,6 +423,7 @@ function M.new(o)
     self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()
     self.began = self.world:now()
+    self:load_ahead()
     self:scenario()
     self.lines = self.world:explore_lines()
     local result = self:result()

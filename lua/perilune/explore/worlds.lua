@@ -166,6 +166,12 @@ function Extended:explore_start()
   end
 end
 
+-- Loads the next start of the host that has started last, once for all branches.
+function Extended:explore_load_ahead()
+  native.renew()
+  native.load_ahead(self.handle)
+end
+
 function Extended:explore_hold_garbage(held)
   native.hold_garbage(self.handle, held)
 end
