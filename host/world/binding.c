@@ -428,8 +428,9 @@ static int binding_advance(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(
-        L, pl_world_advance(pl_binding_check(L)->world, pl_binding_nanoseconds(L, 2), &err), &err);
+    struct pl_world *world = pl_binding_check(L)->world;
+    int64_t ns = pl_binding_nanoseconds(L, 2);
+    return binding_answer(L, pl_world_advance(world, ns, lua_toboolean(L, 3), &err), &err);
 }
 
 static int settled(lua_State *L)

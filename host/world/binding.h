@@ -11,7 +11,9 @@
  *   runs_host(world, name) -> bool
  *   request(world, method, target, content_type | nil, body | nil) -> status, body
  *   step(world [, end]) -> bool        end: seconds since 1970; the clock is not moved beyond it
- *   settle(world, limit), advance(world, duration) -> true
+ *   settle(world, limit) -> true
+ *   advance(world, duration [, until_crash]) -> true      until_crash: or until a disturbance has
+ *                                      killed a host
  *   settled(world) -> true | false, why
  *   now(world) -> seconds since 1970
  *   version(world) -> text of the last resourceVersion

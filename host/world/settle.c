@@ -125,14 +125,17 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
     }
 }
 
-int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err)
+int pl_world_advance(struct pl_world *world, int64_t ns, bool until_crash, struct pl_err *err)
 {
     int64_t end = ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + ns, timer;
+    unsigned crashes = world->crashes;
     for (;;) {
         pl_world_forget_runs(world);
         int rc = drain(world, err);
         if (rc != 0)
             return rc;
+        if (until_crash && world->crashes != crashes)
+            return 0;
         if (!pl_world_next_timer(world, &timer) || timer > end)
             break;
         pl_world_move_to(world, timer);

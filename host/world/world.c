@@ -323,8 +323,10 @@ static void on_crash(void *arg, struct pl_replica *replica)
 {
     struct pl_world *world = arg;
     struct host *host = world_find(world, pl_replica_name(replica));
-    if (host != NULL)
-        host->crashes = true;
+    if (host == NULL)
+        return;
+    host->crashes = true;
+    world->crashes++;
 }
 
 static bool is_renewal(const struct pl_wire_seen *seen)

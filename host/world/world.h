@@ -41,8 +41,10 @@ int64_t pl_world_now(const struct pl_world *world); /* wall, ns */
 /* Does one piece of work, which may be moving the clock to the next timer; false: there is nothing
  * left to do before end_ns (wall; INT64_MAX: no limit). */
 bool pl_world_step(struct pl_world *world, int64_t end_ns);
-/* Does all work that is due until then. ELIMIT when reconciles do not end at one instant. */
-PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);
+/* Does all work that is due until then. ELIMIT when reconciles do not end at one instant.
+ * until_crash: it also ends at the time when a disturbance has killed a host. */
+PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, bool until_crash,
+                                 struct pl_err *err);
 /* Runs until no work continues by itself and nothing is due within that time, or until a full round
  * of all keys has changed nothing. ELIMIT, with the busiest keys, after 10,000 reconciles;
  * ETIMEOUT, with the current work, after limit_ns. */

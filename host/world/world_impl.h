@@ -27,6 +27,7 @@ struct pl_world {
     struct pl_registered registered;
     struct pl_list hosts;
     unsigned started;
+    unsigned crashes; /* by disturbances */
     struct pl_ahead ahead;
     struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;

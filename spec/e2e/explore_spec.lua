@@ -102,7 +102,7 @@ describe("perilune test --explore", function()
     end)
   end
 
-  for _, name in ipairs({ "allocator", "backup", "children", "clock_status", "conditions", "counter", "csr",
+  for _, name in ipairs({ "allocator", "backup", "beat", "children", "clock_status", "conditions", "counter", "csr",
     "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
     "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "suffixed", "task",
     "ttl", "two" }) do
@@ -125,6 +125,8 @@ describe("perilune test --explore", function()
   end
 
   for filter, plans in pairs({
+    beat = { "late requeue @1", "late requeue @2", "crash after beat default/a patch Cluster/status @1.2",
+      "refuse 500 beat default/a get Cluster @2.4, refuse 500 beat default/a get Cluster @2.9" },
     allocator = { "order allocator default/c @3", "delay allocator default/b update Cluster/status @3",
       "again allocator default/a @3", "outage update Cluster/status @3" },
     replicas = { "clock ahead @1", "clock behind @1", "late requeue @2", "late collection @3",

@@ -109,6 +109,11 @@ describe("a situation", function()
     assert.not_equal(once("stale ConfigMap 1.1 @2"), once("stale ConfigMap 1.2 @2"))
     assert.not_equal(once("stale ConfigMap 1.0 @2"), once("stale ConfigMap 1.1 @2"))
     assert.not_equal(once("stale ConfigMap 1.1 @1"), once("stale ConfigMap 1.1 @2"))
+    local many = {}
+    for n = 1, 10000 do
+      many[n] = event(1, n, n)
+    end
+    assert.not_equal(with(many)("stale ConfigMap 1.9999 @1"), with(many)("stale ConfigMap 1.9998 @1"))
   end)
 
   it("names a plan in one of its two orders", function()

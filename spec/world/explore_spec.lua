@@ -110,6 +110,29 @@ describe("an exploration", function()
     assert.same({}, found(explore(5, 300)))
   end)
 
+  it("starts a host again that is killed while time passes", function()
+    local counts = {}
+    local o = options(HEAD .. [[
+perilune.controller("hours"):For("v1/ConfigMap"):Reconcile(function(request)
+  local map = client:get("v1/ConfigMap", request)
+  if not map or request.name ~= "a" then return end
+  local hour = math.floor(perilune.time.now() / 3600)
+  client:apply(map_of(map, "hour-" .. hour, {}))
+  return { requeue_after = (hour + 1) * 3600 - perilune.time.now() }
+end)
+]], function(world)
+      apply(world, "1")
+      world:settle{ limit = "1m" }
+      world:advance("5h")
+      counts[#counts + 1] = #world:list("v1/ConfigMap", { namespace = "default" })
+    end)
+    o.execute({}, { seed = 3 })
+    local plan = "crash before hours default/a patch ConfigMap default/hour-490898 @1"
+    assert.same({}, o.execute(plans.parse(plan), { seed = 3 }).unmet)
+    assert.equal(7, counts[1]) -- the map, and the hours from 0 to 5
+    assert.equal(counts[1], counts[2])
+  end)
+
   it("lets a scenario look at a settled world between its steps", function()
     local result = search.explore(options(COPY, function(world)
       apply(world, "1")

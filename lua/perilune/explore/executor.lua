@@ -74,6 +74,20 @@ function exec:load_ahead()
   end
 end
 
+-- Lets time pass. A host that a disturbance kills meanwhile starts again a second later.
+function exec:advance(seconds)
+  local finish, ran, left = self.world:now() + seconds, self.world:explore_runs(), seconds
+  repeat
+    self.world:explore_advance(left)
+    left = finish - self.world:now()
+    if ran and left > 0 and not self.world:explore_runs() and self.restarts < RESTARTS then
+      self.world:explore_advance(math.min(DOWN, left))
+      self:start_again()
+      left = finish - self.world:now()
+    end
+  until left <= 0
+end
+
 -- The host is down, so no webhook has answered a user's request. Starts it, and the user tries
 -- again.
 function exec:start_for_user()
@@ -219,7 +233,8 @@ function exec:record(merged)
   local before = self.before
   self.before = nil
   local ok, why = self.world:explore_settled()
-  if over and not ok then -- it may have failed a moment ago: tries once more
+  for _ = 0, over and #self.plan or -1 do -- a part of the plan may have made it fail a moment ago
+    if ok then break end
     self:run_on()
     ok, why = self.world:explore_settled()
   end
@@ -311,7 +326,7 @@ function exec:wait_if_patient()
   end
   local now = self.world:now()
   self.world:explore_limit(PATIENT_RECONCILES)
-  pcall(self.world.advance, self.world, math.max(self.began + PATIENCE * self.choose.step - now, 0))
+  pcall(self.advance, self, math.max(self.began + PATIENCE * self.choose.step - now, 0))
   self.world:explore_limit()
 end
 
@@ -415,7 +430,7 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, runs = {},
+      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, cached = {}, runs = {},
       failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
       claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)

@@ -175,9 +175,10 @@ function exec:due_crash(point)
   end
 end
 
+-- An event of a watch. Only those of caches count: the election of a leader watches its Lease, too.
 function exec:event(point)
   local resource = split(point.object)
-  if point.verb ~= "BOOKMARK" then
+  if point.verb ~= "BOOKMARK" and self.cached[resource] then
     local kind = short(self.o.kind_of(self.world, resource))
     local n = self.choose:event(kind, format("%s %s", point.verb, point.object), point.version)
     self.versions_at[format("%s %d.%d", kind, self.choose.step, n)] = point.version
@@ -187,6 +188,9 @@ end
 -- Requests of the host itself: lists and watches of its caches.
 function exec:own_request(point)
   local resource = split(point.object)
+  if point.verb == "list" then
+    self.cached[resource] = true
+  end
   if point.verb == "list" and self.stale and not self.stale.listed then
     if short(self.o.kind_of(self.world, resource)) == self.stale.kind then
       self.stale.listed = true

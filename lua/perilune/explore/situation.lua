@@ -118,7 +118,10 @@ end
 
 -- The names of the states of a kind's cache, by position: the changes until then, each once.
 local function views_of(kind, events)
-  local sorted, views, name, last = { unpack(events) }, {}, kind, nil
+  local sorted, views, name, last = {}, {}, kind, nil
+  for i, event in ipairs(events) do -- they may be more than unpack bears
+    sorted[i] = event
+  end
   table.sort(sorted, function(a, b)
     if a.version ~= b.version then return a.version < b.version end
     return a.step < b.step or a.step == b.step and a.n < b.n

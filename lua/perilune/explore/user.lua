@@ -2,6 +2,7 @@
 -- begin with it. Nothing here decides what is disturbed: the plan does. Adds its methods to an executor's
 -- class.
 
+local check = require("perilune.check")
 local files = require("perilune.test_files")
 local flats = require("perilune.explore.flat")
 
@@ -35,6 +36,11 @@ function exec:user_world()
     local method = self.world[name]
     if name == "settle" then
       return function(_, o) return self:settle(o) end
+    elseif name == "advance" then
+      return function(user, duration)
+        self:advance(check.duration("advance", duration))
+        return user
+      end
     elseif type(method) ~= "function" then
       return method
     end

@@ -22,7 +22,7 @@ end
 
 for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "task", "two", "conditions", "password",
   "last_seen", "children", "finalized", "outside", "counter", "retrying", "leader_task", "suffixed", "events",
-  "deadline", "sleeper", "janitor", "handshake", "versions", "csr" }) do
+  "deadline", "sleeper", "janitor", "handshake", "versions", "csr", "beat" }) do
   test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" },
     name == "outside" and with_records or scenario)
 end
