@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"
-#include "world/headers.h"
+#include "net/headers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "net/fence.h"
-#include "world/headers.h"
+#include "net/headers.h"
 
 #include <string.h>
 

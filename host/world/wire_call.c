@@ -3,7 +3,7 @@
 #include "world/wire_impl.h"
 
 #include "base/alloc.h"
-#include "world/headers.h"
+#include "net/headers.h"
 
 #include <stdio.h>
 #include <string.h>

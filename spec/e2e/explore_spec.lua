@@ -143,6 +143,33 @@ describe("perilune test --explore", function()
     end
   end
 
+  for _, plan in ipairs({ "early @3 after 1", "outage create Secret @2", "clock ahead @1",
+    "crash after pool default/a create Secret @1" }) do
+    it("says that a plan does not happen: " .. plan, function()
+      local code, findings, _, text = explore("spec/explore/correct", "--filter", "^pool$", "--plan", plan)
+      assert.same({}, findings, text)
+      assert.truthy(text:find(('"%s" did not happen'):format(plan), 1, true), text)
+      assert.equal(1, code, text)
+    end)
+  end
+
+  it("reports as TAP and as XML of JUnit, too", function()
+    local path, more = "spec/explore/tls_off", { "--executions", "40" }
+    local code, out = e2e.run("test", path, "--explore", "-o", "tap", unpack(more))
+    assert.equal(1, code)
+    assert.matches("^not ok 1 %- buggy\n# replaced  Secret default/a .*\nok 2 %- mended\n# explored .*\n1%.%.2\n$", out)
+    code, out = e2e.run("test", path, "--explore", "-o", "junit", unpack(more))
+    assert.equal(1, code)
+    assert.matches('^<%?xml .*<testsuites tests="2" failures="1" .*name="buggy".*<failure message=.*replaced  Secret '
+      .. 'default/a .*</failure>.*name="mended".*<system%-out>explored .*</testsuites>\n$', out)
+  end)
+
+  it("says which scenarios there are if the filter has none", function()
+    local code, _, err = e2e.run("test", "spec/explore/tls_off", "--explore", "--filter", "nosuch")
+    assert.equal(2, code)
+    assert.truthy(err:find('no scenario is called like "nosuch"; there are "buggy", "mended"', 1, true), err)
+  end)
+
   -- A cache that is held back is current again at the end of its step, whatever else the plan has. An object that
   -- is being deleted is to go, so a restart does not have to leave it.
   for _, of in ipairs({

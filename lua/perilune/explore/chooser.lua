@@ -16,7 +16,7 @@ chooser.__index = chooser
 -- always next, so that each has another place than usual; others, fork: see branch_off}.
 function M.new(plan, how)
   local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {},
-    by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
+    missed = {}, by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
     self:expect(d)
   end
@@ -98,6 +98,15 @@ function chooser:use(d)
     self.applied = self.applied + 1
     self.last_point = #self.points
   end
+end
+
+-- A disturbance of a whole step has met nothing that it could change; hit: now it has.
+function chooser:miss(d)
+  self.missed[d] = true
+end
+
+function chooser:hit(d)
+  self.missed[d] = nil
 end
 
 -- Asked before an effect. `place` as in a plan, `facts` {line, reads, options = {{what, how},
@@ -184,23 +193,26 @@ function chooser:is_over()
   return self.applied == #self.plan
 end
 
--- The parts of the plan that do not apply any more: an array of messages, each with the nearest
--- existing place.
-function chooser:unmet()
-  local out, names = {}, {}
-  if self:is_over() then
-    return out
-  end
+function chooser:names_of_effects()
+  local names = {}
   for _, point in ipairs(self.points) do
     if point.what == "effect" then
       names[#names + 1] = format("%s @%d%s", plans.name(point.place), point.step,
         point.n > 1 and "." .. point.n or "")
     end
   end
+  return names
+end
+
+-- The parts of the plan that do not apply any more: an array of messages, each with the nearest
+-- existing place.
+function chooser:unmet()
+  local out, names = {}, nil
   for _, d in ipairs(self.plan) do
-    if not self.used[d] then
+    if not self.used[d] or self.missed[d] or d.step > self.step then
       local text = plans.print_one(d)
       local place = d.place and text:gsub("^%S+ ", "")
+      names = names or self:names_of_effects()
       local near = place and nearest.of(place, names)
       out[#out + 1] = format('"%s" did not happen%s', text,
         near and format('; the nearest that happened is "%s"', near) or "")

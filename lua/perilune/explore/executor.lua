@@ -430,14 +430,17 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, cached = {}, runs = {},
-      failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
+      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, relist = {}, cached = {},
+      runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
       claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()
     self.began = self.world:now()
+    for _, d in ipairs(#self.world.hosts == 1 and self.choose:of_step("clock", 1) or {}) do
+      self.choose:miss(d) -- there is no other clock
+    end
     self:load_ahead()
     self:scenario()
     self.lines = self.world:explore_lines()

@@ -44,6 +44,7 @@ function exec:others_of_step()
   self:set_lateness()
   for _, d in ipairs(self.choose:of_step("outage")) do
     self.choose:use(d)
+    self.choose:miss(d)
     self:fault(d)
     self.outages[#self.outages + 1] = d
   end

@@ -83,6 +83,7 @@ end
 function exec:is_out(place)
   for _, d in ipairs(self.outages) do
     if d.verb == place.verb and d.kind == place.kind then
+      self.choose:hit(d)
       return true
     end
   end

@@ -5,6 +5,7 @@
 local allow = require("perilune.explore.allow")
 local codes = require("perilune.explore.code")
 local executor = require("perilune.explore.executor")
+local formats = require("perilune.explore.formats")
 local keep = require("perilune.explore.keep")
 local plans = require("perilune.explore.plan")
 local report = require("perilune.explore.report")
@@ -65,11 +66,11 @@ local function show_group(group, context)
     end
   end
   if context.json then
-    say(report.json_findings(group, context))
+    context.say(report.json_findings(group, context))
   elseif rule then
-    say(format("accepted: %s\n  because %s", report.headline(group.finding), rule.reason))
+    context.say(format("accepted: %s\n  because %s", report.headline(group.finding), rule.reason))
   else
-    say(report.finding(group, context))
+    context.say(report.finding(group, context))
   end
   if context.keep and not rule then
     context.keep(group, context)
@@ -81,9 +82,9 @@ local function finish(result, context)
     complain("%s: %s", context.scenario, report.differing(result.differing))
   end
   if context.json then
-    say(report.json_summary(result, context))
+    context.say(report.json_summary(result, context))
   else
-    say(report.summary(result))
+    context.say(report.summary(result))
   end
 end
 
@@ -109,7 +110,7 @@ local function replay(plan, o, context)
   if result.differing then
     complain("%s: %s", context.scenario, report.differing(result.differing))
   elseif #result.groups == 0 and #(result.unmet or {}) == 0 and not context.json then
-    say(format("%s: nothing is found with this plan", context.scenario))
+    context.say(format("%s: nothing is found with this plan", context.scenario))
   end
   return code_of(result), #(result.unmet or {}) == 0
 end
@@ -173,13 +174,13 @@ local function prepare(flags)
   return { plan = plan, allowed = allowed }
 end
 
-local function one(scenario, input, worlds, prepared)
+local function one(scenario, input, worlds, prepared, tell)
   local o = options_of(scenario, input, worlds)
   local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
-    json = input.flags.output == "json", allowed = prepared.allowed,
+    say = tell, json = input.flags.output == "json", allowed = prepared.allowed,
     keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
-  if not context.json then
-    say(scenario.name)
+  if tell == say and not context.json then
+    tell(scenario.name)
   end
   if prepared.plan then
     return replay(prepared.plan, o, context)
@@ -198,6 +199,48 @@ local function chosen(scenarios, filter)
   return out
 end
 
+local function names_of(scenarios)
+  local names = {}
+  for i, scenario in ipairs(scenarios) do
+    names[i] = '"' .. scenario.name .. '"'
+  end
+  return table.concat(names, ", ")
+end
+
+-- Explores one scenario; what stops it is printed. Returns the exit code, and whether the plan applies.
+local function one_of_them(scenario, input, worlds, prepared, tell)
+  local ok, code, applies = pcall(one, scenario, input, worlds, prepared, tell)
+  if ok then
+    return code, applies
+  end
+  local text = tostring(type(code) == "table" and code.message or code)
+  complain("%s: %s", scenario.name, text)
+  if tell ~= say then
+    tell(text)
+  end
+  return 1, true
+end
+
+-- Explores the scenarios one after the other. Returns the highest exit code, and whether the plan applies to
+-- any of them.
+local function each(scenarios, input, worlds, prepared)
+  local code, met, results = 0, false, {}
+  local write = formats[input.flags.output]
+  for i, scenario in ipairs(scenarios) do
+    local lines, began = {}, worlds.clock()
+    local of_one, applies = one_of_them(scenario, input, worlds, prepared, write and function(text)
+      lines[#lines + 1] = text
+    end or say)
+    results[i] = { name = scenario.name, code = of_one, lines = lines, seconds = worlds.clock() - began }
+    code = math.max(code, of_one)
+    met = met or applies
+  end
+  if write then
+    say(write(results))
+  end
+  return code, met
+end
+
 -- Explores each scenario. Returns the highest exit code.
 function M.run(scenarios, input, worlds)
   local prepared = prepare(input.flags)
@@ -207,24 +250,15 @@ function M.run(scenarios, input, worlds)
     complain("no test.explore is in these specs; --explore needs one, or -f SAMPLE")
     return 2
   end
-  local code, met = 0, false
   local of_these, jobs = chosen(scenarios, input.flags.filter), input.flags.jobs or 0
-  if jobs > 1 and #of_these > 1 and not prepared.plan then
+  if #of_these == 0 then
+    complain("--filter: no scenario is called like %q; there are %s", input.flags.filter, names_of(scenarios))
+    return 2
+  elseif jobs > 1 and #of_these > 1 and not prepared.plan and not formats[input.flags.output] then
     return require("perilune.explore.jobs").run(of_these, input, jobs)
   end
-  for _, scenario in ipairs(of_these) do
-    local ok, result, applies = pcall(one, scenario, input, worlds, prepared)
-    if not ok then
-      complain("%s: %s", scenario.name, tostring(type(result) == "table" and result.message or result))
-      result, applies = 1, true
-    end
-    code = math.max(code, result)
-    met = met or applies
-  end
-  if not met then
-    return math.max(code, 1) -- the plan does not apply any more
-  end
-  return code
+  local code, met = each(of_these, input, worlds, prepared)
+  return met and code or math.max(code, 1) -- the plan does not apply any more
 end
 
 -- For specs that keep a finding: the headlines of the findings that a plan leads to.

@@ -222,8 +222,8 @@ local function run(busted, files, flags)
   follow_each_test()
   require("busted")(busted)
   tell_logged_errors(busted)
-  -- An exploration that prints only findings, or runs one plan: scenarios are only declared.
-  local quiet = flags.explore and (flags.output == "json" or flags.plan ~= nil)
+  -- An exploration that prints its own document, or runs one plan: scenarios are only declared.
+  local quiet = flags.explore and ((flags.output or "text") ~= "text" or flags.plan ~= nil)
   subscribe(busted, counts, quiet)
   follow_worlds(busted)
   busted.randomseed = flags.seed

@@ -1,4 +1,4 @@
-#include "world/headers.h"
+#include "net/headers.h"
 
 #include "base/alloc.h"
 
