@@ -35,6 +35,15 @@ local function key_of(f)
   return format("%s %s %s", f.class, f.place or f.key or "", f.field or "")
 end
 
+local function has_key(findings, key)
+  for _, f in ipairs(findings) do
+    if key_of(f) == key then
+      return true
+    end
+  end
+  return false
+end
+
 function search:spent()
   if self.o.executions then
     return self.count >= self.o.executions
@@ -79,9 +88,10 @@ function search:room(most)
   return math.min(most, self.o.executions and self.o.executions - self.count or most) - 1
 end
 
--- Removes each part of the plan that the finding does not need.
+-- Removes each part of the plan that the finding does not need. Returns the plan; if it is smaller, also its
+-- execution and findings.
 function search:shrink(plan, key)
-  local i = 1
+  local i, execution, findings = 1, nil, nil
   while #plan > 1 and i <= #plan do
     local less = {}
     for j, d in ipairs(plan) do
@@ -89,17 +99,15 @@ function search:shrink(plan, key)
         less[#less + 1] = d
       end
     end
-    local still
-    for _, f in ipairs(self:lasting(less, self:judge(self:run(less)))) do
-      still = still or (key_of(f) == key and f)
-    end
-    if still then
-      plan = less
+    local run = self:run(less)
+    local found = self:lasting(less, self:judge(run))
+    if has_key(found, key) then
+      plan, execution, findings = less, run, found
     else
       i = i + 1
     end
   end
-  return plan
+  return plan, execution, findings
 end
 
 local function line_of(execution, finding)
@@ -136,6 +144,7 @@ function search:known(findings)
   end
 end
 
+-- The other findings of the plan that a group is reported with.
 function search:attach(group, findings)
   for _, f in ipairs(findings) do
     local key = key_of(f)
@@ -143,6 +152,18 @@ function search:attach(group, findings)
       self.by_key[key] = group
       group.also[#group.also + 1] = f
     end
+  end
+end
+
+function search:add_group(plan, execution, findings)
+  local first = findings[1]
+  local group = { finding = first, plan = plans.print(plan), parts = #plan, also = {}, others = 0,
+    line = line_of(execution, first), execution = execution, reference = self.reference }
+  self.by_key[key_of(first)] = group
+  self.groups[#self.groups + 1] = group
+  self:attach(group, findings)
+  if self.o.found then
+    self.o.found(group)
   end
 end
 
@@ -155,7 +176,7 @@ function search:take(plan, execution, findings)
   local group = self:known(findings)
   if group then
     group.others = group.others + 1
-    return self:attach(group, findings)
+    return
   end
   if not execution then
     execution = self.o.execute(plan, self:how())
@@ -165,22 +186,10 @@ function search:take(plan, execution, findings)
   if #findings == 0 then
     return
   end
-  local key = key_of(findings[1])
-  local smaller = self:shrink(plan, key)
-  if #smaller ~= #plan then
-    execution = self:run(smaller)
-    findings = self:judge(execution)
-  end
+  local smaller, smaller_execution, fewer = self:shrink(plan, key_of(findings[1]))
+  execution, findings = smaller_execution or execution, fewer or findings
   self:same_trace(smaller, execution)
-  local first = findings[1]
-  group = { finding = first, plan = plans.print(smaller), parts = #smaller, also = {}, others = 0,
-    line = line_of(execution, first), execution = execution, reference = self.reference }
-  self.by_key[key_of(first)] = group
-  self.groups[#self.groups + 1] = group
-  self:attach(group, findings)
-  if self.o.found then
-    self.o.found(group)
-  end
+  self:add_group(smaller, execution, findings)
 end
 
 -- ---- the undisturbed run ----
