@@ -141,16 +141,43 @@ local function who(e)
     or format("run %d, %s %s", e.run or 1, e.controller or "", e.key or "")
 end
 
--- The first effect after the fault, and the last one at the finding's object; nil: there is none.
+local function is_at(url, name)
+  return ("/" .. url .. "/"):find("[^%w_.-]" .. name:gsub("%p", "%%%0") .. "[^%w_.-]") ~= nil
+end
+
+-- The length of the entry's name if the URL has it. The field begins with this name, which may have dots.
+local function named_in(url, field)
+  local name = field
+  while name and not is_at(url, name) do
+    name = name:match("^(.*)%.")
+  end
+  return name and #name or 0
+end
+
+-- How well a request fits an external finding: the part of the entry's name that its URL has; nil: it cannot
+-- have made the entry.
+local function external_fit(e, finding)
+  if e.verb == "http" and e.writes and (e.api ~= "DELETE" or finding.is == "absent" or finding.is == "gone") then
+    return named_in(e.object or "", finding.field or "")
+  end
+end
+
+local function fit_of(e, finding)
+  if finding.kind == "external" then
+    return external_fit(e, finding)
+  end
+  return e.object == finding.key and e.writes and (e.api or ""):gsub("/status$", "") == finding.kind and 0 or nil
+end
+
+-- The first effect after the fault, and the last one at the finding's object or entry; nil: there is none.
 local function after_fault(trace, at, finding)
-  local first, touched
+  local first, touched, best
   for i = at + 1, #trace do
     local e = trace[i]
-    if e.what == "effect" then
-      first = first or e
-      if e.object == finding.key and e.writes and (e.api or ""):gsub("/status$", "") == finding.kind then
-        touched = e
-      end
+    local fit = e.what == "effect" and fit_of(e, finding)
+    first = first or e.what == "effect" and e or nil
+    if fit and fit >= (best or 0) then
+      touched, best = e, fit
     end
   end
   return first, touched
@@ -300,9 +327,17 @@ end
 
 -- ---- JSON ----
 
+-- The script's line for a finding: that of the disturbance, otherwise of the effect that the report shows.
+local function line_of(f, group)
+  local trace = group.execution and group.execution.trace or {}
+  local at = fault_at(trace)
+  local touched = at and select(2, after_fault(trace, at, f))
+  return group.line or touched and touched.line
+end
+
 local function finding_json(f, group, o)
   return host.json_encode({ scenario = o.scenario, class = f.class, kind = f.kind, key = f.key,
-    field = f.field, is = f.is, want = f.want, line = group.line, plan = group.plan, seed = o.seed,
+    field = f.field, is = f.is, want = f.want, line = line_of(f, group), plan = group.plan, seed = o.seed,
     allowed = f.allowed })
 end
 

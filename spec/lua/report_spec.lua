@@ -1,0 +1,52 @@
+-- Reports of the explorer: the lines that tell how a finding came about.
+require("spec.support.host")
+local json = require("cjson")
+local report = require("perilune.explore.report")
+
+local function step(n)
+  return { what = "step", step = n, text = "change " .. n }
+end
+
+local function fault(n, text)
+  return { what = "fault", step = n, text = text }
+end
+
+local function effect(n, line, verb, api, object)
+  return { what = "effect", step = n, run = 1, controller = "dns", key = "default/a", verb = verb, api = api,
+    object = object, writes = verb ~= "get" and api ~= "GET", line = "main.lua:" .. line, outcome = "done" }
+end
+
+local function group(finding, trace)
+  return { finding = finding, plan = "x", also = {}, others = 0, execution = { trace = trace, plan = {} } }
+end
+
+-- The words of a report that are steps, faults or lines, in their order.
+local function shown(finding, trace)
+  local text = report.finding(group(finding, trace), { command = "perilune test .", reference = { trace = {} } })
+  local out = {}
+  for line in text:gmatch("[^\n]+") do
+    out[#out + 1] = line:match("^  step %d") or line:match("%*%* (.-) %*%*") or line:match("main%.lua:(%d+)")
+  end
+  return (table.concat(out, ", "):gsub("  step", "step"))
+end
+
+local URL = "https://dns.example.com/records/"
+
+describe("the report of an external entry", function()
+  local function entry(field, is)
+    return { class = "leak", kind = "external", key = "records", field = field, is = is or "there", want = "absent" }
+  end
+
+  it("shows the last request that may have made it", function()
+    local trace = { step(1), fault(1, "stale"), effect(1, 1, "get", "v1/Service", "default/a"),
+      effect(1, 2, "http", "PUT", URL .. "one.example.com"), effect(1, 3, "http", "PUT", URL .. "two.example.com"),
+      effect(1, 4, "http", "GET", URL .. "one.example.com"), effect(1, 5, "http", "DELETE", URL .. "one.example.com"),
+      effect(1, 6, "update", "v1/Service", "default/a") }
+    assert.equal("step 1, stale, 1, 2", shown(entry("one.example.com.target"), trace))
+    assert.equal("step 1, stale, 1, 3", shown(entry("two.example.com.target"), trace))
+    assert.equal("step 1, stale, 1, 3", shown(entry("#1.target"), trace))
+    assert.equal("step 1, stale, 1, 5", shown(entry("one.example.com.target", "absent"), trace))
+    assert.equal("main.lua:2", json.decode(report.json_findings(group(entry("one.example.com.target"), trace),
+      { seed = 1 })).line)
+  end)
+end)
