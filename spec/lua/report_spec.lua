@@ -50,3 +50,20 @@ describe("the report of an external entry", function()
       { seed = 1 })).line)
   end)
 end)
+
+describe("the report of what happened", function()
+  local pod = { class = "state", kind = "v1/Pod", key = "default/a", field = "", is = "gone", want = "there" }
+
+  it("names the step of each line, and the steps between them", function()
+    local trace = { step(1), effect(1, 1, "create", "v1/Pod", "default/a"), fault(1, "unobserved"), step(2),
+      effect(2, 2, "create", "v1/Pod", "default/b"), step(3), step(4), fault(4, "crash"),
+      effect(4, 3, "delete", "v1/Pod", "default/a"), step(5) }
+    assert.equal("step 1, 1, unobserved, step 2, 2, step 3, step 4, crash, 3", shown(pod, trace))
+  end)
+
+  it("begins with the step of the first disturbance", function()
+    local trace = { step(1), effect(1, 1, "create", "v1/Pod", "default/a"), step(2), fault(2, "lag"),
+      effect(2, 2, "delete", "v1/Pod", "default/a") }
+    assert.equal("step 2, lag, 2", shown(pod, trace))
+  end)
+end)

@@ -183,38 +183,63 @@ local function after_fault(trace, at, finding)
   return first, touched
 end
 
--- The lines between the headline and "again": {left, text, right}.
-local function timeline(group, reference)
-  local trace, rows = group.execution.trace, {}
-  local at = fault_at(trace)
-  local step = at and trace[at].step or group.finding.step
+local function step_row(e)
+  return { format("step %d", e.step), e.text, "" }
+end
+
+-- Without a fault only the step is shown.
+local function steps_alone(trace, step)
+  local rows = {}
   for _, e in ipairs(trace) do
     if e.what == "step" and (not step or e.step == step) then
-      rows[#rows + 1] = { format("step %d", e.step), e.text, "" }
+      rows[#rows + 1] = step_row(e)
     end
   end
-  if not at then
-    return rows
-  end
-  local shown_before
+  return rows
+end
+
+-- The last effect before the fault, in its step.
+local function before_fault(trace, at)
   for i = at - 1, 1, -1 do
-    if trace[i].what == "effect" and trace[i].step == step then
-      shown_before = trace[i]
-      break
+    if trace[i].what == "effect" and trace[i].step == trace[at].step then
+      return trace[i]
     end
   end
-  if shown_before then
-    rows[#rows + 1] = { who(shown_before), effect_text(shown_before), shown_before.outcome or "" }
+end
+
+-- What is shown besides the faults, from the step of the first one on: entry -> true.
+local function shown_effects(trace, at, finding)
+  local first, touched = after_fault(trace, at, finding)
+  local shown = {}
+  for _, e in pairs({ before = before_fault(trace, at), first = first, touched = touched }) do
+    shown[e] = true
   end
-  local first, touched = after_fault(trace, at, group.finding)
-  for i = at, #trace do
-    local e = trace[i]
-    if e.what == "fault" then
+  return shown
+end
+
+-- The lines between the headline and "again": {left, text, right}. A step is shown if something of it, or of a
+-- later one, is.
+local function timeline(group, reference)
+  local trace, rows, steps = group.execution.trace, {}, {}
+  local at = fault_at(trace)
+  if not at then
+    return steps_alone(trace, group.finding.step)
+  end
+  local shown = shown_effects(trace, at, group.finding)
+  local function show(...)
+    for _, row in ipairs(steps) do
+      rows[#rows + 1] = row
+    end
+    rows[#rows + 1], steps = { ... }, {}
+  end
+  for i, e in ipairs(trace) do
+    if e.what == "step" and e.step >= trace[at].step then
+      steps[#steps + 1] = step_row(e)
+    elseif e.what == "fault" then
       local missing = i == at and never(reference, trace, at)
-      rows[#rows + 1] = { "", format("** %s **", e.text),
-        missing and format("(never: %s)", effect_text(missing)) or "" }
-    elseif e == first or e == touched then
-      rows[#rows + 1] = { who(e), effect_text(e), e.outcome or "" }
+      show("", format("** %s **", e.text), missing and format("(never: %s)", effect_text(missing)) or "")
+    elseif shown[e] then
+      show(who(e), effect_text(e), e.outcome or "")
     end
   end
   return rows
