@@ -67,3 +67,11 @@ describe("the report of what happened", function()
     assert.equal("step 2, lag, 2", shown(pod, trace))
   end)
 end)
+
+describe("the headline of a finding", function()
+  it("names an invariant once", function()
+    assert.equal('invariant  the scenario: always "a migration runs once": it has run 2 times',
+      report.headline({ class = "invariant", kind = "invariant", key = "the scenario", field = "", want = "",
+        is = 'always "a migration runs once": it has run 2 times' }))
+  end)
+end)

@@ -25,7 +25,7 @@ end
 
 -- "state  PersistentVolumeClaim default/data-mq-0 spec.size is 10Gi, undisturbed 15Gi"
 function M.headline(f)
-  local words = { f.class .. " ", short(f.kind) }
+  local words = { f.class .. " ", short(f.kind) ~= f.class and short(f.kind) or nil }
   if f.key and f.key ~= "" then
     words[#words + 1] = f.key
   end
