@@ -51,11 +51,19 @@ local function canon(self)
   return states.canon(flats.of(all_objects(self), self.externals), states.no_taint(), {})
 end
 
+local function difference_text(d)
+  local name = d.kind .. " " .. d.key
+  if d.field == "" then
+    return ("%s is in the %s world only"):format(name, d.missing and "first" or "second")
+  end
+  return ("%s %s is %s in the first world, %s in the second one"):format(name, d.field, d.want,
+    d.is)
+end
+
 local function same_state(a, b)
   local lines = {}
   for _, d in ipairs(states.differences(canon(a), canon(b))) do
-    lines[#lines + 1] = ("%s %s %s: %s, not %s"):format(tostring(d.kind), tostring(d.key),
-      tostring(d.field), tostring(d.is), tostring(d.want))
+    lines[#lines + 1] = difference_text(d)
   end
   return #lines == 0, table.concat(lines, "\n")
 end

@@ -212,6 +212,21 @@ end)
     assert.no_leaks(world)
   end)
 
+  it("says in which of two worlds an object or a value is", function()
+    local path = copier()
+    local world, other = test.world{ scripts = path }, test.world{ scripts = path }
+    world:create(config("a", { x = "1" }))
+    other:create(config("a", { x = "2" }))
+    other:create(config("b"))
+    world:external("records")
+    local ok, message = pcall(assert.same_state, world, other)
+    assert.is_false(ok)
+    for _, line in ipairs({ "v1/ConfigMap default/a data.x is 1 in the first world, 2 in the second one",
+      "v1/ConfigMap default/b is in the second world only", "external records is in the first world only" }) do
+      assert.truthy(tostring(message):find(line, 1, true), tostring(message))
+    end
+  end)
+
   it("takes a second host on the same server", function()
     local world = test.world{ scripts = copier() }
     local second = world:replica("second")
