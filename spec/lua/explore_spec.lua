@@ -335,13 +335,14 @@ describe("the search", function()
   it("lists only what the same plan leads to", function()
     local execute = toy.executor({ broker = grows_mended }, scenario)
     local leads_to = { crash = { "one" }, refuse = { "one", "two" }, lose = { "three" } }
-    local result = search.explore({ seed = 1, executions = 40, random = 0, clock = os.clock, execute = function(plan, how)
+    local function mistaken(plan, how)
       local execution = execute(plan, how)
       for _, name in ipairs(leads_to[plan[1] and plan[1].what] or {}) do
         table.insert(execution.errors, { controller = name, key = "default/a", message = "a mistake" })
       end
       return execution
-    end })
+    end
+    local result = search.explore({ seed = 1, executions = 40, random = 0, clock = os.clock, execute = mistaken })
     local found = {}
     for i, group in ipairs(result.groups) do
       found[i] = { group.plan:match("^%S+"), group.finding.kind, #group.also, group.others > 0 }

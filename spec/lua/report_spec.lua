@@ -1,7 +1,10 @@
 -- Reports of the explorer: the lines that tell how a finding came about.
 require("spec.support.host")
+local flats = require("perilune.explore.flat")
 local json = require("cjson")
+local judge = require("perilune.explore.judge")
 local report = require("perilune.explore.report")
+local states = require("perilune.explore.state")
 
 local function step(n)
   return { what = "step", step = n, text = "change " .. n }
@@ -73,5 +76,50 @@ describe("the headline of a finding", function()
     assert.equal('invariant  the scenario: always "a migration runs once": it has run 2 times',
       report.headline({ class = "invariant", kind = "invariant", key = "the scenario", field = "", want = "",
         is = 'always "a migration runs once": it has run 2 times' }))
+  end)
+end)
+
+describe("the report of objects with random names", function()
+  local function object(api, kind, name, owner)
+    return { apiVersion = api, kind = kind, metadata = { namespace = "default", name = name, uid = "uid of " .. name,
+      ownerReferences = owner and { { apiVersion = owner.apiVersion, kind = owner.kind, name = owner.metadata.name,
+        uid = owner.metadata.uid } } } }
+  end
+
+  local nightly = object("example.com/v1", "Backup", "nightly")
+
+  local function jobs(owner, ...)
+    local list = { nightly }
+    for _, suffix in ipairs({ ... }) do
+      list[#list + 1] = object("batch/v1", "Job", "nightly-" .. suffix, owner)
+    end
+    return flats.of(list)
+  end
+
+  local function judged(owner, ...)
+    local first = jobs(owner, "x1")
+    local taint = states.learn({ first }, { jobs(owner, "y2") }, { first })
+    local function run(state)
+      return { settles = { { step = 1, over = true, state = state } } }
+    end
+    local findings = judge.judge(run(first), run(jobs(owner, ...)), taint, {})
+    local also = { unpack(findings, 2) }
+    local of = { finding = findings[1], plan = "x", also = also, others = 0, execution = { trace = {}, plan = {} } }
+    return of, report.finding(of, { command = "perilune test .", reference = { trace = {} } })
+  end
+
+  local AGAIN = "\n  again: perilune test . --explore --plan 'x'"
+
+  it("counts them, with their owner", function()
+    local of, text = judged(nightly, "x1", "z3")
+    assert.equal("state  2 Jobs of Backup default/nightly, undisturbed 1" .. AGAIN, text)
+    assert.equal(2, #of.also)
+    assert.same({ "default/nightly-x1", "", "gone", "there" },
+      { of.finding.key, of.finding.field, of.finding.is, of.finding.want })
+    assert.equal("state  no Job of Backup default/nightly, undisturbed 1" .. AGAIN, (select(2, judged(nightly))))
+  end)
+
+  it("counts those without an owner by the beginning of their names", function()
+    assert.equal("state  2 Jobs default/nightly-*, undisturbed 1" .. AGAIN, (select(2, judged(nil, "x1", "z3"))))
   end)
 end)

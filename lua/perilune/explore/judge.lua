@@ -137,6 +137,56 @@ local function is_unseen_work(d, fewer)
   return d.kind == JOB and d.item and (fewer[d.item.item.pattern or ""] or d.missing)
 end
 
+-- "Backup nightly", the owner of an object; nil: it has none, or one with a random name.
+local function owner_of(item)
+  local found
+  for path, name in pairs(item.values) do
+    local kind = path:match("^metadata%.ownerReferences%[(%S+) .*%]%.name$")
+    if kind and not tostring(name):find("^name of ") then
+      local owner = format("%s %s", kind, name)
+      found = found and found < owner and found or owner
+    end
+  end
+  return found
+end
+
+local function number_of(canon, pattern, owner)
+  local n = 0
+  for _, item in pairs(canon.items) do
+    if item.random and item.item.pattern.id == pattern.id and owner_of(item) == owner then
+      n = n + 1
+    end
+  end
+  return n
+end
+
+-- "of Backup default/nightly". Only an owner without a namespace has the name as its key.
+local function owner_text(owner, item, canon)
+  local kind, name = owner:match("^(%S+) (.*)$")
+  for _, other in pairs(canon.items) do
+    if other.key == name and other.kind:match("[^/]+$") == kind then
+      return "of " .. owner
+    end
+  end
+  return format("of %s %s%s", kind, item.key:match("^[^/]*/") or "", name)
+end
+
+-- For the headline: how many objects like this one there are, if its name is random and so says nothing:
+-- {count, wanted, of}.
+local function counted(d, want, is)
+  local item = d.field == "" and d.item
+  if not (item and item.random) then
+    return {}
+  end
+  local owner, pattern = owner_of(item), item.item.pattern
+  local count, wanted = number_of(is, pattern, owner), number_of(want, pattern, owner)
+  if count == wanted then
+    return {}
+  end
+  return { count = count, wanted = wanted,
+    of = owner and owner_text(owner, item, want) or format("%s*%s", pattern.pre, pattern.suf) }
+end
+
 -- Kept, so that branches share those of their beginning.
 function M.differences(want, settle)
   local known = settle.differs
@@ -161,8 +211,10 @@ local function compare_states(reference, execution, findings, seen)
         local class = class_of(d, settle.canon)
         local is_known = d.missing and seen[format("replaced %s metadata.uid", d.place)]
         if not is_known and not (fewer and is_unseen_work(d, fewer)) then
+          local many = counted(d, want.canon, settle.canon)
           add(findings, seen, { class = class, place = d.place, kind = d.kind, key = d.key,
-            field = d.field, is = d.is, want = d.want, step = settle.step, settle = i })
+            field = d.field, is = d.is, want = d.want, step = settle.step, settle = i,
+            count = many.count, wanted = many.wanted, of = many.of })
         end
       end
     end

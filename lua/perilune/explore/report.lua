@@ -23,8 +23,24 @@ end
 
 -- ---- one finding ----
 
+local function plural(word)
+  if word:find("[sx]$") or word:find("ch$") then
+    return word .. "es"
+  end
+  return word:find("[^aeo]y$") and word:sub(1, -2) .. "ies" or word .. "s"
+end
+
+-- "state  2 Jobs of Backup default/nightly, undisturbed 1": their names are random.
+local function counted(f)
+  return format("%s  %s %s %s, undisturbed %s", f.class, f.count == 0 and "no" or f.count,
+    f.count > 1 and plural(short(f.kind)) or short(f.kind), f.of, f.wanted == 0 and "none" or f.wanted)
+end
+
 -- "state  PersistentVolumeClaim default/data-mq-0 spec.size is 10Gi, undisturbed 15Gi"
 function M.headline(f)
+  if f.count then
+    return counted(f)
+  end
   local words = { f.class .. " ", short(f.kind) ~= f.class and short(f.kind) or nil }
   if f.key and f.key ~= "" then
     words[#words + 1] = f.key
@@ -266,19 +282,28 @@ function M.again(o, plan)
   return format("%s --explore --plan %s", o.command, quoted(plan))
 end
 
+-- The different headlines of the group's other findings.
+local function also_of(group)
+  local seen, out = { [M.headline(group.finding)] = true }, {}
+  for _, f in ipairs(group.also) do
+    local text = M.headline(f)
+    out[#out + 1] = not seen[text] and text or nil
+    seen[text] = true
+  end
+  return out
+end
+
 -- The report of a group. `o`: command ("perilune test ."), reference.
 function M.finding(group, o)
   local lines = { M.headline(group.finding) }
   for _, line in ipairs(aligned(timeline(group, o.reference))) do
     lines[#lines + 1] = line
   end
-  for i, f in ipairs(group.also) do
-    if i > 3 then
-      lines[#lines + 1] = format("  and %d more that the same plan leads to", #group.also - 3)
-      break
-    end
-    lines[#lines + 1] = "  also: " .. M.headline(f)
+  local also = also_of(group)
+  for i = 1, math.min(#also, 3) do
+    lines[#lines + 1] = "  also: " .. also[i]
   end
+  lines[#lines + 1] = #also > 3 and format("  and %d more that the same plan leads to", #also - 3) or nil
   local again = "  again: " .. M.again(o, group.plan)
   if group.others > 0 then
     again = format("%s       (the same from %s other plan%s)", again, thousands(group.others),
