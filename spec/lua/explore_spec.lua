@@ -350,6 +350,22 @@ describe("the search", function()
     assert.same({ { "crash", "one", 0, true }, { "lose", "three", 0, true } }, found)
   end)
 
+  it("tells parts that are findings from those that make a difference which does not last", function()
+    local execute = toy.executor({ broker = grows_mended }, scenario)
+    local function differs(plan, how)
+      local execution = execute(plan, how)
+      if plan[1] and plan[1].what == "crash" and not how.patient then
+        execution.settles[1].state = flats.of({})
+      end
+      return execution
+    end
+    local result = search.explore({ seed = 1, executions = 60, random = 0, clock = os.clock, execute = differs })
+    assert.same({}, result.groups)
+    assert.is_nil(result.left_out["one part by itself is a finding"])
+    assert.is_true(result.left_out["one part by itself makes a difference that is no finding"] > 0)
+    assert.is_true(explore(grows, { random = 0 }).left_out["one part by itself is a finding"] > 0)
+  end)
+
   it("shows a mistake of the script, also without a disturbance", function()
     local result = explore(function(_, key)
       error("main.lua:3: attempt to index a nil value of " .. key, 0)

@@ -168,15 +168,15 @@ function search:add_group(plan, execution, findings)
 end
 
 -- Adds the findings of an execution: as a new group, or to a known one. execution: nil if it was in a
--- branch.
+-- branch. Returns whether there are any that last.
 function search:take(plan, execution, findings)
   if #findings == 0 then
-    return
+    return false
   end
   local group = self:known(findings)
   if group then
     group.others = group.others + 1
-    return
+    return true
   end
   if not execution then
     execution = self.o.execute(plan, self:how())
@@ -184,12 +184,13 @@ function search:take(plan, execution, findings)
   end
   findings = self:lasting(plan, findings)
   if #findings == 0 then
-    return
+    return false
   end
   local smaller, smaller_execution, fewer = self:shrink(plan, key_of(findings[1]))
   execution, findings = smaller_execution or execution, fewer or findings
   self:same_trace(smaller, execution)
   self:add_group(smaller, execution, findings)
+  return true
 end
 
 -- ---- the undisturbed run ----
@@ -329,6 +330,7 @@ end
 
 -- ---- singles ----
 
+-- Returns whether it leads to a finding.
 function search:single(d, outcome, execution)
   self.singles.done = self.singles.done + 1
   if d.what == "crash" and not self.crashed[plans.key(d.place, d.step, d.n)] then
@@ -338,7 +340,7 @@ function search:single(d, outcome, execution)
     self.stale.positions = self.stale.positions + 1
     self.stale.kinds[d.kind] = true
   end
-  self:take({ d }, execution, outcome.findings)
+  return self:take({ d }, execution, outcome.findings)
 end
 
 function search:all_singles()
@@ -350,9 +352,10 @@ function search:all_singles()
     singles[i] = { d }
   end
   self:each(singles, { at_first = FEW, at_most = MANY, wants_partners = true }, function(plan, outcome, execution)
-    self:single(plan[1], outcome, execution)
+    local is_finding = self:single(plan[1], outcome, execution)
     if #outcome.findings > 0 then
-      self:leave_out("one part by itself is a finding")
+      self:leave_out(is_finding and "one part by itself is a finding"
+        or "one part by itself makes a difference that is no finding")
     elseif outcome.partners then
       pairs_of[#pairs_of + 1] = { d = plan[1], partners = self:keep_pairs(plan[1], outcome.partners) }
     end
