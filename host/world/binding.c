@@ -18,15 +18,35 @@ static const char meta[] = "perilune.world";
 
 /* ---- arguments and results ---- */
 
+/* Raises the message at the spec's line. */
+static void raise_mistake(lua_State *L, const char *message)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, "perilune.check");
+    lua_getfield(L, -1, "fail");
+    lua_pushstring(L, message);
+    lua_call(L, 1, 0);
+}
+
 struct bound_world *pl_binding_check(lua_State *L)
 {
     struct bound_world *bound = luaL_checkudata(L, 1, meta);
     pl_binding_renew(L);
     if (bound->world == NULL)
-        luaL_error(L, "this world was closed at the end of its test");
+        raise_mistake(L, "this world was closed at the end of its test");
     bound->L = L;
     if (bound->choose.L != NULL)
         bound->choose.L = L;
+    return bound;
+}
+
+struct bound_world *pl_binding_check_idle(lua_State *L)
+{
+    struct bound_world *bound = pl_binding_check(L);
+    if (bound->calling > 0)
+        raise_mistake(L, "a rule (http, exec, always, simulate) can't move the world or its hosts: "
+                         "the call that it answers has not ended; do this in the test, after the "
+                         "rule");
     return bound;
 }
 
@@ -167,7 +187,7 @@ static int with_options(struct pl_world *world, struct pl_doc *doc, const char *
 
 static int binding_start(lua_State *L)
 {
-    struct bound_world *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check_idle(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 2, &err);
@@ -207,7 +227,8 @@ static int with_host(lua_State *L, host_fn call)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(L, call(pl_binding_check(L)->world, luaL_checkstring(L, 2), &err), &err);
+    struct bound_world *bound = pl_binding_check_idle(L);
+    return binding_answer(L, call(bound->world, luaL_checkstring(L, 2), &err), &err);
 }
 
 static int sync_host(lua_State *L)
@@ -234,7 +255,7 @@ static int runs_host(lua_State *L)
 
 static int reload_host(lua_State *L)
 {
-    struct bound_world *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check_idle(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 3, &err);
@@ -251,6 +272,8 @@ static int reload_host(lua_State *L)
 
 /* ---- the server ---- */
 
+/* request(world, method, target, type of the body, body) -> status, body; or nil, message, whether
+ * a rule of the spec raised it. */
 static int request(lua_State *L)
 {
     struct bound_world *bound = pl_binding_check(L);
@@ -260,8 +283,11 @@ static int request(lua_State *L)
     int rc = pl_world_request(bound->world, luaL_checkstring(L, 2), luaL_checkstring(L, 3),
                               lua_tostring(L, 4), binding_text_of(L, 5), &got, &err);
     if (rc != 0 || bound->failure != NULL) {
+        bool by_rule = bound->failure != NULL;
         pl_buf_deinit(&got.body);
-        return binding_answer(L, rc, &err);
+        int results = binding_answer(L, rc, &err);
+        lua_pushboolean(L, by_rule);
+        return results + 1;
     }
     lua_pushinteger(L, got.status);
     lua_pushlstring(L, pl_buf_z(&got.body), got.body.len);
@@ -350,7 +376,7 @@ static struct pl_replica *check_host(lua_State *L, struct bound_world *bound)
 {
     struct pl_replica *replica = pl_world_replica(bound->world, luaL_checkstring(L, 2));
     if (replica == NULL)
-        luaL_error(L, "no host \"%s\" runs", lua_tostring(L, 2));
+        raise_mistake(L, lua_pushfstring(L, "no host \"%s\" runs", lua_tostring(L, 2)));
     return replica;
 }
 
@@ -403,7 +429,7 @@ static int why(lua_State *L)
 /* step(world [, seconds since 1970]): the clock is not moved beyond that time */
 static int binding_step(lua_State *L)
 {
-    struct bound_world *bound = pl_binding_check(L);
+    struct bound_world *bound = pl_binding_check_idle(L);
     lua_Number end = luaL_optnumber(L, 2, HUGE_VAL);
     bool some =
         pl_world_step(bound->world, end < 9e9 ? (int64_t)(end * (double)PL_SECOND) : INT64_MAX);
@@ -420,15 +446,16 @@ static int binding_settle(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return binding_answer(
-        L, pl_world_settle(pl_binding_check(L)->world, pl_binding_nanoseconds(L, 2), &err), &err);
+    struct bound_world *bound = pl_binding_check_idle(L);
+    return binding_answer(L, pl_world_settle(bound->world, pl_binding_nanoseconds(L, 2), &err),
+                          &err);
 }
 
 static int binding_advance(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_world *world = pl_binding_check(L)->world;
+    struct pl_world *world = pl_binding_check_idle(L)->world;
     int64_t ns = pl_binding_nanoseconds(L, 2);
     return binding_answer(L, pl_world_advance(world, ns, lua_toboolean(L, 3), &err), &err);
 }

@@ -25,6 +25,15 @@ static bool push_callback(struct bound_world *bound, enum callback which)
     return true;
 }
 
+/* Calls the function that push_callback has pushed; as pl_binding_call. */
+static bool run_callback(struct bound_world *bound, int arguments, int results)
+{
+    bound->calling++;
+    bool ok = pl_binding_call(bound, arguments, results);
+    bound->calling--;
+    return ok;
+}
+
 /* Of the error on the stack, in whose place it puts its text. It calls nothing. */
 static const char *callback_message_of(lua_State *L)
 {
@@ -62,7 +71,7 @@ static void set_slice(lua_State *L, const char *name, struct pl_slice text)
 static bool on_stored(void *arg)
 {
     struct bound_world *bound = arg;
-    return !push_callback(bound, ON_STORED) || pl_binding_call(bound, 0, 0);
+    return !push_callback(bound, ON_STORED) || run_callback(bound, 0, 0);
 }
 
 static void push_request(lua_State *L, const struct pl_external_request *request)
@@ -123,7 +132,7 @@ static void on_http(void *arg, const struct pl_external_request *request,
     if (!push_callback(bound, ON_HTTP))
         return;
     push_request(bound->L, request);
-    if (!pl_binding_call(bound, 1, 1))
+    if (!run_callback(bound, 1, 1))
         return;
     if (lua_type(bound->L, -1) == LUA_TTABLE)
         read_answer(bound->L, out);
@@ -145,7 +154,7 @@ static bool on_exec(void *arg, const struct pl_api_command *command, struct pl_b
         set_slice(L, "query", command->query);
         set_slice(L, "stdin", command->input);
     }
-    if (!pl_binding_call(bound, 1, 1))
+    if (!run_callback(bound, 1, 1))
         return out == NULL; /* the command fails with the test */
     size_t len = 0;
     const char *text = lua_tolstring(L, -1, &len);

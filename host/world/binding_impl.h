@@ -17,6 +17,7 @@ struct bound_world {
     struct pl_choose choose; /* zeros: undisturbed */
     lua_State *L;            /* the caller's state; set by each call */
     int callbacks[CALLBACKS];
+    int calling;   /* number of callbacks that run: the world waits for them */
     char *failure; /* owned: the first error that a callback raised; NULL: none */
     struct pl_recorded recorded;
     struct pl_line_coverage lines;
@@ -26,6 +27,9 @@ struct bound_world {
 /* The world at index 1, open; borrowed from the value at that index. Raises an error of Lua
  * otherwise. */
 struct bound_world *pl_binding_check(lua_State *L);
+/* The same, for calls that move the world, or start or end hosts: while a callback runs, the host
+ * that asked is still on the stack, so they are refused. */
+struct bound_world *pl_binding_check_idle(lua_State *L);
 /* The number of seconds at this index, at least 0. */
 int64_t pl_binding_nanoseconds(lua_State *L, int index);
 /* Adds the functions of binding_disturb.c to the table at the top. */

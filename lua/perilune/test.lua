@@ -36,15 +36,18 @@ local function raise_status(status, about)
     causes = details.causes }), 0)
 end
 
--- Sends a request and decodes the answer. about: {verb=, kind=, key=} for errors. An explored world
+-- Sends a request and decodes the answer. about: {verb=, kind=, key=} for errors. A rule that is
+-- broken ends the call, though the server has answered. An explored world
 -- has when_unanswered: it returns true when the host was down and is back, and then the request is
 -- sent again.
 local function ask(self, method, target, o, about)
   world.renew()
   local body = o.body ~= nil and host.json_encode(o.body) or nil
-  local status, text = world.request(self.handle, method, target,
+  local status, text, rule = world.request(self.handle, method, target,
     body and (o.content_type or "application/json") or nil, body)
-  if not status then
+  if rule then
+    fail("%s", text)
+  elseif not status then
     error(errors.new({ type = "timeout", message = text, verb = about.verb, kind = about.kind,
       key = about.key }), 0)
   end
@@ -321,7 +324,7 @@ local function must(self, ok, message)
   return self
 end
 
-local settle_options = { limit = check.duration, whole = check.boolean }
+local settle_options = { limit = check.delay, whole = check.boolean }
 
 -- Runs until no work is under way and nothing is due within the limit.
 function World:settle(o)
@@ -330,7 +333,7 @@ function World:settle(o)
 end
 
 function World:advance(duration)
-  return must(self, world.advance(self.handle, check.duration("advance", duration)))
+  return must(self, world.advance(self.handle, check.delay("advance", duration)))
 end
 
 -- Seconds since 1970.
@@ -341,7 +344,11 @@ end
 -- Does one step; false: nothing will ever happen.
 function World:step()
   world.renew()
-  return world.step(self.handle)
+  local some, message = world.step(self.handle)
+  if some == nil then
+    fail("%s", message)
+  end
+  return some
 end
 
 -- ---- the host ----

@@ -1,0 +1,143 @@
+-- Mistakes in calls of a world, and in the rules that a spec gives it: each is an error at the line of
+-- the spec. Run by `perilune test`.
+local test = require("perilune.test")
+
+local CONFIG = "v1/ConfigMap"
+
+local function config(name)
+  return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, namespace = "default" } }
+end
+
+local function line_here()
+  return debug.getinfo(2, "l").currentline
+end
+
+-- The error of f, which has to begin with a line of this file, and with that one if it is given.
+local function mistake(f, ...)
+  local ok, e = pcall(f, ...)
+  assert.is_false(ok)
+  assert.truthy(tostring(e):find("^%S*rules_spec%.lua:%d+: "), tostring(e))
+  return tostring(e)
+end
+
+local function assert_has(text, part)
+  assert.truthy(text:find(part, 1, true), text)
+end
+
+-- Asks an external server for each ConfigMap, and keeps the status of the answer.
+local ASKS = [[
+perilune.controller("ask"):For("v1/ConfigMap"):Writes("v1/ConfigMap", { "patch" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if not c or c.data then return end
+  local a = perilune.http.request{ url = "http://api.example.com/" }
+  client:patch(c, { data = { status = tostring(a.status) } })
+end)
+]]
+
+describe("a rule of a world", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  local script = files.script
+
+  after_each(files.remove)
+
+  local RUNS = [[
+perilune.controller("run"):For("v1/Pod"):Reconcile(function(request)
+  if client:get("v1/Pod", request) then client:exec(request, { command = { "ls" } }) end
+end)
+]]
+
+  for name, call in pairs({
+    crash = function(world) world:crash() end,
+    stop = function(world) world:stop() end,
+    start = function(world) world:start() end,
+    reload = function(world) world:reload() end,
+    replica = function(world) world:replica("second") end,
+    settle = function(world) world:settle() end,
+    advance = function(world) world:advance(1) end,
+    step = function(world) world:step() end,
+  }) do
+    it("can't move the world: " .. name, function()
+      local world = test.world{ scripts = { script(ASKS), script(RUNS) } }
+      local tries = 0
+      local function refuses()
+        tries = tries + 1
+        assert_has(mistake(call, world), "a rule (http, exec, always, simulate) can't move the world")
+      end
+      world:http("*", function()
+        refuses()
+        assert.is_nil(world:get(CONFIG, "default/a").data)
+        return { status = 201 }
+      end)
+      world:exec("default/*", function()
+        refuses()
+        return { stdout = "" }
+      end)
+      world:create(config("a"))
+      world:apply{ apiVersion = "v1", kind = "Pod", metadata = { name = "p", namespace = "default" },
+        spec = { containers = { { name = "c", image = "i" } } } }
+      world:settle()
+      assert.equal("201", world:get(CONFIG, "default/a").data.status)
+      assert.equal(2, tries)
+      local writes = false
+      world:always("no moves", function()
+        return writes and refuses() or nil
+      end)
+      writes = true
+      world:create(config("b"))
+      assert.equal(3, tries)
+    end)
+  end
+
+  it("ends the call under which it tries that, with its own line", function()
+    local world = test.world{ scripts = script(ASKS) }
+    local line
+    world:http("*", function()
+      line = line_here() + 1
+      world:crash()
+      return {}
+    end)
+    world:create(config("a"))
+    local e = mistake(world.settle, world)
+    assert_has(e, ("rules_spec.lua:%d: a rule (http,"):format(line))
+    world:http("*", function() return {} end)
+    world:settle()
+  end)
+end)
+
+describe("a rule of always", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  it("that a write breaks ends that write, and is no timeout", function()
+    local world = test.world{}
+    world:always("no configs", function(now)
+      return now:get(CONFIG, "default/a") and "there is one" or nil
+    end)
+    local line = line_here() + 1
+    local ok, e = pcall(function() world:create(config("a")) end)
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find(('rules_spec.lua:%d: always "no configs": there is one$'):format(line)),
+      tostring(e))
+    assert.is_table(world:get(CONFIG, "default/a"))
+  end)
+
+  it("that is broken in a step ends it", function()
+    local world = test.world{ scripts = files.script[[
+perilune.controller("copy"):For("v1/ConfigMap"):Writes("v1/Secret", { "create" }):Reconcile(function(request)
+  if request.name ~= "a" then return end
+  client:create{ apiVersion = "v1", kind = "Secret", metadata = { name = "a", namespace = "default" } }
+end)
+]] }
+    world:settle()
+    world:always("no secrets", function(now)
+      return #now:list("v1/Secret") > 0 and "there is one" or nil
+    end)
+    world:create(config("a"))
+    assert_has(mistake(function()
+      for _ = 1, 100 do
+        world:step()
+      end
+    end), 'always "no secrets": there is one')
+  end)
+end)
