@@ -359,10 +359,11 @@ local function start_host(self, name, o)
     paths = host.array(scripts), config = self.config, namespaces = self.namespaces,
     elects = self.elects, skew = o.skew }))
   if ok then
-    self.scripts = o.scripts or self.scripts
     ok, message = world.sync(self.handle, name)
   end
-  return must(self, ok, message)
+  must(self, ok, message)
+  self.scripts = o.scripts or self.scripts
+  return self
 end
 
 local start_options = { scripts = files.checker }
@@ -375,8 +376,9 @@ end
 function World:reload(o)
   o = check.options("reload", o, start_options)
   local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
+  must(self, world.reload(self.handle, "main", host.json_encode(host.array(scripts))))
   self.scripts = o.scripts or self.scripts
-  return must(self, world.reload(self.handle, "main", host.json_encode(host.array(scripts))))
+  return self
 end
 
 function World:stop()
