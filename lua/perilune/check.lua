@@ -24,7 +24,8 @@ end
 
 local MESSAGE_MAX = 2000 -- bytes; what a script passes in may be as large as its memory
 
--- Raises "file:line: message" for the line of the script that called Perilune.
+-- Raises "file:line: message" for the line of the script that called Perilune. A message may have
+-- that place already.
 function M.fail(message, ...)
   local text = select("#", ...) > 0 and format(message, ...) or message
   if #text > MESSAGE_MAX then
@@ -34,10 +35,8 @@ function M.fail(message, ...)
   if not file and blamed then
     file, line = host.where(blamed)
   end
-  if file then
-    text = format("%s:%d: %s", file, line, text)
-  end
-  error(text, 0)
+  local place = file and format("%s:%d: ", file, line) or ""
+  error(text:sub(1, #place) == place and text or place .. text, 0)
 end
 
 local fail = M.fail

@@ -23,10 +23,31 @@ local function check_reason(what, value)
   return value
 end
 
+-- An answer that is a failure.
+local function failing_status(what, value)
+  if check.integer(0)(what, value) < 400 or value > 599 then
+    fail("%s must be the status of a failure, 400 to 599, not %d", what, value)
+  end
+  return value
+end
+
 local fail_options = { verb = check.one_of("get", "list", "watch", "create", "update", "patch",
   "apply", "delete", "deletecollection", "exec"), kind = check.kind, key = check.text,
-  times = check.integer(1), status = check.integer(0), reason = check_reason,
+  times = check.integer(1), status = failing_status, reason = check_reason,
   lost = check.boolean, after = check.integer(0) }
+
+-- The status of the answer that the options describe; reasons have one status each.
+local function status_of(o)
+  local by_reason = o.reason and (STATUS[o.reason] or 0)
+  if o.lost and (o.status or o.reason) then
+    fail("fail: an answer that is lost has no %s; leave one of them out",
+      o.status and "status" or "reason")
+  elseif by_reason and o.status and o.status ~= by_reason then
+    fail("fail: the reason %s%s; the status can't be %d, leave one of them out", o.reason,
+      by_reason == 0 and " is no answer at all" or " has the status " .. by_reason, o.status)
+  end
+  return o.status or by_reason or 500
+end
 
 local function matches(rule, point)
   local resource, key = point.object:match("^(%S+) ?(.*)$")
@@ -114,17 +135,39 @@ local function with_json(request)
   end })
 end
 
-local function finish_answer(answer, request)
-  if type(answer) ~= "table" then
-    error(format("http: the answer to %s %s must be a table with a status, not %s",
-      request.method, request.url, check.describe(answer)), 0)
+local function check_status(what, value)
+  if check.integer(0)(what, value) < 200 or value > 599 then
+    fail("%s must be 200 to 599, not %d", what, value)
   end
+  return value
+end
+
+local function check_headers(what, value)
   local headers = {}
-  for name, value in pairs(answer.headers or {}) do
-    headers[name:lower()] = tostring(value)
+  for name, text in pairs(check.table(what, value)) do
+    if type(name) ~= "string" or type(text) ~= "string" and type(text) ~= "number" then
+      fail('%s must be names and texts such as {["Content-Type"] = "text/plain"}', what)
+    end
+    headers[name:lower()] = tostring(text)
   end
-  local body = answer.body
+  return headers
+end
+
+local function any(_, value)
+  return value
+end
+
+local answer_checks = { status = check_status, headers = check_headers, body = check.text,
+  json = any }
+
+local function finish_answer(answer, request)
+  local what = format("http: the answer to %s %s", request.method, request.url)
+  answer = check.options(what, check.table(what, answer), answer_checks)
+  local headers, body = answer.headers or {}, answer.body
   if answer.json ~= nil then
+    if body then
+      fail("%s has both json and body; leave one of them out", what)
+    end
     body = host.json_encode(answer.json)
     headers["content-type"] = headers["content-type"] or "application/json"
   end
@@ -143,11 +186,25 @@ end
 
 -- ---- invariants ----
 
-local function check_always(self)
+-- What a rule says: nil or true, that all is well; a text, or false and a text, what is wrong.
+local function said_by(rule, said, why)
+  if said == false and type(why) == "string" then
+    said = why
+  end
+  if type(said) == "string" then
+    return format("always %q: %s", rule.name, said)
+  elseif said ~= nil and said ~= true then
+    return format("always %q: the rule must return nil, or a text that says what is wrong, not %s",
+      rule.name, check.describe(said))
+  end
+end
+
+-- The message of the first rule that is broken; nil: none is.
+local function broken_rule(self)
   for _, rule in ipairs(self.always_rules) do
-    local said = rule.f(self)
-    if type(said) == "string" then
-      error(format("always %q: %s", rule.name, said), 0)
+    local message = said_by(rule, rule.f(self))
+    if message then
+      return message
     end
   end
 end
@@ -161,10 +218,10 @@ local function follow_stores(self)
     self.following = true
     local ok, message = pcall(function()
       actors.run(self)
-      check_always(self)
+      return broken_rule(self)
     end)
     self.following = false
-    if not ok then
+    if message then
       error(message, 0)
     end
   end or nil)
@@ -190,7 +247,7 @@ function M.install(World)
   -- The next matching requests get this answer.
   function World:fail(o)
     o = check.options("fail", o, fail_options)
-    local status = o.status or o.reason and (STATUS[o.reason] or 0) or 500
+    local status = status_of(o)
     self.rules[#self.rules + 1] = { verb = o.verb == "apply" and "patch" or o.verb,
       resource = o.kind and self:resource_name(o.kind), key = o.key, times = o.times or 1,
       status = status, reason = o.reason, lost = o.lost, after = o.after or 0 }
@@ -198,7 +255,7 @@ function M.install(World)
   end
 
   function World:lag(kind, duration)
-    local seconds = check.duration("lag", duration)
+    local seconds = check.delay("lag", duration)
     self.lags[self:resource_name(check.kind("lag", kind))] = seconds > 0 and seconds or nil
     return self
   end
@@ -237,14 +294,14 @@ function M.install(World)
     return self.externals[name]
   end
 
-  -- f(world) runs after every write. A result or an error of it is a failure.
+  -- f(world) runs after every write. A text that it returns, or an error, is a failure.
   function World:always(name, f)
     check.text("always", name)
     check.func("always: the rule", f)
     self.always_rules[#self.always_rules + 1] = { name = name, f = f }
     follow_stores(self)
-    check_always(self)
-    return self
+    local message = broken_rule(self)
+    return message and fail("%s", message) or self
   end
 end
 

@@ -141,3 +141,87 @@ end)
     end), 'always "no secrets": there is one')
   end)
 end)
+
+describe("an answer of a rule for HTTP", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  for said, case in pairs({
+    ['unknown option "stat"; did you mean "status"?'] = { stat = 200 },
+    ['status must be a whole number of at least 0, not the string "200"'] = { status = "200" },
+    ["status must be 200 to 599, not 99"] = { status = 99 },
+    ["body must be a string, not the number 5"] = { body = 5 },
+    ["has both json and body"] = { body = "x", json = { a = 1 } },
+    ["headers must be a table, not the string"] = { headers = "x" },
+    ["headers must be names and texts"] = { headers = { "x" } },
+    ["must be a table, not the number 5"] = 5,
+  }) do
+    it("is an error: " .. said, function()
+      local world = test.world{ scripts = files.script(ASKS) }
+      world:http("*", function() return case end)
+      world:create(config("a"))
+      local line = line_here() + 1
+      local ok, e = pcall(function() world:settle() end)
+      assert.is_false(ok)
+      assert_has(e, ("rules_spec.lua:%d: http: the answer to GET http://api.example.com/"):format(line))
+      assert_has(e, said)
+    end)
+  end
+
+  it("may say little, or all", function()
+    for _, answer in ipairs({ {}, { status = 204, headers = { A = 1 } }, { json = false }, { status = 500, body = "" } }) do
+      local world = test.world{ scripts = files.script(ASKS) }
+      world:http("*", function() return answer end)
+      world:create(config("a"))
+      world:settle()
+      assert.equal(tostring(answer.status or 200), world:get(CONFIG, "default/a").data.status)
+    end
+  end)
+end)
+
+describe("a mistake in a call of a world", function()
+  local world
+
+  before_each(function()
+    world = test.world{}
+  end)
+
+  for said, call in pairs({
+    ["fail: status must be the status of a failure, 400 to 599, not 200"] = function() world:fail{ status = 200 } end,
+    ["fail: the reason Forbidden has the status 403; the status can't be 500"] = function()
+      world:fail{ reason = "Forbidden", status = 500 }
+    end,
+    ["fail: the reason ConnectionRefused is no answer at all"] = function()
+      world:fail{ reason = "ConnectionRefused", status = 503 }
+    end,
+    ["fail: an answer that is lost has no status"] = function() world:fail{ lost = true, status = 500 } end,
+    ["fail: an answer that is lost has no reason"] = function() world:fail{ lost = true, reason = "Timeout" } end,
+    ["advance must be zero or longer, not the number -50"] = function() world:advance(-50) end,
+    ["settle: limit must be zero or longer, not the number -5"] = function() world:settle{ limit = -5 } end,
+    ["lag must be zero or longer, not the number -1"] = function() world:lag(CONFIG, -1) end,
+    ['always "all": the rule must return nil, or a text that says what is wrong, not the number 5'] = function()
+      world:always("all", function() return 5 end)
+    end,
+    ['always "none": the rule must return nil, or a text that says what is wrong, not the boolean false'] = function()
+      world:always("none", function() return false end)
+    end,
+    ['always "told": too many'] = function()
+      world:always("told", function() return false, "too many" end)
+    end,
+  }) do
+    it("is an error: " .. said, function()
+      local before = world:now()
+      assert_has(mistake(call), said)
+      assert.equal(before, world:now())
+    end)
+  end
+
+  it("is none", function()
+    world:fail{ reason = "Forbidden", status = 403, lost = false }
+    world:always("well", function() return true end)
+    world:always("well too", function() end)
+    world:advance(0)
+    world:create(config("a"))
+  end)
+end)
