@@ -71,11 +71,16 @@ static void history_forget(struct pl_history *history, struct pl_history_key *en
     pl_slab_give(&history->memory, entry, history_size_of(entry));
 }
 
-void pl_history_deinit(struct pl_history *history)
+void pl_history_clear(struct pl_history *history)
 {
     struct pl_link *link;
     while ((link = pl_list_first(&history->used)) != NULL)
         history_forget(history, PL_CONTAINER_OF(link, struct pl_history_key, link));
+}
+
+void pl_history_deinit(struct pl_history *history)
+{
+    pl_history_clear(history);
     pl_keyset_deinit(&history->keys);
     pl_map_deinit(&history->calls);
     pl_slab_deinit(&history->memory);

@@ -47,6 +47,8 @@ struct pl_happened {
 /* limit: bytes in all; 0: 512 KiB. */
 void pl_history_init(struct pl_history *history, size_t limit);
 void pl_history_deinit(struct pl_history *history);
+/* Forgets the entries of all keys, but no sort of call. */
+void pl_history_clear(struct pl_history *history);
 
 /* Joins the parts of the detail; beyond 512 bytes it is cut. */
 void pl_history_add(struct pl_history *history, struct pl_slice controller, struct pl_slice key,

@@ -424,6 +424,39 @@ static int why(lua_State *L)
     return 1;
 }
 
+static void forget_why_of(void *arg, struct pl_replica *replica)
+{
+    PL_UNUSED(arg);
+    pl_history_clear(pl_cluster_history(pl_replica_cluster(replica)));
+}
+
+/* forget_why(world): from now on `why` tells only what comes. */
+static int forget_why(lua_State *L)
+{
+    pl_world_each_host(pl_binding_check(L)->world, forget_why_of, NULL);
+    return 0;
+}
+
+static void name_controllers(void *arg, struct pl_replica *replica)
+{
+    lua_State *L = arg;
+    struct pl_manager *manager = pl_replica_manager(replica);
+    for (size_t i = 0; i < pl_manager_count(manager); i++) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, 2, pl_controller_spec(pl_manager_at(manager, i))->name);
+    }
+}
+
+/* controllers(world, names): adds name -> true for the controllers and tasks of all hosts. */
+static int add_controllers(lua_State *L)
+{
+    struct bound_world *bound = pl_binding_check(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    pl_world_each_host(bound->world, name_controllers, L);
+    return 0;
+}
+
 /* ---- time ---- */
 
 /* step(world [, seconds since 1970]): the clock is not moved beyond that time */
@@ -508,6 +541,8 @@ static const luaL_Reg functions[] = {
     {"alarm", set_alarm},
     {"metrics", metrics},
     {"why", why},
+    {"forget_why", forget_why},
+    {"controllers", add_controllers},
     {"step", binding_step},
     {"settle", binding_settle},
     {"advance", binding_advance},

@@ -483,6 +483,14 @@ struct pl_replica *pl_world_replica(struct pl_world *world, const char *name)
     return host != NULL ? host->replica : NULL;
 }
 
+void pl_world_each_host(struct pl_world *world,
+                        void (*visit)(void *arg, struct pl_replica *replica), void *arg)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        visit(arg, PL_CONTAINER_OF(link, struct host, link)->replica);
+    }
+}
+
 /* ---- requests ---- */
 
 struct moving {

@@ -81,6 +81,9 @@ void pl_world_set_lateness(struct pl_world *world, int64_t ns);
 bool pl_world_reverse_lists(struct pl_world *world, bool reversed);
 /* NULL: there is no such host. Valid until the next call that changes the world. */
 struct pl_replica *pl_world_replica(struct pl_world *world, const char *name);
+/* Visits the hosts in the order of their starts. */
+void pl_world_each_host(struct pl_world *world,
+                        void (*visit)(void *arg, struct pl_replica *replica), void *arg);
 
 /* ---- the server ---- */
 

@@ -353,6 +353,13 @@ end
 
 -- ---- the host ----
 
+-- A host has loaded its scripts. Those that did not load are not remembered.
+local function loaded(self, o)
+  self.scripts = o.scripts or self.scripts
+  world.controllers(self.handle, self.controllers)
+  return self
+end
+
 local function start_host(self, name, o)
   local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
   local ok, message = world.start(self.handle, host.json_encode({ name = name,
@@ -362,8 +369,7 @@ local function start_host(self, name, o)
     ok, message = world.sync(self.handle, name)
   end
   must(self, ok, message)
-  self.scripts = o.scripts or self.scripts
-  return self
+  return loaded(self, o)
 end
 
 local start_options = { scripts = files.checker }
@@ -377,8 +383,7 @@ function World:reload(o)
   o = check.options("reload", o, start_options)
   local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
   must(self, world.reload(self.handle, "main", host.json_encode(host.array(scripts))))
-  self.scripts = o.scripts or self.scripts
-  return self
+  return loaded(self, o)
 end
 
 function World:stop()

@@ -6,6 +6,7 @@ local world = require("perilune.world")
 local check = require("perilune.check")
 local ref = require("perilune.ref")
 
+local fail = check.fail
 local M = {}
 
 -- Kinds that hosts write for themselves. Writes of these are left out, unless a query names the
@@ -77,9 +78,16 @@ function M.collect(self)
   return all
 end
 
-function M.begin(self)
+local function begin_again(self)
   self.asked, self.ran, self.log = {}, {}, {}
   world.logged()
+end
+
+-- controllers: name -> true, of all that hosts of this world have had. had_events: uid -> count,
+-- had_metrics: series -> value, as they were when the world was told to forget.
+function M.begin(self)
+  self.controllers, self.had_events, self.had_metrics = {}, {}, {}
+  begin_again(self)
 end
 
 -- ---- queries ----
@@ -95,7 +103,22 @@ local function filter(list, passes)
 end
 
 local VERBS = { POST = true, PUT = true, PATCH = true, DELETE = true }
-local write_options = { kind = check.kind, verb = check.text, key = check.text }
+local write_options = { kind = check.kind, key = check.text, verb = check.one_of("create",
+  "update", "patch", "apply", "delete", "deletecollection", "exec") }
+local request_options = { kind = check.kind, key = check.text, verb = check.one_of("get", "list",
+  "watch", "create", "update", "patch", "apply", "delete", "deletecollection", "exec") }
+
+-- Requests of hosts that fit the options. A kind has to be one of the server's.
+local function requests_of(self, o, passes)
+  if o.kind then
+    self:resource_name(o.kind)
+  end
+  M.collect(self)
+  return filter(self.asked, function(entry)
+    return (not o.kind or entry.kind == o.kind) and (not o.verb or entry.verb == o.verb)
+      and (not o.key or entry.key == o.key) and passes(entry)
+  end)
+end
 
 local LEVELS = { debug = 1, info = 2, warn = 3, error = 4 }
 
@@ -116,33 +139,94 @@ local function has_labels(have, want)
   return true
 end
 
+-- ---- metrics ----
+
+-- Whether a metric counts up, so that a world can forget what it has counted.
+local COUNTS = { counter = true, histogram = true }
+
+-- The page of the main host: name -> type, and an array of {id =, name =, labels =, value =}.
+local function read_metrics(self)
+  local types, series = {}, {}
+  for line in world.metrics(self.handle, "main"):gmatch("[^\n]+") do
+    local name, text, value = line:match("^([%w_:]+)(%b{}) (%S+)$")
+    if not name then
+      name, value = line:match("^([%w_:]+) (%S+)$")
+    end
+    if name then
+      series[#series + 1] = { id = line:match("^(.*) "), name = name, labels = labels_of(text or ""),
+        value = tonumber(value) }
+    else
+      local family, form = line:match("^# TYPE (%S+) (%S+)")
+      for _, suffix in ipairs(form == "histogram" and { "_bucket", "_sum", "_count" } or { "" }) do
+        types[(family or "") .. suffix] = family and form
+      end
+    end
+  end
+  return types, series
+end
+
+local function forget_metrics(self)
+  self.had_metrics = {}
+  if world.runs_host(self.handle, "main") then
+    local types, series = read_metrics(self)
+    for _, one in ipairs(series) do
+      self.had_metrics[one.id] = COUNTS[types[one.name]] and one.value or nil
+    end
+  end
+end
+
+-- What a series has counted since the world was told to forget. A host that has started since then
+-- began at zero.
+local function counted(self, one)
+  local had = self.had_metrics[one.id] or 0
+  return one.value >= had and one.value - had or one.value
+end
+
+-- ---- events ----
+
+local function times_of(event)
+  return event.series and event.series.count or event.count or 1
+end
+
+local function forget_events(self)
+  self.had_events = {}
+  for _, event in ipairs(self:list("v1/Event")) do
+    self.had_events[event.metadata.uid] = times_of(event)
+  end
+end
+
 function M.install(World)
   function World:forget()
     M.collect(self)
-    M.begin(self)
+    begin_again(self)
+    forget_events(self)
+    forget_metrics(self)
+    world.forget_why(self.handle)
     return self
   end
 
   -- Writes of hosts: {verb=, kind=, key=, subresource=, body=, status=}.
   function World:writes(o)
     o = check.options("writes", o, write_options)
-    M.collect(self)
-    return filter(self.asked, function(entry)
-      return (VERBS[entry.method] or entry.verb == "exec")
-        and (o.kind and entry.kind == o.kind or not o.kind and not OWN[entry.kind])
-        and (not o.verb or entry.verb == o.verb)
-        and (not o.key or entry.key == o.key) and (entry.lost or entry.status < 400
-          and entry.status > 0)
+    return requests_of(self, o, function(entry)
+      return (VERBS[entry.method] or entry.verb == "exec") and (o.kind or not OWN[entry.kind])
+        and (entry.lost or entry.status < 400 and entry.status > 0)
     end)
   end
 
-  function World:requests()
-    M.collect(self)
-    return filter(self.asked, function() return true end)
+  -- All requests of hosts, also reads and those that failed; as World:writes.
+  function World:requests(o)
+    return requests_of(self, check.options("requests", o, request_options), function() return true end)
   end
 
+  -- Of a controller or task that a host of this world has, or has had; any name before there was
+  -- a host.
   function World:runs(controller)
     M.collect(self)
+    local known = self.controllers
+    if controller ~= nil and not known[check.text("runs", controller)] and next(known) then
+      fail("runs: there is no controller %q; %s", controller, check.nearest(controller, known))
+    end
     return filter(self.ran, function(run)
       return not controller or run.controller == controller
     end)
@@ -164,15 +248,15 @@ function M.install(World)
   -- The sum of all series with these labels, or nil.
   function World:metrics(name, labels)
     check.text("metrics", name)
+    labels = labels == nil and {} or check.table("metrics: the labels", labels)
+    local types, series = read_metrics(self)
+    if not types[name] then
+      fail("metrics: there is no metric %q; %s", name, check.nearest(name, types))
+    end
     local sum
-    for line in world.metrics(self.handle, "main"):gmatch("[^\n]+") do
-      local series, text, value = line:match("^([%w_:]+)(%b{}) (%S+)$")
-      if not series then
-        series, value = line:match("^([%w_:]+) (%S+)$")
-        text = ""
-      end
-      if series == name and has_labels(labels_of(text), labels or {}) then
-        sum = (sum or 0) + tonumber(value)
+    for _, one in ipairs(series) do
+      if one.name == name and has_labels(one.labels, labels) then
+        sum = (sum or 0) + counted(self, one)
       end
     end
     return sum
@@ -185,9 +269,11 @@ function M.install(World)
     local out = {}
     for _, event in ipairs(self:list("v1/Event")) do
       local about = event.involvedObject or {}
-      if about.name == name and about.namespace == ns and about.kind == kind:match("[^/]+$") then
+      local count = times_of(event) - (self.had_events[event.metadata.uid] or 0)
+      if about.name == name and about.namespace == ns and about.kind == kind:match("[^/]+$")
+        and count > 0 then
         out[#out + 1] = { type = event.type, reason = event.reason, message = event.message,
-          count = event.series and event.series.count or event.count or 1 }
+          count = count }
       end
     end
     return out

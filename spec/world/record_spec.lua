@@ -67,7 +67,8 @@ perilune.controller("copy"):For("v1/ConfigMap", { labels = "mine=yes" }):Owns("v
     assert.equal(0, #world:logs("error"))
     assert.equal(#runs, world:metrics("controller_runtime_reconcile_total",
       { controller = "copy", result = "success" }))
-    assert.is_nil(world:metrics("no_such_metric"))
+    assert.equal(1, #world:requests{ kind = "v1/Secret", verb = "apply" })
+    assert.equal(0, #world:requests{ kind = "v1/Pod" })
     assert.truthy(table.concat(world:why(CONFIG, "default/a"), "\n"):find("copy: event ADDED", 1, true))
     local events = world:events(CONFIG, "default/a")
     assert.equal("Copied", events[1].reason)
@@ -75,6 +76,34 @@ perilune.controller("copy"):For("v1/ConfigMap", { labels = "mine=yes" }):Owns("v
     assert.equal(0, #world:writes())
     assert.equal(0, #world:runs())
     assert.equal(0, #world:logs())
+    assert.equal(0, #world:events(CONFIG, "default/a"))
+    assert.equal(0, #world:why(CONFIG, "default/a"))
+    assert.equal(0, world:metrics("controller_runtime_reconcile_total", { controller = "copy" }))
+    assert.equal(0, world:metrics("controller_runtime_reconcile_time_seconds_count", { controller = "copy" }))
+    assert.equal(1, world:metrics("controller_runtime_max_concurrent_reconciles", { controller = "copy" }))
+  end)
+
+  it("tells what came after it was told to forget", function()
+    local world = test.world{ scripts = copier() }
+    local function runs()
+      return world:metrics("controller_runtime_reconcile_total", { controller = "copy", result = "success" })
+    end
+    for i = 1, 3 do
+      world:apply(config("a", { x = tostring(i) }))
+      world:settle()
+      assert.equal(#world:runs("copy"), runs())
+      world:advance("1h") -- a series of equal Events is written now and then
+      local told = world:events(CONFIG, "default/a")
+      assert.equal(1, #told)
+      assert.equal(#world:runs("copy"), told[1].count)
+      assert.truthy(world:why(CONFIG, "default/a")[1]:find("copy: event", 1, true))
+      world:forget()
+    end
+    world:crash()
+    world:forget()
+    world:start()
+    world:settle()
+    assert.equal(#world:runs("copy"), runs())
   end)
 
   it("fails answers as told, so often and no longer", function()

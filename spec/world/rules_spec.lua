@@ -170,7 +170,8 @@ describe("an answer of a rule for HTTP", function()
   end
 
   it("may say little, or all", function()
-    for _, answer in ipairs({ {}, { status = 204, headers = { A = 1 } }, { json = false }, { status = 500, body = "" } }) do
+    for _, answer in ipairs({ {}, { status = 204, headers = { A = 1 } }, { json = false },
+      { status = 500, body = "" } }) do
       local world = test.world{ scripts = files.script(ASKS) }
       world:http("*", function() return answer end)
       world:create(config("a"))
@@ -200,6 +201,14 @@ describe("a mistake in a call of a world", function()
     ["advance must be zero or longer, not the number -50"] = function() world:advance(-50) end,
     ["settle: limit must be zero or longer, not the number -5"] = function() world:settle{ limit = -5 } end,
     ["lag must be zero or longer, not the number -1"] = function() world:lag(CONFIG, -1) end,
+    ['writes: verb must be one of "create", "update", "patch"'] = function() world:writes{ verb = "updat" } end,
+    ['the server does not serve v1/ConfigMpa; did you mean "ConfigMap"?'] = function()
+      world:writes{ kind = "v1/ConfigMpa" }
+    end,
+    ["the server does not serve example.com/v1/Nothing; is its CRD among the manifests?"] = function()
+      world:requests{ kind = "example.com/v1/Nothing" }
+    end,
+    ["runs must be a string, not the number 5"] = function() world:runs(5) end,
     ['always "all": the rule must return nil, or a text that says what is wrong, not the number 5'] = function()
       world:always("all", function() return 5 end)
     end,
@@ -223,5 +232,41 @@ describe("a mistake in a call of a world", function()
     world:always("well too", function() end)
     world:advance(0)
     world:create(config("a"))
+  end)
+end)
+
+describe("a name that no host of a world has", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  local script = files.script
+
+  after_each(files.remove)
+
+  local function idle(name)
+    return script(('perilune.controller(%q):For("v1/ConfigMap"):Reconcile(function() end)\n'):format(name))
+  end
+
+  it("is an error for runs; one that a host had is none", function()
+    local world = test.world{ scripts = idle("web"), start = false }
+    assert.equal(0, #world:runs("anything"))
+    world:start()
+    assert.equal(0, #world:runs("web"))
+    assert_has(mistake(world.runs, world, "wbe"), 'runs: there is no controller "wbe"; did you mean "web"?')
+    world:reload{ scripts = idle("other") }
+    world:crash()
+    assert.equal(0, #world:runs("web"))
+    assert.equal(0, #world:runs("other"))
+    assert_has(mistake(world.runs, world, "wbe"), 'did you mean "web"?')
+  end)
+
+  it("is an error for metrics; labels that nothing has are none", function()
+    local world = test.world{ scripts = idle("web") }
+    local name = "controller_runtime_reconcile_total"
+    assert.is_nil(world:metrics(name, { controller = "other" }))
+    assert.is_number(world:metrics("controller_runtime_reconcile_time_seconds_count"))
+    assert_has(mistake(world.metrics, world, "controller_runtime_reconcil_total"), ("did you mean %q?"):format(name))
+    assert_has(mistake(world.metrics, world, name, "x"), "metrics: the labels must be a table, not the string")
+    world:crash()
+    assert_has(mistake(world.metrics, world, name), 'no host "main" runs')
+    assert_has(mistake(world.why, world, CONFIG, "default/a"), 'no host "main" runs')
   end)
 end)
