@@ -10,6 +10,8 @@ local errors = require("perilune.errors")
 local faults = require("perilune.test_faults")
 local files = require("perilune.test_files")
 local flips = require("perilune.test_flips")
+local methods = require("perilune.test_methods")
+local kinds = require("perilune.test_kinds")
 local record = require("perilune.test_record")
 local ref = require("perilune.ref")
 
@@ -17,7 +19,6 @@ local fail, format = check.fail, string.format
 local DEFAULT_LIMIT, START = 3600, "2026-01-01T00:00:00Z"
 
 local World = {}
-World.__index = World
 
 local M = { worlds = {}, seed = 1 }
 
@@ -65,96 +66,10 @@ local function ask(self, method, target, o, about)
   return answer
 end
 
--- ---- kinds ----
-
-local function group_path(group, version)
-  return group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
-end
-
-local function load_kinds(self, base)
-  local status, text = world.request(self.handle, "GET", base, nil, nil)
-  local list = status == 200 and host.json_decode(text) or { resources = {} }
-  local found = {}
-  for _, resource in ipairs(list.resources) do
-    if not resource.name:find("/", 1, true) then
-      found[resource.kind] = { path = base, plural = resource.name, kind = resource.kind,
-        namespaced = resource.namespaced, verbs = resource.verbs }
-    end
-  end
-  self.kinds[base] = found
-  return found
-end
-
-local function text_at(base, kind)
-  return base:gsub("^/apis?/", "") .. "/" .. kind
-end
-
--- The kind whose objects lie under a path of the server; nil: it is unknown.
-function World:kind_at(base, plural)
-  for _, known in ipairs({ self.kinds[base] or false, false }) do
-    for kind, resource in pairs(known or {}) do
-      if resource.plural == plural then
-        return text_at(base, kind)
-      end
-    end
-  end
-  for kind, resource in pairs(load_kinds(self, base)) do
-    if resource.plural == plural then
-      return text_at(base, kind)
-    end
-  end
-  return nil
-end
-
-local function resource_of(self, text)
-  local kind = host.kind(text)
-  local base = group_path(kind.group, kind.version)
-  local known = self.kinds[base]
-  local found = known and known[kind.kind]
-  if found then
-    return found
-  end
-  known = load_kinds(self, base)
-  if known[kind.kind] then
-    return known[kind.kind]
-  end
-  fail("the server does not serve %s%s", text, next(known) and "; "
-    .. check.nearest(kind.kind, known) or "; is its CRD among the manifests?")
-end
-
--- "apps/v1/deployments"
-function World:resource_name(kind)
-  local resource = resource_of(self, kind)
-  return text_at(resource.path, resource.plural)
-end
-
-local function add_listed(out, known, base)
-  local names = {}
-  for kind, resource in pairs(known) do
-    for _, verb in ipairs(resource.verbs or {}) do
-      names[#names + 1] = verb == "list" and kind or nil
-    end
-  end
-  table.sort(names)
-  for _, kind in ipairs(names) do
-    out[#out + 1] = text_at(base, kind)
-  end
-end
-
--- All kinds that can be listed, each in its group's preferred version.
-function World:all_kinds()
-  local out = {}
-  add_listed(out, load_kinds(self, "/api/v1"), "/api/v1")
-  local _, text = world.request(self.handle, "GET", "/apis", nil, nil)
-  for _, group in ipairs(host.json_decode(text).groups) do
-    local base = "/apis/" .. group.preferredVersion.groupVersion
-    add_listed(out, load_kinds(self, base), base)
-  end
-  return out
-end
+-- ---- requests of a user ----
 
 local function path_to(self, kind, ns, name, subresource)
-  local resource = resource_of(self, kind)
+  local resource = kinds.resource_of(self, kind)
   local path = resource.path
   if resource.namespaced and (ns or name) then
     path = path .. "/namespaces/" .. path_segment(ns or "default")
@@ -175,8 +90,6 @@ local function query_of(parameters)
   end
   return #parts > 0 and "?" .. table.concat(parts, "&") or ""
 end
-
--- ---- requests of a user ----
 
 local function about(verb, kind, ns, name)
   return { verb = verb, kind = kind, key = name and ref.key(ns, name) }
@@ -295,7 +208,7 @@ local list_options = { namespace = check.text, labels = check.selector, fields =
 function World:list(kind, o)
   check.kind("list", kind)
   o = check.options("list", o, list_options)
-  local resource = resource_of(self, kind)
+  local resource = kinds.resource_of(self, kind)
   local path = resource.path
   if o.namespace and resource.namespaced then
     path = path .. "/namespaces/" .. path_segment(o.namespace)
@@ -353,18 +266,22 @@ end
 
 -- ---- the host ----
 
+-- The paths of the scripts, an array for JSON.
+local function scripts_of(self, o)
+  return host.array(files.paths("scripts", o.scripts or rawget(self, "scripts"), self.folder))
+end
+
 -- A host has loaded its scripts. Those that did not load are not remembered.
 local function loaded(self, o)
-  self.scripts = o.scripts or self.scripts
+  self.scripts = o.scripts or rawget(self, "scripts")
   world.controllers(self.handle, self.controllers)
   return self
 end
 
 local function start_host(self, name, o)
-  local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
   local ok, message = world.start(self.handle, host.json_encode({ name = name,
-    paths = host.array(scripts), config = self.config, namespaces = self.namespaces,
-    elects = self.elects, skew = o.skew }))
+    paths = scripts_of(self, o), config = rawget(self, "config"),
+    namespaces = rawget(self, "namespaces"), elects = self.elects, skew = o.skew }))
   if ok then
     ok, message = world.sync(self.handle, name)
   end
@@ -381,8 +298,7 @@ end
 
 function World:reload(o)
   o = check.options("reload", o, start_options)
-  local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
-  must(self, world.reload(self.handle, "main", host.json_encode(host.array(scripts))))
+  must(self, world.reload(self.handle, "main", host.json_encode(scripts_of(self, o))))
   return loaded(self, o)
 end
 
@@ -395,7 +311,6 @@ function World:crash()
 end
 
 local Replica = {}
-Replica.__index = Replica
 
 function Replica:stop()
   return must(self.world, world.stop(self.world.handle, self.name))
@@ -409,16 +324,21 @@ function Replica:start()
   return start_host(self.world, self.name, {})
 end
 
+local replica_class = methods.class("a replica", Replica)
+
 -- Starts another host with the same scripts on the same server. `skew`: how far its wall clock is
 -- ahead of the world's clock; negative: behind.
 function World:replica(name, o)
   start_host(self, check.text("replica", name), check.options("replica", o, replica_options))
-  return setmetatable({ world = self, name = name }, Replica)
+  return setmetatable({ world = self, name = name }, replica_class.metatable)
 end
 
+kinds.install(World)
 record.install(World)
 faults.install(World)
 commands.install(World)
+
+local world_class = methods.class("a world", World)
 
 -- ---- worlds ----
 
@@ -459,7 +379,7 @@ local function begin(self, o)
   for _, object in ipairs(files.manifests(o.manifests, self.folder)) do
     apply_one(self, object)
   end
-  if o.start ~= false and self.scripts ~= nil then
+  if o.start ~= false and rawget(self, "scripts") ~= nil then
     start_host(self, "main", {})
   end
 end
@@ -471,10 +391,10 @@ function M.open(what, o, more)
   o = check.options(what, o, world_options)
   local flags = o.flags or {}
   local self = setmetatable({ kinds = {}, folder = more.folder or files.spec_folder(),
-    scripts = o.scripts, config = o.config, explored = more.choose ~= nil,
-    elects = flags["leader-elect"] or false,
+    scripts = o.scripts, config = o.config, explored = more.choose ~= nil, closed = false,
+    when_unanswered = false, elects = flags["leader-elect"] or false,
     namespaces = flags.namespace and host.array(flags.namespace) or nil },
-    World)
+    world_class.metatable)
   world.renew()
   faults.prepare(self)
   self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed,
@@ -499,7 +419,7 @@ M.api = {
   end,
 }
 
-require("perilune.test_asserts").install()
+require("perilune.test_asserts").install(methods.checker(world_class))
 
 M.api = setmetatable({}, { __index = check.frozen("perilune.test", M.api) })
 package.loaded["perilune.test_state"] = M

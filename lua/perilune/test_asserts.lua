@@ -68,13 +68,17 @@ local function same_state(a, b)
   return #lines == 0, table.concat(lines, "\n")
 end
 
-function M.install()
+-- check_world: a checker.
+function M.install(check_world)
   local assert = require("luassert")
   local say = require("say")
-  local function add(name, f, text)
+  local function add(name, worlds, f, text)
     say:set("assertion." .. name .. ".positive", text .. ":\n%s")
     say:set("assertion." .. name .. ".negative", "not: " .. text .. "\n%s")
     assert:register("assertion", name, function(_, arguments)
+      for i = 1, worlds do
+        check_world("assert." .. name .. ": argument " .. i, arguments[i])
+      end
       local ok, why = f(arguments[1], arguments[2])
       arguments[1] = why or ""
       arguments.nofmt = arguments.nofmt or {}
@@ -82,9 +86,9 @@ function M.install()
       return ok
     end, "assertion." .. name .. ".positive", "assertion." .. name .. ".negative")
   end
-  add("settled", settled, "the world has not settled")
-  add("no_leaks", leaks, "something is left over")
-  add("same_state", same_state, "the two states differ")
+  add("settled", 1, settled, "the world has not settled")
+  add("no_leaks", 1, leaks, "something is left over")
+  add("same_state", 2, same_state, "the two states differ")
 end
 
 return M

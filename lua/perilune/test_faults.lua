@@ -229,7 +229,7 @@ end
 
 -- Called before the world is opened.
 function M.prepare(self)
-  self.rules, self.lags = {}, {}
+  self.rules, self.lags, self.following = {}, {}, false
 end
 
 function M.begin(self)

@@ -270,3 +270,46 @@ describe("a name that no host of a world has", function()
     assert_has(mistake(world.why, world, CONFIG, "default/a"), 'no host "main" runs')
   end)
 end)
+
+describe("a world that is used wrongly", function()
+  for said, call in pairs({
+    ['a world has no "setle"; did you mean "settle"?'] = function(world) world:setle() end,
+    ["settle is a method of a world: write world:settle(...), with a colon"] = function(world) world.settle() end,
+    ["apply is a method of a world: write world:apply(...), with a colon"] = function(world) world.apply("a: b") end,
+    ["assert.settled: argument 1 must be a world, not the number 5"] = function() assert.settled(5) end,
+    ["assert.no_leaks: argument 1 must be a world, not nil"] = function() assert.no_leaks() end,
+    ["assert.same_state: argument 2 must be a world, not nil"] = function(world) assert.same_state(world) end,
+  }) do
+    it("is an error: " .. said, function()
+      assert_has(mistake(call, test.world{}), said)
+    end)
+  end
+
+  it("is a replica's error, too", function()
+    local files = dofile("spec/support/one_file_scripts.lua").new()
+    local second = test.world{ scripts = files.script[[
+perilune.controller("idle"):For("v1/ConfigMap"):Reconcile(function() end)
+]] }:replica("second")
+    files.remove()
+    assert_has(mistake(function() second:stopp() end), 'a replica has no "stopp"; did you mean "stop"?')
+    assert_has(mistake(second.stop), "stop is a method of a replica: write replica:stop(...)")
+    second:stop()
+  end)
+
+  it("is still a value that assertions compare", function()
+    local world, other = test.world{}, test.world{}
+    assert.equal(world, world)
+    assert.are_not.equal(world, other)
+    assert.has_error(function() assert.equal(world, other) end)
+    assert.settled(world)
+  end)
+
+  local ended
+  it("belongs to its test", function()
+    ended = test.world{}
+  end)
+  it("is closed after it", function()
+    assert_has(mistake(function() ended:settle() end), "this world was closed at the end of its test")
+    assert_has(mistake(ended.get, ended, CONFIG, "default/a"), "this world was closed at the end of its test")
+  end)
+end)

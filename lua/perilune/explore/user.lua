@@ -32,8 +32,12 @@ end
 return function(exec)
 
 function exec:user_world()
-  return setmetatable({}, { __index = function(_, name)
+  local class = getmetatable(self.world).class
+  return setmetatable({}, { class = class, __index = function(_, name)
     local method = self.world[name]
+    if method == nil then
+      return class.metatable.__index[name] -- an error
+    end
     if name == "settle" then
       return function(_, o) return self:settle(o) end
     elseif name == "advance" then

@@ -325,9 +325,9 @@ end
 -- ---- worlds ----
 
 local function extend(world)
-  local methods = getmetatable(world).__index
-  return setmetatable(world, { __index = function(_, name)
-    return Extended[name] or methods[name]
+  local class = getmetatable(world).class
+  return setmetatable(world, { class = class, __index = function(_, name)
+    return Extended[name] or class.methods[name]
   end })
 end
 
