@@ -313,3 +313,30 @@ perilune.controller("idle"):For("v1/ConfigMap"):Reconcile(function() end)
     assert_has(mistake(ended.get, ended, CONFIG, "default/a"), "this world was closed at the end of its test")
   end)
 end)
+
+describe("a kept finding", function()
+  -- The error of a spec whose second line is test.keep(...), at its declaration or in its test.
+  local function error_of(...)
+    local body
+    local chunk = loadstring('local test = require("perilune.test")\ntest.keep(...)', "@kept_spec.lua")
+    setfenv(chunk, { require = require, it = function(_, f) body = f end })
+    local ok, e = pcall(chunk, ...)
+    if ok then
+      ok, e = pcall(body)
+    end
+    assert.is_false(ok)
+    return e
+  end
+
+  for said, arguments in pairs({
+    ["test.keep: the scenario must be a table, not the number 5"] = { 5, "web", "" },
+    ['test.keep: the scenario: unknown option "script"; did you mean "scripts"?'] = { { script = {} }, "web", "" },
+    ["test.keep: the name must be a string, not the number 5"] = { "a_spec.lua", 5, "" },
+    ["test.keep: the plan must be a string, not the number 5"] = { "a_spec.lua", "web", 5 },
+    ["test.keep: cannot open ./nothing_spec.lua"] = { "./nothing_spec.lua", "web", "" },
+  }) do
+    it("that is none is an error at its line: " .. said, function()
+      assert_has(error_of(unpack(arguments)), "kept_spec.lua:2: " .. said)
+    end)
+  end
+end)

@@ -2,6 +2,7 @@
 -- explore with `--explore`. This module keeps the scenarios of all spec files in the order of their
 -- declarations.
 
+local host = require("perilune.host")
 local check = require("perilune.check")
 local files = require("perilune.test_files")
 
@@ -57,7 +58,7 @@ end
 local function scenario_of_spec(file, name)
   local chunk, message = loadfile(file)
   if not chunk then
-    check.fail("test.keep: %s", message)
+    error("test.keep: " .. message, 0)
   end
   local env = setmetatable({ it = function() end, describe = function(_, body) body() end }, { __index = _G })
   local count, found = #M.scenarios, nil
@@ -66,7 +67,7 @@ local function scenario_of_spec(file, name)
     found = M.scenarios[i].name == name and M.scenarios[i] or found
     M.scenarios[i] = nil
   end
-  return found or check.fail('test.keep: %s has no test.explore that is called "%s"', file, name)
+  return found or error(('test.keep: %s has no test.explore that is called "%s"'):format(file, name), 0)
 end
 
 local function all_in(folder, paths)
@@ -86,17 +87,36 @@ local function scenario_of(where, name, folder)
     flags = { filename = all_in(folder, where.sample) } })
 end
 
+local function run_kept(where, name, plan, seed, folder)
+  local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(where, name, folder), plan,
+    require("perilune.explore.worlds"), seed)
+  local wrong = findings[1] or unmet[1]
+  if wrong then
+    error(wrong, 0)
+  end
+end
+
+local texts = check.array_of(check.text)
+local place_checks = { scripts = texts, sample = texts }
+
+local function check_kept(where, name, plan, seed)
+  if type(where) ~= "string" then
+    check.options("test.keep: the scenario", check.table("test.keep: the scenario", where), place_checks)
+  end
+  check.string("test.keep: the name", name)
+  check.text("test.keep: the plan", plan)
+  return seed == nil or check.integer(1)("test.keep: the seed", seed)
+end
+
 -- Declares a test for a kept finding (--write-spec). It fails as long as the plan leads to a
--- finding.
+-- finding, with the line of its declaration, since no line of the spec runs then.
 function M.keep(it, where, name, plan, seed)
-  local folder = files.spec_folder()
+  check_kept(where, name, plan, seed)
+  local folder, file, line = files.spec_folder(), host.where()
   it(("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
-    local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(where, name, folder), plan,
-      require("perilune.explore.worlds"), seed)
-    if #findings > 0 then
-      error(findings[1], 0)
-    elseif #unmet > 0 then
-      error(unmet[1], 0)
+    local ok, e = pcall(run_kept, where, name, plan, seed, folder)
+    if not ok then
+      error(("%s:%d: %s"):format(file, line, tostring(e)), 0)
     end
   end)
 end
