@@ -144,9 +144,21 @@ end
 -- Whether a metric counts up, so that a world can forget what it has counted.
 local COUNTS = { counter = true, histogram = true }
 
--- The page of the main host: name -> type, and an array of {id =, name =, labels =, value =}.
+-- Name -> type, for the names of series of all metrics that the main host has, also of those that
+-- have no series yet.
+local function metric_types(self)
+  local types = {}
+  for family, form in pairs(world.metric_types(self.handle, "main")) do
+    for _, suffix in ipairs(form == "histogram" and { "_bucket", "_sum", "_count" } or { "" }) do
+      types[family .. suffix] = form
+    end
+  end
+  return types
+end
+
+-- The page of the main host: an array of {id =, name =, labels =, value =}.
 local function read_metrics(self)
-  local types, series = {}, {}
+  local series = {}
   for line in world.metrics(self.handle, "main"):gmatch("[^\n]+") do
     local name, text, value = line:match("^([%w_:]+)(%b{}) (%S+)$")
     if not name then
@@ -155,21 +167,16 @@ local function read_metrics(self)
     if name then
       series[#series + 1] = { id = line:match("^(.*) "), name = name, labels = labels_of(text or ""),
         value = tonumber(value) }
-    else
-      local family, form = line:match("^# TYPE (%S+) (%S+)")
-      for _, suffix in ipairs(form == "histogram" and { "_bucket", "_sum", "_count" } or { "" }) do
-        types[(family or "") .. suffix] = family and form
-      end
     end
   end
-  return types, series
+  return series
 end
 
 local function forget_metrics(self)
   self.had_metrics = {}
   if world.runs_host(self.handle, "main") then
-    local types, series = read_metrics(self)
-    for _, one in ipairs(series) do
+    local types = metric_types(self)
+    for _, one in ipairs(read_metrics(self)) do
       self.had_metrics[one.id] = COUNTS[types[one.name]] and one.value or nil
     end
   end
@@ -249,12 +256,12 @@ function M.install(World)
   function World:metrics(name, labels)
     check.text("metrics", name)
     labels = labels == nil and {} or check.table("metrics: the labels", labels)
-    local types, series = read_metrics(self)
+    local types = metric_types(self)
     if not types[name] then
       fail("metrics: there is no metric %q; %s", name, check.nearest(name, types))
     end
     local sum
-    for _, one in ipairs(series) do
+    for _, one in ipairs(read_metrics(self)) do
       if one.name == name and has_labels(one.labels, labels) then
         sum = (sum or 0) + counted(self, one)
       end
@@ -264,7 +271,7 @@ function M.install(World)
 
   -- The Events about an object: {type=, reason=, message=, count=}.
   function World:events(kind, reference)
-    check.kind("events", kind)
+    self:resource_name(check.kind("events", kind))
     local ns, name = ref.parse("events", reference)
     local out = {}
     for _, event in ipairs(self:list("v1/Event")) do
@@ -281,7 +288,7 @@ function M.install(World)
 
   -- The history of a key, as lines of `perilune why`.
   function World:why(kind, reference)
-    check.kind("why", kind)
+    self:resource_name(check.kind("why", kind))
     local ns, name = ref.parse("why", reference)
     local out = {}
     for i, entry in ipairs(world.why(self.handle, "main", ref.key(ns, name))) do

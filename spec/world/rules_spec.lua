@@ -208,6 +208,8 @@ describe("a mistake in a call of a world", function()
     ["the server does not serve example.com/v1/Nothing; is its CRD among the manifests?"] = function()
       world:requests{ kind = "example.com/v1/Nothing" }
     end,
+    ["the server does not serve v1/Nothing"] = function() world:events("v1/Nothing", "default/a") end,
+    ["the server does not serve v1/Nowhere"] = function() world:why("v1/Nowhere", "default/a") end,
     ["runs must be a string, not the number 5"] = function() world:runs(5) end,
     ['always "all": the rule must return nil, or a text that says what is wrong, not the number 5'] = function()
       world:always("all", function() return 5 end)
@@ -259,7 +261,9 @@ describe("a name that no host of a world has", function()
   end)
 
   it("is an error for metrics; labels that nothing has are none", function()
-    local world = test.world{ scripts = idle("web") }
+    local world = test.world{ scripts = { idle("web"),
+      script('perilune.metrics.counter("unused", "counts nothing yet", { "a" })\n') } }
+    assert.is_nil(world:metrics("unused"))
     local name = "controller_runtime_reconcile_total"
     assert.is_nil(world:metrics(name, { controller = "other" }))
     assert.is_number(world:metrics("controller_runtime_reconcile_time_seconds_count"))
