@@ -216,7 +216,7 @@ local function follow_stores(self)
       return
     end
     self.following = true
-    local ok, message = pcall(function()
+    local _, message = pcall(function()
       actors.run(self)
       return broken_rule(self)
     end)

@@ -29,7 +29,8 @@ local function text_at(base, kind)
   return base:gsub("^/apis?/", "") .. "/" .. kind
 end
 
--- How the server serves the kind: {path =, plural =, kind =, namespaced =, verbs =}. An error: it does not.
+-- How the server serves the kind: {path =, plural =, kind =, namespaced =, verbs =}. It is an error
+-- if it does not.
 function M.resource_of(self, text)
   local kind = host.kind(text)
   local base = group_path(kind.group, kind.version)

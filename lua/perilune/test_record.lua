@@ -165,8 +165,8 @@ local function read_metrics(self)
       name, value = line:match("^([%w_:]+) (%S+)$")
     end
     if name then
-      series[#series + 1] = { id = line:match("^(.*) "), name = name, labels = labels_of(text or ""),
-        value = tonumber(value) }
+      series[#series + 1] = { id = line:match("^(.*) "), name = name,
+        labels = labels_of(text or ""), value = tonumber(value) }
     end
   end
   return series
@@ -223,7 +223,8 @@ function M.install(World)
 
   -- All requests of hosts, also reads and those that failed; as World:writes.
   function World:requests(o)
-    return requests_of(self, check.options("requests", o, request_options), function() return true end)
+    o = check.options("requests", o, request_options)
+    return requests_of(self, o, function() return true end)
   end
 
   -- Of a controller or task that a host of this world has, or has had; any name before there was
