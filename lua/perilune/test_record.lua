@@ -257,10 +257,6 @@ function M.install(World)
   function World:metrics(name, labels)
     check.text("metrics", name)
     labels = labels == nil and {} or check.table("metrics: the labels", labels)
-    local types = metric_types(self)
-    if not types[name] then
-      fail("metrics: there is no metric %q; %s", name, check.nearest(name, types))
-    end
     local sum
     for _, one in ipairs(read_metrics(self)) do
       if one.name == name and has_labels(one.labels, labels) then

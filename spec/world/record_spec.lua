@@ -67,6 +67,7 @@ perilune.controller("copy"):For("v1/ConfigMap", { labels = "mine=yes" }):Owns("v
     assert.equal(0, #world:logs("error"))
     assert.equal(#runs, world:metrics("controller_runtime_reconcile_total",
       { controller = "copy", result = "success" }))
+    assert.is_nil(world:metrics("no_such_metric"))
     assert.equal(1, #world:requests{ kind = "v1/Secret", verb = "apply" })
     assert.equal(0, #world:requests{ kind = "v1/Pod" })
     assert.truthy(table.concat(world:why(CONFIG, "default/a"), "\n"):find("copy: event ADDED", 1, true))
