@@ -123,3 +123,25 @@ describe("the report of objects with random names", function()
     assert.equal("state  2 Jobs default/nightly-*, undisturbed 1" .. AGAIN, (select(2, judged(nil, "x1", "z3"))))
   end)
 end)
+
+describe("the other findings of a report", function()
+  local function finding(name)
+    return { class = "state", kind = "v1/Pod", key = "default/" .. name, field = "", is = "gone", want = "there" }
+  end
+
+  it("are those of its plan, and those that other plans with it lead to", function()
+    local of = group(finding("a"), { step(1), fault(1, "stale") })
+    of.also = { finding("a"), finding("b") }
+    of.beside = { finding("b"), finding("c"), finding("d"), finding("e"), finding("f"), finding("g") }
+    local text = report.finding(of, { command = "perilune test .", reference = { trace = {} } })
+    local out = {}
+    for line in text:gmatch("\n  (a[^\n]*)") do
+      out[#out + 1] = line:gsub("  again.*", "")
+    end
+    assert.same({ "also: state  Pod default/b is gone, undisturbed there",
+      "also, with another plan: state  Pod default/c is gone, undisturbed there",
+      "also, with another plan: state  Pod default/d is gone, undisturbed there",
+      "also, with another plan: state  Pod default/e is gone, undisturbed there",
+      "and 2 more that other plans lead to besides" }, { unpack(out, 1, 5) })
+  end)
+end)

@@ -282,15 +282,22 @@ function M.again(o, plan)
   return format("%s --explore --plan %s", o.command, quoted(plan))
 end
 
--- The different headlines of the group's other findings.
-local function also_of(group)
-  local seen, out = { [M.headline(group.finding)] = true }, {}
-  for _, f in ipairs(group.also) do
+local MOST = 3 -- other findings that a report names
+
+-- Adds a line for each different headline of these findings. seen: those that have one.
+local function add_others(lines, findings, seen, what, more)
+  local count = 0
+  for _, f in ipairs(findings or {}) do
     local text = M.headline(f)
-    out[#out + 1] = not seen[text] and text or nil
+    count = count + (seen[text] and 0 or 1)
+    if not seen[text] and count <= MOST then
+      lines[#lines + 1] = format("  %s: %s", what, text)
+    end
     seen[text] = true
   end
-  return out
+  if count > MOST then
+    lines[#lines + 1] = format("  and %d more that %s", count - MOST, more)
+  end
 end
 
 -- The report of a group. `o`: command ("perilune test ."), reference.
@@ -299,11 +306,9 @@ function M.finding(group, o)
   for _, line in ipairs(aligned(timeline(group, o.reference))) do
     lines[#lines + 1] = line
   end
-  local also = also_of(group)
-  for i = 1, math.min(#also, 3) do
-    lines[#lines + 1] = "  also: " .. also[i]
-  end
-  lines[#lines + 1] = #also > 3 and format("  and %d more that the same plan leads to", #also - 3) or nil
+  local seen = { [lines[1]] = true }
+  add_others(lines, group.also, seen, "also", "the same plan leads to")
+  add_others(lines, group.beside, seen, "also, with another plan", "other plans lead to besides")
   local again = "  again: " .. M.again(o, group.plan)
   if group.others > 0 then
     again = format("%s       (the same from %s other plan%s)", again, thousands(group.others),

@@ -155,9 +155,19 @@ function search:attach(group, findings)
   end
 end
 
+-- Keeps what another plan leads to besides the group's finding, unless it has a report of its own.
+function search:note_beside(group, findings)
+  for _, f in ipairs(findings) do
+    local key = key_of(f)
+    if not self.by_key[key] and not has_key(group.beside, key) then
+      group.beside[#group.beside + 1] = f
+    end
+  end
+end
+
 function search:add_group(plan, execution, findings)
   local first = findings[1]
-  local group = { finding = first, plan = plans.print(plan), parts = #plan, also = {}, others = 0,
+  local group = { finding = first, plan = plans.print(plan), parts = #plan, also = {}, beside = {}, others = 0,
     line = line_of(execution, first), execution = execution, reference = self.reference }
   self.by_key[key_of(first)] = group
   self.groups[#self.groups + 1] = group
@@ -176,6 +186,7 @@ function search:take(plan, execution, findings)
   local group = self:known(findings)
   if group then
     group.others = group.others + 1
+    self:note_beside(group, findings)
     return true
   end
   if not execution then
