@@ -158,8 +158,9 @@ local function logged_errors()
   local state = package.loaded["perilune.test_state"]
   for _, world in ipairs(state and state.worlds or {}) do
     for _, entry in ipairs(world:logs("error")) do
-      local line = ("%s %s: %s: %s"):format(entry.controller or "", entry.key or "", entry.msg,
-        tostring(entry.error):match("^[^\n]*")):gsub("^ +:? *", "")
+      local why = tostring(entry.error or entry.unsynced or ""):match("^[^\n]*")
+      local line = ("%s %s: %s%s"):format(entry.controller or "", entry.key or "", entry.msg,
+        why ~= "" and ": " .. why or ""):gsub("^ +:? *", "")
       lines[#lines + 1] = not counts[line] and line or nil
       counts[line] = (counts[line] or 0) + 1
     end
