@@ -402,6 +402,23 @@ static bool has_host(const struct pl_world *world, const char *name, const struc
     return world_find(world, name) == host;
 }
 
+static int check_synced(struct pl_replica *replica, struct pl_err *err)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    int rc = 0;
+    bool synced = pl_replica_is_synced(replica, &why);
+    if (!synced && pl_replica_is_stopped(replica))
+        rc =
+            pl_err_set(err, PL_ETIMEOUT,
+                       "the host \"%s\" has ended, as no controller could start: errors of its log "
+                       "say why",
+                       pl_replica_name(replica));
+    else if (!synced)
+        rc = pl_err_set(err, PL_ETIMEOUT, "%s", pl_buf_z(&why));
+    pl_buf_deinit(&why);
+    return rc;
+}
+
 int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
 {
     struct host *host = need(world, name, err);
@@ -412,12 +429,7 @@ int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
     while (has_host(world, name, host) && !pl_replica_is_synced(host->replica, NULL) &&
            !pl_replica_is_stopped(host->replica) && move_on(world, end))
         continue;
-    struct pl_buf why = PL_BUF_INIT;
-    int rc = 0;
-    if (has_host(world, name, host) && !pl_replica_is_synced(host->replica, &why))
-        rc = pl_err_set(err, PL_ETIMEOUT, "%s", pl_buf_z(&why));
-    pl_buf_deinit(&why);
-    return rc;
+    return has_host(world, name, host) ? check_synced(host->replica, err) : 0;
 }
 
 int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)

@@ -1,6 +1,21 @@
 -- Mistakes in a run: the error names the file, the line and what to do. Run by `perilune test`.
 local test = require("perilune.test")
 
+describe("a kind that the server does not have", function()
+  it("ends the host, and the spec says so with the kind", function()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write('require("perilune").controller("web"):For("example.com/v1/Web"):Reconcile(function() end)\n')
+    file:close()
+    local world = test.world{ scripts = path, start = false }
+    local ok, e = pcall(world.start, world)
+    os.remove(path)
+    assert.is_false(ok)
+    assert.truthy(e:find('the host "main" has ended, as no controller could start: errors of its log say why', 1, true), e)
+    assert.truthy(world:logs("error")[1].unsynced:find("the server does not serve example.com/v1/Web", 1, true))
+  end)
+end)
+
 describe("a mistake in a run", function()
   local path
 
