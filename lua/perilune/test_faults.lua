@@ -186,17 +186,10 @@ end
 
 -- ---- invariants ----
 
--- What a rule says: nil or true, that all is well; a text, or false and a text, what is wrong.
+-- What is wrong, as the rule says it: a text, or false and a text; nil: all is well.
 local function said_by(rule, said, why)
-  if said == false and type(why) == "string" then
-    said = why
-  end
-  if type(said) == "string" then
-    return format("always %q: %s", rule.name, said)
-  elseif said ~= nil and said ~= true then
-    return format("always %q: the rule must return nil, or a text that says what is wrong, not %s",
-      rule.name, check.describe(said))
-  end
+  local text = said == false and why or said
+  return type(text) == "string" and format("always %q: %s", rule.name, text) or nil
 end
 
 -- The message of the first rule that is broken; nil: none is.
