@@ -422,6 +422,7 @@ void pl_replica_destroy(struct pl_replica *replica)
     }
     pl_hooks_destroy(replica->hooks);
     pl_generation_destroy(replica->next);
+    pl_generation_destroy(replica->before); /* it lost a controller that has not ended */
     pl_generation_destroy(replica->current);
     if (replica->manager != NULL)
         pl_manager_destroy(replica->manager);
