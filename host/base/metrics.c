@@ -367,14 +367,3 @@ void pl_metrics_write(struct pl_metrics *metrics, struct pl_buf *out)
     }
     pthread_mutex_unlock(&metrics->lock);
 }
-
-void pl_metrics_each(struct pl_metrics *metrics,
-                     void (*visit)(void *arg, const char *name, const char *type), void *arg)
-{
-    pthread_mutex_lock(&metrics->lock);
-    PL_LIST_FOR (link, &metrics->metrics) {
-        const struct pl_metric *metric = PL_CONTAINER_OF(link, struct pl_metric, link);
-        visit(arg, metric->spec.name, pl_metric_type_names[metric->spec.type]);
-    }
-    pthread_mutex_unlock(&metrics->lock);
-}

@@ -44,10 +44,6 @@ void pl_metrics_uncollect(struct pl_metrics *metrics, void (*collect)(void *arg)
 /* Appends the text format: families in the order of pl_metrics_add, series in the order of their
  * creation. */
 void pl_metrics_write(struct pl_metrics *metrics, struct pl_buf *out);
-/* Visits all metrics, also those without series, which are on no page; type: "counter", "gauge",
- * "histogram". */
-void pl_metrics_each(struct pl_metrics *metrics,
-                     void (*visit)(void *arg, const char *name, const char *type), void *arg);
 
 /* The series with these label values, as many as the metric has labels (NULL means ""). It takes a
  * lock, so look the series up once. Valid until the registry is destroyed. Any thread. */

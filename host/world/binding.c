@@ -389,20 +389,6 @@ static int metrics(lua_State *L)
     return 1;
 }
 
-static void name_metric(void *arg, const char *name, const char *type)
-{
-    pl_binding_set_text(arg, name, type);
-}
-
-/* metric_types(world, host) -> name -> "counter", "gauge" or "histogram", of all metrics. */
-static int metric_types(lua_State *L)
-{
-    struct pl_replica *replica = check_host(L, pl_binding_check(L));
-    lua_newtable(L);
-    pl_metrics_each(pl_replica_metrics(replica), name_metric, L);
-    return 1;
-}
-
 struct telling {
     lua_State *L;
     const char *controller;
@@ -554,7 +540,6 @@ static const luaL_Reg functions[] = {
     {"on_stored", set_on_stored},
     {"alarm", set_alarm},
     {"metrics", metrics},
-    {"metric_types", metric_types},
     {"why", why},
     {"forget_why", forget_why},
     {"controllers", add_controllers},

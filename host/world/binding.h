@@ -29,11 +29,13 @@
  *   alarm(world, delay, f)             f() is called once, then; settling waits for it
  *
  * For the explorer:
- *   load_ahead(world)                  loads the host that started last once more, so that a
- * restart in a branch need not, see world/ahead.h limit(world, reconciles)           that settle
- * gives up after; 0: 10,000 limit_key(world, reconciles)       of one key that settle gives up
- * after hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not
- * any more expire(world, resource)            its watches end, as their version is too old
+ *   load_ahead(world)                  loads the host that started last once more, for restarts in
+ *                                      branches: see world/ahead.h
+ *   limit(world, reconciles)           that settle gives up after; 0: 10,000
+ *   limit_key(world, reconciles)       of one key that settle gives up after
+ *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
+ *                                      more
+ *   expire(world, resource)            its watches end, as their version is too old
  *   hold_garbage(world, held)          garbage collection waits, or not any more
  *   enqueue(world, controller, key) -> bool    false: no host has it
  *   lateness(world, seconds)           delayed keys run so much later than they are due

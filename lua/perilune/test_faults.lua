@@ -23,17 +23,20 @@ local function check_reason(what, value)
   return value
 end
 
--- An answer that is a failure.
-local function failing_status(what, value)
-  if check.integer(0)(what, value) < 400 or value > 599 then
-    fail("%s must be the status of a failure, 400 to 599, not %d", what, value)
+-- A checker for the status of an answer. called: what it must be, for the message.
+local function status_from(least, called)
+  return function(what, value)
+    if check.integer(0)(what, value) < least or value > 599 then
+      fail("%s must be %s%d to 599, not %d", what, called, least, value)
+    end
+    return value
   end
-  return value
 end
 
 local fail_options = { verb = check.one_of("get", "list", "watch", "create", "update", "patch",
   "apply", "delete", "deletecollection", "exec"), kind = check.kind, key = check.text,
-  times = check.integer(1), status = failing_status, reason = check_reason,
+  times = check.integer(1), reason = check_reason,
+  status = status_from(400, "the status of a failure, "),
   lost = check.boolean, after = check.integer(0) }
 
 -- The status of the answer that the options describe; reasons have one status each.
@@ -135,13 +138,6 @@ local function with_json(request)
   end })
 end
 
-local function check_status(what, value)
-  if check.integer(0)(what, value) < 200 or value > 599 then
-    fail("%s must be 200 to 599, not %d", what, value)
-  end
-  return value
-end
-
 local function check_headers(what, value)
   local headers = {}
   for name, text in pairs(check.table(what, value)) do
@@ -157,7 +153,7 @@ local function any(_, value)
   return value
 end
 
-local answer_checks = { status = check_status, headers = check_headers, body = check.text,
+local answer_checks = { status = status_from(200, ""), headers = check_headers, body = check.text,
   json = any }
 
 local function finish_answer(answer, request)

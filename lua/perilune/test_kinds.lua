@@ -60,22 +60,19 @@ local function add_listed(out, known, base)
   end
 end
 
+local function kind_of(known, plural)
+  for kind, resource in pairs(known) do
+    if resource.plural == plural then
+      return kind
+    end
+  end
+end
+
 function M.install(World)
   -- The kind whose objects lie under a path of the server; nil: it is unknown.
   function World:kind_at(base, plural)
-    for _, known in ipairs({ self.kinds[base] or false, false }) do
-      for kind, resource in pairs(known or {}) do
-        if resource.plural == plural then
-          return text_at(base, kind)
-        end
-      end
-    end
-    for kind, resource in pairs(load_kinds(self, base)) do
-      if resource.plural == plural then
-        return text_at(base, kind)
-      end
-    end
-    return nil
+    local kind = kind_of(self.kinds[base] or {}, plural) or kind_of(load_kinds(self, base), plural)
+    return kind and text_at(base, kind)
   end
 
   -- "apps/v1/deployments"

@@ -144,29 +144,18 @@ end
 -- Whether a metric counts up, so that a world can forget what it has counted.
 local COUNTS = { counter = true, histogram = true }
 
--- Name -> type, for the names of series of all metrics that the main host has, also of those that
--- have no series yet.
-local function metric_types(self)
-  local types = {}
-  for family, form in pairs(world.metric_types(self.handle, "main")) do
-    for _, suffix in ipairs(form == "histogram" and { "_bucket", "_sum", "_count" } or { "" }) do
-      types[family .. suffix] = form
-    end
-  end
-  return types
-end
-
--- The page of the main host: an array of {id =, name =, labels =, value =}.
+-- The page of the main host: an array of {id =, name =, labels =, value =, type =}.
 local function read_metrics(self)
-  local series = {}
+  local series, form = {}, nil
   for line in world.metrics(self.handle, "main"):gmatch("[^\n]+") do
+    form = line:match("^# TYPE %S+ (%S+)$") or form
     local name, text, value = line:match("^([%w_:]+)(%b{}) (%S+)$")
     if not name then
       name, value = line:match("^([%w_:]+) (%S+)$")
     end
     if name then
       series[#series + 1] = { id = line:match("^(.*) "), name = name,
-        labels = labels_of(text or ""), value = tonumber(value) }
+        labels = labels_of(text or ""), value = tonumber(value), type = form }
     end
   end
   return series
@@ -175,9 +164,8 @@ end
 local function forget_metrics(self)
   self.had_metrics = {}
   if world.runs_host(self.handle, "main") then
-    local types = metric_types(self)
     for _, one in ipairs(read_metrics(self)) do
-      self.had_metrics[one.id] = COUNTS[types[one.name]] and one.value or nil
+      self.had_metrics[one.id] = COUNTS[one.type] and one.value or nil
     end
   end
 end

@@ -4,7 +4,7 @@
 local format = string.format
 local M = {}
 
-local TEXTS = { [0] = "nothing is found", [1] = "there are findings, or it cannot be explored",
+local FAILURES = { [1] = "there are findings, or it cannot be explored",
   [3] = "the same plan and seed gave different traces" }
 
 function M.tap(results)
@@ -28,7 +28,7 @@ end
 
 local function test_case(result)
   local element = result.code == 0 and "system-out" or "failure"
-  local message = result.code == 0 and "" or format(' message="%s"', escaped(TEXTS[result.code] or TEXTS[1]))
+  local message = result.code == 0 and "" or format(' message="%s"', FAILURES[result.code])
   return format('    <testcase classname="perilune test --explore" name="%s" time="%.2f">\n'
     .. "      <%s%s>%s</%s>\n    </testcase>", escaped(result.name), result.seconds, element, message,
     escaped(table.concat(result.lines, "\n")), element)

@@ -423,10 +423,7 @@ function M.replay(o, plan)
     self.unmet = execution.unmet
     local findings = self:lasting(plan, self:judge(execution))
     if #findings > 0 and not self:known(findings) then
-      local first = findings[1]
-      self.groups[#self.groups + 1] = { finding = first, plan = plans.print(plan), parts = #plan,
-        also = { unpack(findings, 2) }, others = 0, line = line_of(execution, first),
-        execution = execution }
+      self:add_group(plan, execution, findings)
     end
   end
   self.seconds = o.clock() - self.began

@@ -42,7 +42,7 @@ function exec:user_world()
       return function(_, o) return self:settle(o) end
     elseif name == "advance" then
       return function(user, duration)
-        self:advance(check.duration("advance", duration))
+        self:advance(check.delay("advance", duration))
         return user
       end
     elseif type(method) ~= "function" then
