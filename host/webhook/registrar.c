@@ -1,6 +1,7 @@
 /* Each maintained object is an item: its desired state, its last seen state, and whether our part
- * has changed since it was written (dirty). Every action follows from a look at the object
- * (on_registrar_seen), so a lost answer, a restart and a foreign change are the same case.
+ * has changed since its last write began (dirty; a write that fails counts as none). Every action
+ * follows from a look at the object (on_registrar_seen), so a lost answer, a restart and a foreign
+ * change are the same case.
  *
  * Plurals come from discovery, one kind after the other. Kinds that are not served are asked for
  * again, and left out meanwhile. */
@@ -43,6 +44,7 @@ struct item {
     struct pl_doc *desired; /* counted; NULL: nothing */
     struct pl_registration_memory memory;
     bool dirty, wanted;
+    bool applying;          /* the last write was an apply, not a removal */
     bool removing, removed; /* pl_registrar_remove */
 };
 
@@ -182,8 +184,17 @@ static void check_removed(struct pl_registrar *r)
         pl_timer_start(r->timers, &r->limit, 0, r->limit.fire);
 }
 
+static void registrar_apply(struct item *item)
+{
+    item->dirty = false;
+    item->applying = true;
+    pl_kept_apply(item->kept, item->desired, PL_REGISTRATION_MANAGER);
+}
+
 static void registrar_take_back(struct item *item)
 {
+    item->dirty = false;
+    item->applying = false;
     if (item->sort == PL_HOOK_CONVERT) {
         struct pl_doc *nothing = pl_registration_conversion(item->name, NULL);
         pl_kept_apply(item->kept, nothing, PL_REGISTRATION_MANAGER);
@@ -217,7 +228,7 @@ static void on_registrar_seen(void *arg, struct pl_doc *object)
     } else if (object == NULL && item->sort == PL_HOOK_CONVERT) {
         item->dirty = true; /* the CRD is gone: it may come back */
     } else if (object == NULL || item->dirty || pl_registration_is_undone(&item->memory, root)) {
-        pl_kept_apply(item->kept, item->desired, PL_REGISTRATION_MANAGER);
+        registrar_apply(item);
     } else {
         pl_registration_accept(&item->memory, root);
     }
@@ -237,6 +248,18 @@ static void registrar_report(const struct item *item, const struct pl_err *err)
     pl_recorder_event(pl_cluster_recorder(item->r->o.cluster), &report);
 }
 
+/* A write of an item that is being removed has ended. An apply was under way when that began, and
+ * may have succeeded even if its answer is an error. */
+static void registrar_removed(struct item *item)
+{
+    if (item->applying) {
+        registrar_take_back(item);
+        return;
+    }
+    item->removed = true;
+    check_removed(item->r);
+}
+
 static void on_registrar_written(void *arg, struct pl_doc *object, const struct pl_err *err)
 {
     struct item *item = arg;
@@ -244,18 +267,18 @@ static void on_registrar_written(void *arg, struct pl_doc *object, const struct 
     if (err != NULL && item->sort == PL_HOOK_CONVERT && pl_err_is_invalid(err))
         registrar_report(item, err);
     if (item->removing) {
-        item->removed = true;
-        check_removed(item->r);
+        registrar_removed(item);
         return;
     }
-    if (err != NULL && !gone)
-        return; /* it is read again */
-    item->dirty = false;
-    if (object != NULL && item->desired != NULL)
+    if (err != NULL && !gone) {
+        item->dirty = true; /* it is read again */
+        return;
+    }
+    if (object != NULL && item->applying)
         pl_registration_accept(&item->memory, pl_doc_root(object));
     else
         pl_registration_memory_deinit(&item->memory);
-    if (item->desired != NULL && err == NULL)
+    if (item->applying && err == NULL)
         pl_log(PL_LOG_INFO, "webhooks are registered",
                pl_str("as", resources[item->sort].kind.kind), pl_str("name", item->name));
 }
@@ -524,7 +547,8 @@ void pl_registrar_remove(struct pl_registrar *r, int64_t limit_ns, void (*done)(
     pl_timer_stop(r->timers, &r->again);
     pl_timer_start(r->timers, &r->limit, limit_ns, on_registrar_limit);
     for (struct item *item = r->items; item != NULL; item = item->next) {
-        item->removing = item->kept != NULL && item->desired != NULL;
+        item->removing =
+            item->kept != NULL && (item->desired != NULL || pl_kept_is_writing(item->kept));
         if (item->removing && !pl_kept_is_writing(item->kept))
             registrar_take_back(item);
     }

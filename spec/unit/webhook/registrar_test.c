@@ -58,8 +58,9 @@ static void scene_deinit(struct scene *scene)
     bed_deinit(&scene->bed);
 }
 
-/* The answer to an apply: what was applied, as the server shows it. */
-static void take(struct scene *scene, struct fake_request *apply)
+/* Answers an apply, or a read after it, with what was applied, as the server shows it. */
+static void answer_applied(struct scene *scene, struct fake_request *request,
+                           const struct fake_request *apply)
 {
     struct pl_doc *doc = bed_doc(pl_buf_z(&apply->body));
     struct pl_buf text = PL_BUF_INIT;
@@ -70,10 +71,15 @@ static void take(struct scene *scene, struct fake_request *apply)
                                  "[{\"manager\":\"" PL_REGISTRATION_MANAGER
                                  "\",\"operation\":\"Apply\",\"time\":\"2026-01-01T00:00:00Z\"}]"));
     pl_tree_write(&text, tree);
-    bed_reply(&scene->bed, apply, 200, pl_buf_z(&text));
+    bed_reply(&scene->bed, request, 200, pl_buf_z(&text));
     pl_arena_deinit(&arena);
     pl_buf_deinit(&text);
     pl_doc_unref(doc);
+}
+
+static void take(struct scene *scene, struct fake_request *apply)
+{
+    answer_applied(scene, apply, apply);
 }
 
 static void gone(struct scene *scene, const char *path)
@@ -209,22 +215,6 @@ TEST(what_somebody_removes_is_written_again)
     scene_deinit(&scene);
 }
 
-TEST(a_kind_that_is_not_served_is_registered_when_it_is)
-{
-    struct scene scene;
-    scene_init(&scene, PL_HOOK_VALIDATE);
-    scene.bed.no_websites = true;
-    pl_registrar_set_ca(scene.registrar, "ca");
-    nothing_is_there(&scene);
-    CHECK(comes(&scene, "PATCH", "", 20 * PL_SECOND) == NULL);
-    scene.bed.no_websites = false;
-    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
-    REQUIRE(get != NULL);
-    bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
-    CHECK(comes(&scene, "PATCH", VALIDATING "/own", 0) != NULL);
-    scene_deinit(&scene);
-}
-
 #define CRD_OBJECT                                                                                 \
     "{\"kind\":\"CustomResourceDefinition\",\"apiVersion\":\"apiextensions.k8s.io/v1\","           \
     "\"metadata\":{\"name\":\"" CRD "\",\"resourceVersion\":\"1\"},\"spec\":{\"group\":"           \
@@ -241,6 +231,83 @@ static struct fake_request *first_conversion(struct scene *scene)
     struct fake_request *apply = comes(scene, "PATCH", CRDS "/" CRD, 0);
     REQUIRE(apply != NULL);
     return apply;
+}
+
+static struct fake_request *first_validation(struct scene *scene)
+{
+    pl_registrar_set_ca(scene->registrar, "old");
+    nothing_is_there(scene);
+    struct fake_request *apply = comes(scene, "PATCH", VALIDATING "/own", 0);
+    REQUIRE(apply != NULL);
+    return apply;
+}
+
+TEST(what_changes_during_a_write_is_written_after_it)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    struct fake_request *first = first_validation(&scene);
+    pl_registrar_set_ca(scene.registrar, "new");
+    CHECK(comes(&scene, "PATCH", VALIDATING "/own", PL_SECOND) == NULL);
+    take(&scene, first);
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", PL_SECOND);
+    REQUIRE(get != NULL);
+    answer_applied(&scene, get, first);
+    struct fake_request *second = comes(&scene, "PATCH", VALIDATING "/own", 0);
+    REQUIRE(second != NULL);
+    CHECK(strstr(pl_buf_z(&first->body), "b2xk") != NULL);
+    CHECK(strstr(pl_buf_z(&second->body), "bmV3") != NULL);
+    take(&scene, second);
+    CHECK(comes(&scene, "PATCH", "", 50 * PL_SECOND) == NULL);
+    scene_deinit(&scene);
+}
+
+TEST(what_is_no_longer_wanted_during_a_write_is_removed_after_it)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    struct fake_request *first = first_validation(&scene);
+    pl_registrar_set(scene.registrar, NULL, 0);
+    take(&scene, first);
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", PL_SECOND);
+    REQUIRE(get != NULL);
+    answer_applied(&scene, get, first);
+    CHECK(comes(&scene, "DELETE", VALIDATING "/own", 0) != NULL);
+    scene_deinit(&scene);
+}
+
+TEST(a_conversion_that_is_no_longer_wanted_during_its_write_is_taken_back)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    struct fake_request *first = first_conversion(&scene);
+    pl_registrar_set(scene.registrar, NULL, 0);
+    take(&scene, first);
+    struct fake_request *get = comes(&scene, "GET", CRDS "/" CRD, PL_SECOND);
+    REQUIRE(get != NULL);
+    answer_applied(&scene, get, first);
+    struct fake_request *back = comes(&scene, "PATCH", CRDS "/" CRD, 0);
+    REQUIRE(back != NULL);
+    CHECK(strstr(pl_buf_z(&back->body), "conversion") == NULL);
+    bed_reply(&scene.bed, back, 200, CRD_OBJECT);
+    CHECK(comes(&scene, "PATCH", "", 50 * PL_SECOND) == NULL);
+    scene_deinit(&scene);
+}
+
+TEST(a_kind_that_is_not_served_is_registered_when_it_is)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    scene.bed.no_websites = true;
+    pl_registrar_set_ca(scene.registrar, "ca");
+    nothing_is_there(&scene);
+    CHECK(comes(&scene, "PATCH", "", 20 * PL_SECOND) == NULL);
+    scene.bed.no_websites = false;
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
+    CHECK(comes(&scene, "PATCH", VALIDATING "/own", 0) != NULL);
+    scene_deinit(&scene);
 }
 
 TEST(a_crd_that_cannot_be_converted_is_told_by_an_event)
@@ -324,6 +391,22 @@ TEST(a_stop_takes_everything_back)
     CHECK(strstr(pl_buf_z(&back->body), "conversion") == NULL);
     CHECK(!scene.removed);
     bed_reply(&scene.bed, back, 200, CRD_OBJECT);
+    CHECK(scene.removed);
+    scene_deinit(&scene);
+}
+
+TEST(a_stop_during_a_write_takes_back_what_was_written)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    struct fake_request *first = first_validation(&scene);
+    pl_registrar_remove(scene.registrar, 5 * PL_SECOND, on_removed, &scene);
+    CHECK(comes(&scene, "DELETE", "", PL_SECOND) == NULL);
+    take(&scene, first);
+    struct fake_request *removal = comes(&scene, "DELETE", VALIDATING "/own", 0);
+    REQUIRE(removal != NULL);
+    CHECK(!scene.removed);
+    bed_reply(&scene.bed, removal, 200, BED_STATUS(200, ""));
     CHECK(scene.removed);
     scene_deinit(&scene);
 }
