@@ -164,6 +164,16 @@ describe("perilune test --explore", function()
       .. 'default/a .*</failure>.*name="mended".*<system%-out>explored .*</testsuites>\n$', out)
   end)
 
+  it("reports a plan that applies to no scenario as a failure in each form", function()
+    local plan = "crash after cluster default/nosuch create Secret @1"
+    local code, out = e2e.run("test", "spec/explore/tls_off", "--explore", "-o", "tap", "--plan", plan)
+    assert.equal(1, code)
+    assert.matches('^not ok 1 %- buggy\n# "crash after .*\nnot ok 2 %- mended\n# "crash after .*\n1%.%.2\n$', out)
+    code, out = e2e.run("test", "spec/explore/tls_off", "--explore", "-o", "junit", "--plan", plan)
+    assert.equal(1, code)
+    assert.matches('tests="2" failures="2" .*<failure message="[^"]*the plan does not apply">&quot;crash after ', out)
+  end)
+
   it("says which scenarios there are if the filter has none", function()
     local code, _, err = e2e.run("test", "spec/explore/tls_off", "--explore", "--filter", "nosuch")
     assert.equal(2, code)

@@ -450,4 +450,12 @@ describe("accepted findings", function()
     assert.is_nil(rules)
     assert.truthy(message:find("allow:1: a line is", 1, true))
   end)
+
+  it("are of a class that there is", function()
+    local rules, message = allow.parse("# nothing\nstat Secret default/*: rotated\n", "allow")
+    assert.is_nil(rules)
+    assert.equal('allow:2: there is no class of findings "stat"; there are error, invariant, leak, replaced, restart, '
+      .. "rewritten, state, unsettled", message)
+    assert.equal(1, #assert(allow.parse("* Secret default/*: rotated\n", "allow")))
+  end)
 end)

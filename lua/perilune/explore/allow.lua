@@ -1,8 +1,22 @@
 -- Accepted findings: a file with one on each line, "CLASS KIND KEY [FIELD]: reason", where `*`
 -- matches anything. An accepted finding is listed in every report and is not a failure.
 
+local rank = require("perilune.explore.rank")
+
 local format = string.format
 local M = {}
+
+-- A message if no finding has that class; nil otherwise.
+local function wrong_class(word)
+  if not word:find("*", 1, true) and not rank.classes[word] then
+    local classes = {}
+    for class in pairs(rank.classes) do
+      classes[#classes + 1] = class
+    end
+    table.sort(classes)
+    return format('there is no class of findings "%s"; there are %s', word, table.concat(classes, ", "))
+  end
+end
 
 local function pattern(word)
   return "^" .. word:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$"
@@ -21,6 +35,10 @@ function M.parse(text, file)
       end
       if #words < 3 or #words > 4 then
         return nil, format("%s:%d: a line is CLASS KIND KEY [FIELD]: REASON, * is anything", file, n)
+      end
+      local wrong = wrong_class(what:match("%S+"))
+      if wrong then
+        return nil, format("%s:%d: %s", file, n, wrong)
       end
       rules[#rules + 1] = { words = words, reason = reason, text = what }
     end

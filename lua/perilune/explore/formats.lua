@@ -4,7 +4,7 @@
 local format = string.format
 local M = {}
 
-local FAILURES = { [1] = "there are findings, or it cannot be explored",
+local FAILURES = { [1] = "there are findings, or it cannot be explored, or the plan does not apply",
   [3] = "the same plan and seed gave different traces" }
 
 function M.tap(results)

@@ -3,12 +3,13 @@
 
 local M = {}
 
-local class_rank = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
+-- The rank of each class of findings.
+M.classes = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
   state = 7, restart = 8 }
 
 local function rank_of(f)
   local status = f.field and f.field:find("^status") and 100 or 0
-  return status + (class_rank[f.class] or 9)
+  return status + (M.classes[f.class] or 9)
 end
 
 -- Sorts findings in place; those of the same rank stay in their order.

@@ -427,7 +427,7 @@ function M.differing(d)
   end
   local place = d.plan == "" and " (without any disturbance)" or " (" .. d.plan .. ")"
   return format("the same plan and seed did not give the same trace twice%s; the first difference:\n"
-    .. "  %s\n  %s", place, was or "the end", is or "the end")
+    .. "  first   %s\n  second  %s", place, was or "the end", is or "the end")
 end
 
 -- An entry of a trace as a line.

@@ -106,6 +106,9 @@ local function replay(plan, o, context)
   end
   for _, text in ipairs(result.unmet or {}) do
     complain("%s: %s", context.scenario, text)
+    if context.tell_unmet then
+      context.tell_unmet(text)
+    end
   end
   if result.differing then
     complain("%s: %s", context.scenario, report.differing(result.differing))
@@ -177,7 +180,7 @@ end
 local function one(scenario, input, worlds, prepared, tell)
   local o = options_of(scenario, input, worlds)
   local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
-    say = tell, json = input.flags.output == "json", allowed = prepared.allowed,
+    say = tell, tell_unmet = tell ~= say and tell or nil, json = input.flags.output == "json", allowed = prepared.allowed,
     keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
   if tell == say and not context.json then
     tell(scenario.name)
@@ -221,8 +224,8 @@ local function one_of_them(scenario, input, worlds, prepared, tell)
   return 1, true
 end
 
--- Explores the scenarios one after the other. Returns the highest exit code, and whether the plan applies to
--- any of them.
+-- Explores the scenarios one after the other. Returns the highest exit code; it is not 0 if the plan applies to
+-- none of them any more.
 local function each(scenarios, input, worlds, prepared)
   local code, met, results = 0, false, {}
   local write = formats[input.flags.output]
@@ -235,10 +238,16 @@ local function each(scenarios, input, worlds, prepared)
     code = math.max(code, of_one)
     met = met or applies
   end
+  if prepared.plan and not met then -- to none of them
+    code = math.max(code, 1)
+    for _, result in ipairs(results) do
+      result.code = math.max(result.code, 1)
+    end
+  end
   if write then
     say(write(results))
   end
-  return code, met
+  return code
 end
 
 -- Explores each scenario. Returns the highest exit code.
@@ -257,8 +266,7 @@ function M.run(scenarios, input, worlds)
   elseif jobs > 1 and #of_these > 1 and not prepared.plan and not formats[input.flags.output] then
     return require("perilune.explore.jobs").run(of_these, input, jobs)
   end
-  local code, met = each(of_these, input, worlds, prepared)
-  return met and code or math.max(code, 1) -- the plan does not apply any more
+  return each(of_these, input, worlds, prepared)
 end
 
 -- For specs that keep a finding: the headlines of the findings that a plan leads to.
