@@ -85,10 +85,20 @@ static void print_replayed(const struct pl_reader *reader, const struct pl_repla
     printf("\n");
 }
 
+/* Says that the breakpoint's line never ran, if so. */
+static void print_unstopped(const struct pl_breakpoint_options *breakpoint, size_t stops)
+{
+    if (breakpoint->line > 0 && stops == 0)
+        printf("no run has come to the breakpoint at %s%s%d\n",
+               breakpoint->file != NULL ? breakpoint->file : "line ",
+               breakpoint->file != NULL ? ":" : "", breakpoint->line);
+}
+
 static int finish(const struct pl_reader *reader, const struct pl_replay_options *options,
                   const struct pl_replayed *replayed)
 {
     print_replayed(reader, options, replayed);
+    print_unstopped(&options->breakpoint, replayed->stops);
     if (replayed->quit)
         return PL_EXIT_OK;
     if (replayed->difference == NULL) {
@@ -173,8 +183,10 @@ static int rehearse(const struct pl_reader *reader, const struct pl_flags *flags
                                                 .key = replay->key,
                                                 .differs = print_difference,
                                                 .breakpoint = replay->breakpoint};
-    if (pl_rehearse_run(reader, &options, &done, &err) == 0)
+    if (pl_rehearse_run(reader, &options, &done, &err) == 0) {
+        print_unstopped(&replay->breakpoint, done.stops);
         return print_rehearsed(&done, pl_flags_switch(flags, "exit-code"));
+    }
     fprintf(stderr, "%s\n", err.message);
     return PL_EXIT_FAILURE;
 }

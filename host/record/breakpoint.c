@@ -167,6 +167,7 @@ static void breakpoint_at(void *arg, lua_State *L, const char *path, int line)
         (breakpoint->is_wanted != NULL && !breakpoint->is_wanted(breakpoint->arg, s->task->exec)) ||
         !lua_getstack(L, 0, &ar) || !lua_checkstack(L, 40))
         return;
+    breakpoint->stops++;
     say_place(breakpoint, s->task->exec, path, line);
     breakpoint->open = true;
     while ((typed = breakpoint->o->ask(breakpoint->o->arg)) != NULL) {

@@ -13,8 +13,9 @@ struct pl_breakpoint {
     struct pl_lanes *lanes;                                   /* set by the code that runs them */
     bool (*is_wanted)(void *arg, const struct pl_exec *exec); /* NULL: every run */
     void *arg;
-    bool open; /* an expression is being evaluated */
-    bool quit; /* the replay must end */
+    size_t stops; /* so far */
+    bool open;    /* an expression is being evaluated */
+    bool quit;    /* the replay must end */
 };
 
 void pl_breakpoint_init(struct pl_breakpoint *breakpoint,

@@ -425,6 +425,7 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
     int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
     if (rc == 0)
         rehearse_all(&rehearsal, reader, &runs);
+    out->stops = rehearsal.breakpoint.stops;
     pl_declarations_deinit(&declared);
     pl_lanes_destroy(rehearsal.lanes);
     pl_loop_destroy(loop);

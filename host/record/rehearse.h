@@ -29,6 +29,7 @@ struct pl_rehearsed_record {
     size_t different; /* of the compared runs */
     size_t missing;   /* runs of controllers that these scripts do not have */
     size_t unknown;   /* reads of objects that the record does not know */
+    size_t stops;     /* at the breakpoint */
     bool veiled;      /* a run met pseudonyms of Secrets' values, which are not compared */
 };
 

@@ -345,6 +345,7 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
     if (rc == 0 && !pl_player_is_done(&player))
         play_entries(&player);
     out->quit = player.breakpoint.quit;
+    out->stops += player.breakpoint.stops;
     pl_declarations_deinit(&declared);
     pl_lanes_destroy(player.lanes);
     pl_loop_destroy(loop);

@@ -27,6 +27,7 @@ struct pl_replayed {
     size_t told;               /* runs of the key of the options */
     size_t skipped;            /* runs whose beginning is not in the record */
     size_t limited;            /* runs that a limit has ended; limits depend on the machine */
+    size_t stops;              /* at the breakpoint */
     int64_t first_ns, last_ns; /* wall clock, of the replayed entries; 0: none */
     bool quit;                 /* the user has ended the replay at the breakpoint */
     char *difference;          /* owned: the first difference; NULL: none */

@@ -349,7 +349,11 @@ end)
     assert.matches("attempt to index global 'x'", out)
     local _, stops = out:gsub("stopped at", "")
     assert.equal(2, stops) -- the second time it quits
-    local code, wrong = replay(record, "--break", "main.lua")
+    local code, passed = replay(record, "--break", "main.lua:100000")
+    assert.equal(0, code, passed)
+    assert.matches("no run has come to the breakpoint at main.lua:100000\n", passed)
+    local wrong
+    code, wrong = replay(record, "--break", "main.lua")
     assert.equal(2, code)
     assert.matches("%-%-break takes LINE or FILE:LINE, such as main.lua:44", wrong)
   end)
