@@ -103,3 +103,13 @@ return none, e]])
     assert.truthy(line.traceback:find(".lua:7:\n    client:delete(", 1, true), line.traceback)
   end)
 end)
+
+describe("a scenario inside a test", function()
+  it("is an error at its line", function()
+    local line = debug.getinfo(1, "l").currentline + 1
+    local ok, e = pcall(function() test.explore("inner", {}, function() end) end)
+    assert.is_false(ok)
+    assert.truthy(e:find(("mistakes_spec.lua:%d: test.explore: it declares a test, so it stands in a file"):format(line),
+      1, true), e)
+  end)
+end)

@@ -33,6 +33,13 @@ local function spec_file()
   end
 end
 
+-- Declares a test of a spec. busted refuses one inside another test, with a place in this module.
+local function declare_test(what, it, name, f)
+  if not pcall(it, name, f) then
+    check.fail("%s: it declares a test, so it stands in a file or in describe, not inside a test", what)
+  end
+end
+
 function M.declare(name, options, f)
   check.string("test.explore: the name", name)
   check.table("test.explore: the options", options)
@@ -43,15 +50,15 @@ function M.declare(name, options, f)
     check.fail("test.explore: a function of the world is needed, not %s", check.describe(f))
   end
   local folder = files.spec_folder()
-  M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
-    file = spec_file() }
   local it = getfenv(f).it
   if it then
-    it(name, function()
+    declare_test("test.explore", it, name, function()
       f(package.loaded["perilune.test_state"].open("test.explore", M.world_options(options),
         { folder = folder }))
     end)
   end
+  M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
+    file = spec_file() }
 end
 
 -- The scenario of that name in another spec file, whose tests are not run.
@@ -113,7 +120,7 @@ end
 function M.keep(it, where, name, plan, seed)
   check_kept(where, name, plan, seed)
   local folder, file, line = files.spec_folder(), host.where()
-  it(("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
+  declare_test("test.keep", it, ("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
     local ok, e = pcall(run_kept, where, name, plan, seed, folder)
     if not ok then
       error(("%s:%d: %s"):format(file, line, tostring(e)), 0)
