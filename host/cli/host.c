@@ -450,10 +450,10 @@ static void tear_down(struct host *host)
     close_pool(host);
     pl_declarations_deinit(&host->declarations);
     pl_loop_destroy(host->loop);
-    if (atomic_load(&host->stuck) == 0) /* else a script's thread may still update a metric */
+    if (atomic_load(&host->stuck) == 0) { /* else a script's thread may still use them */
         pl_metrics_destroy(host->metrics);
-    if (host->pool != NULL)
         pl_pool_destroy(host->pool);
+    }
     pl_kubeconfig_deinit(&host->config);
 }
 
