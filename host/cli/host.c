@@ -376,6 +376,10 @@ static int open_page(struct host *host, struct pl_err *err)
 /* Runs that could not be ended still use what would be freed. */
 static void end_if_runs_remain(struct host *host)
 {
+    if (atomic_load(&host->stuck) > 0) {
+        pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host->exit_code));
+        pl_terminate(host->exit_code);
+    }
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
         pl_terminate(host->exit_code);
     if (!pl_repls_is_closed(host->repls))
@@ -450,10 +454,8 @@ static void tear_down(struct host *host)
     close_pool(host);
     pl_declarations_deinit(&host->declarations);
     pl_loop_destroy(host->loop);
-    if (atomic_load(&host->stuck) == 0) { /* else a script's thread may still use them */
-        pl_metrics_destroy(host->metrics);
-        pl_pool_destroy(host->pool);
-    }
+    pl_metrics_destroy(host->metrics);
+    pl_pool_destroy(host->pool);
     pl_kubeconfig_deinit(&host->config);
 }
 
@@ -565,10 +567,8 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
         host.exit_code = host_complain(&err);
     }
     tear_down(&host);
-    if (atomic_load(&host.stuck) == 0) { /* else a script's thread may still add to it */
-        pl_record_destroy(host.record);
-        pl_free(host.taping);
-    }
+    pl_record_destroy(host.record);
+    pl_free(host.taping);
     pl_memos_unref(host.memos);
     PL_IGNORE(pl_watchdog_try_destroy(host.dog)); /* it stays while it watches abandoned lanes */
     pl_barred_unref(host.barred);

@@ -91,6 +91,9 @@ void pl_store_destroy(struct pl_store *store)
 {
     if (store == NULL)
         return;
+    /* The last read of a lane that was abandoned since has no other order with this. */
+    pthread_rwlock_wrlock(&store->lock);
+    pthread_rwlock_unlock(&store->lock);
     deinit_content(store, &store->live);
     pl_slab_deinit(&store->memory);
     for (size_t i = 0; i < store->slots; i++) {

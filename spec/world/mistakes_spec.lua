@@ -109,7 +109,7 @@ describe("a scenario inside a test", function()
     local line = debug.getinfo(1, "l").currentline + 1
     local ok, e = pcall(function() test.explore("inner", {}, function() end) end)
     assert.is_false(ok)
-    assert.truthy(e:find(("mistakes_spec.lua:%d: test.explore: it declares a test, so it stands in a file"):format(line),
-      1, true), e)
+    local want = ("mistakes_spec.lua:%d: test.explore: it declares a test, so it stands in a file"):format(line)
+    assert.truthy(e:find(want, 1, true), e)
   end)
 end)

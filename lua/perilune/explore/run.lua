@@ -180,7 +180,8 @@ end
 local function one(scenario, input, worlds, prepared, tell)
   local o = options_of(scenario, input, worlds)
   local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
-    say = tell, tell_unmet = tell ~= say and tell or nil, json = input.flags.output == "json", allowed = prepared.allowed,
+    say = tell, tell_unmet = tell ~= say and tell or nil,
+    json = input.flags.output == "json", allowed = prepared.allowed,
     keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
   if tell == say and not context.json then
     tell(scenario.name)
