@@ -77,8 +77,7 @@ describe("an endless loop in one controller", function()
   it("that can't be ended keeps the objects that it has, and the host stops all the same", function()
     namespace = server:new_namespace()
     host = e2e.start_host(server, script:format([[local object = perilune.client:get("v1/ConfigMap", request)
-    local long = ("a"):rep(60)
-    while object.data.want do long:find((".-"):rep(40) .. "b") end]]), { "--namespace", namespace,
+    while object.data.want do ]] .. hostile.pattern_bomb .. " end"), { "--namespace", namespace,
       "--reconcile-cpu-limit", "200ms" })
     create("bad", "bad")
     host:logged("a script can't be interrupted; its lane is replaced")

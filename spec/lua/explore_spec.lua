@@ -454,8 +454,11 @@ describe("accepted findings", function()
   it("are of a class that there is", function()
     local rules, message = allow.parse("# nothing\nstat Secret default/*: rotated\n", "allow")
     assert.is_nil(rules)
-    assert.equal('allow:2: there is no class of findings "stat"; there are error, invariant, leak, replaced, restart, '
-      .. "rewritten, state, unsettled", message)
+    assert.equal('allow:2: there is no class of findings "stat"; did you mean "state"?', message)
+    rules, message = allow.parse("everything Secret default/*: rotated\n", "allow")
+    assert.is_nil(rules)
+    assert.equal('allow:1: there is no class of findings "everything"; there are: error, invariant, leak, replaced, '
+      .. "restart, rewritten, state, unsettled", message)
     assert.equal(1, #assert(allow.parse("* Secret default/*: rotated\n", "allow")))
   end)
 end)

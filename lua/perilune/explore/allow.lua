@@ -1,6 +1,7 @@
 -- Accepted findings: a file with one on each line, "CLASS KIND KEY [FIELD]: reason", where `*`
 -- matches anything. An accepted finding is listed in every report and is not a failure.
 
+local check = require("perilune.check")
 local rank = require("perilune.explore.rank")
 
 local format = string.format
@@ -9,12 +10,7 @@ local M = {}
 -- A message if no finding has that class; nil otherwise.
 local function wrong_class(word)
   if not word:find("*", 1, true) and not rank.classes[word] then
-    local classes = {}
-    for class in pairs(rank.classes) do
-      classes[#classes + 1] = class
-    end
-    table.sort(classes)
-    return format('there is no class of findings "%s"; there are %s', word, table.concat(classes, ", "))
+    return format('there is no class of findings "%s"; %s', word, check.nearest(word, rank.classes))
   end
 end
 

@@ -25,6 +25,14 @@ local function complain(message, ...)
   io.stderr:write("perilune test: ", message:format(...), "\n")
 end
 
+-- Says what is wrong with the scenario; `tell` prints its output, which a form such as TAP keeps.
+local function complain_of(name, text, tell)
+  complain("%s: %s", name, text)
+  if tell ~= say then
+    tell(text)
+  end
+end
+
 local function quoted(word)
   return word:find("[^%w%-%._/:=@]") and "'" .. word:gsub("'", "'\\''") .. "'" or word
 end
@@ -105,10 +113,7 @@ local function replay(plan, o, context)
     show_group(group, context)
   end
   for _, text in ipairs(result.unmet or {}) do
-    complain("%s: %s", context.scenario, text)
-    if context.tell_unmet then
-      context.tell_unmet(text)
-    end
+    complain_of(context.scenario, text, context.say)
   end
   if result.differing then
     complain("%s: %s", context.scenario, report.differing(result.differing))
@@ -180,8 +185,7 @@ end
 local function one(scenario, input, worlds, prepared, tell)
   local o = options_of(scenario, input, worlds)
   local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
-    say = tell, tell_unmet = tell ~= say and tell or nil,
-    json = input.flags.output == "json", allowed = prepared.allowed,
+    say = tell, json = input.flags.output == "json", allowed = prepared.allowed,
     keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
   if tell == say and not context.json then
     tell(scenario.name)
@@ -217,11 +221,7 @@ local function one_of_them(scenario, input, worlds, prepared, tell)
   if ok then
     return code, applies
   end
-  local text = tostring(type(code) == "table" and code.message or code)
-  complain("%s: %s", scenario.name, text)
-  if tell ~= say then
-    tell(text)
-  end
+  complain_of(scenario.name, tostring(type(code) == "table" and code.message or code), tell)
   return 1, true
 end
 
