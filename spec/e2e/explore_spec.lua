@@ -374,6 +374,11 @@ end)
     assert.equal(3, code, out .. err)
     assert.matches("a map: ", err)
     assert.matches("v1/ConfigMap default/copy data.x is %d+", err)
+    code, out = e2e.run("test", folder, "--explore", "--executions", "20", "-o", "tap")
+    assert.equal(3, code, out)
+    assert.matches("\nnot ok 1 %- a map\n.*#   first .*data.x is %d+", "\n" .. out)
+    local _, _, summaries = explore(folder, "--executions", "20")
+    assert.matches("the first difference:.*data.x is %d+", summaries[1].differing)
     write_scenario([[
   local ok = pcall(client.apply, client, { apiVersion = "v1", kind = "ConfigMap", data = { x = "1" },
     metadata = { namespace = "default", name = "copy" } })

@@ -411,7 +411,8 @@ function M.json_summary(result, o)
     singles = result.singles, pairs = result.pairs, random = result.random, findings = #result.groups,
     effects = result.effects or 0, effects_crashed = result.effects_crashed,
     stale_positions = result.stale.positions, left_out = result.left_out,
-    unreached = host.array(M.unreached(result.code, result.lines)), seed = o.seed })
+    unreached = host.array(M.unreached(result.code, result.lines)), seed = o.seed,
+    differing = result.differing and M.differing(result.differing) })
 end
 
 -- The place where two runs of the same plan differ, for exit code 3.

@@ -87,7 +87,7 @@ end
 
 local function finish(result, context)
   if result.differing then
-    complain("%s: %s", context.scenario, report.differing(result.differing))
+    complain_of(context.scenario, report.differing(result.differing), context.say)
   end
   if context.json then
     context.say(report.json_summary(result, context))
@@ -116,7 +116,7 @@ local function replay(plan, o, context)
     complain_of(context.scenario, text, context.say)
   end
   if result.differing then
-    complain("%s: %s", context.scenario, report.differing(result.differing))
+    complain_of(context.scenario, report.differing(result.differing), context.say)
   elseif #result.groups == 0 and #(result.unmet or {}) == 0 and not context.json then
     context.say(format("%s: nothing is found with this plan", context.scenario))
   end
