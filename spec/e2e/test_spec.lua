@@ -36,6 +36,11 @@ describe("perilune test", function()
     code, out = e2e.run("test", folder, "-o", "tap", "--filter", "^pear$")
     assert.equal(0, code)
     assert(out:find("ok 1 - pear", 1, true) and out:find("1..1", 1, true), out)
+    local err
+    code, out, err = e2e.run("test", folder, "-o", "tap", "--filter", "plum")
+    assert.equal(2, code)
+    assert.equal("1..0\n", out)
+    assert(err:find('--filter: no test is called like "plum"', 1, true), err)
   end)
 
   it("leaves out a folder that is busted's own, and says so", function()

@@ -86,6 +86,10 @@ local function subscribe(busted, counts, quiet)
     end
     return nil, true
   end
+  busted.subscribe({ "test", "start" }, function()
+    counts.tests = counts.tests + 1
+    return nil, true
+  end)
   busted.subscribe({ "error" }, count)
   busted.subscribe({ "failure" }, count)
 end
@@ -219,7 +223,7 @@ local function run(busted, files, flags)
   function busted.getTrace(_, level, message)
     return trace_of(level or 3, message) -- a tail call, so that levels are the same as in busted
   end
-  local counts = { failures = 0, errors = 0 }
+  local counts = { failures = 0, errors = 0, tests = 0 }
   follow_each_test()
   require("busted")(busted)
   tell_logged_errors(busted)
@@ -238,6 +242,10 @@ local function run(busted, files, flags)
   load(files, {}, { excludes = {}, verbose = false, recursive = true })
   require("busted.execute")(busted)(1, { seed = flags.seed })
   busted.publish({ "exit" })
+  if flags.filter and not flags.explore and counts.tests + counts.errors == 0 then
+    say("--filter: no test is called like %q", flags.filter)
+    return 2
+  end
   return counts.failures + counts.errors == 0 and 0 or 1
 end
 
