@@ -44,10 +44,11 @@
  *   point_body(world) -> the body of the request or answer at the point that the chooser was called
  *                      at; nil: it was not called
  *
- *   objects(world, resource, known) -> names, text     the stored objects of "apps/v1/deployments":
- *                                      "UID VERSION" of each, and a JSON array of those whose name
- *                                      is no key of `known`, without managedFields. No request is
- *                                      made. Nothing, if it is stored in another version
+ *   objects(world, resource, known) -> names, texts    the stored objects of "apps/v1/deployments":
+ *                                      "UID VERSION" of each, and as JSON those whose name is no
+ *                                      key of `known`, without uid, resourceVersion,
+ *                                      creationTimestamp and managedFields. No request is made.
+ *                                      Nothing, if it is stored in another version
  *
  * Callbacks: a function, or nil for none. The world calls it on its own thread. An error that it
  * raises ends the current call of the world with that message:

@@ -67,18 +67,28 @@ static int reverse_lists(lua_State *L)
 
 struct listing {
     lua_State *L;
-    struct pl_buf json; /* of the objects that are not known */
-    int count;
+    struct pl_buf json; /* of one object */
+    int count, new;
 };
 
-/* Writes an object, or its metadata, without managedFields, which are longer than the rest and
- * never compared. */
+/* What is never compared, and differs between objects that are otherwise alike. */
+static bool is_left_out(struct pl_slice member)
+{
+    static const char names[][20] = {"managedFields", "uid", "resourceVersion",
+                                     "creationTimestamp"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (pl_slice_eqz(member, names[i]))
+            return true;
+    return false;
+}
+
+/* Writes an object, or its metadata, without what is left out. */
 static void write_bare(struct pl_buf *out, struct pl_node value, bool is_metadata)
 {
     struct pl_iter it = pl_iter(value);
     const char *between = "{";
     while (pl_iter_next(&it)) {
-        if (is_metadata && pl_slice_eqz(it.key, "managedFields"))
+        if (is_metadata && is_left_out(it.key))
             continue;
         pl_buf_add_z(out, between);
         pl_write_str(out, it.key);
@@ -92,20 +102,22 @@ static void write_bare(struct pl_buf *out, struct pl_node value, bool is_metadat
     pl_buf_add_z(out, *between == '{' ? "{}" : "}");
 }
 
-/* -- known, names */
+/* -- known, names, texts */
 static void list_one(void *arg, const char *uid, uint64_t version, const struct pl_doc *doc)
 {
     struct listing *listing = arg;
     lua_State *L = listing->L;
     lua_pushfstring(L, "%s %f", uid, (lua_Number)version);
     lua_pushvalue(L, -1);
-    lua_rawget(L, -4);
+    lua_rawget(L, -5);
     if (lua_isnil(L, -1)) {
-        pl_buf_add_char(&listing->json, listing->json.len > 0 ? ',' : '[');
+        pl_buf_clear(&listing->json);
         write_bare(&listing->json, pl_doc_root(doc), false);
+        lua_pushlstring(L, listing->json.ptr, listing->json.len);
+        lua_rawseti(L, -4, ++listing->new);
     }
     lua_pop(L, 1);
-    lua_rawseti(L, -2, ++listing->count);
+    lua_rawseti(L, -3, ++listing->count);
 }
 
 static int list_objects(lua_State *L)
@@ -116,12 +128,10 @@ static int list_objects(lua_State *L)
     luaL_checktype(L, 3, LUA_TTABLE);
     lua_settop(L, 3);
     lua_newtable(L);
-    if (!pl_world_each_object(bound->world, resource, list_one, &listing))
-        return 0;
-    pl_buf_add_z(&listing.json, listing.json.len > 0 ? "]" : "[]");
-    lua_pushlstring(L, listing.json.ptr, listing.json.len);
+    lua_newtable(L);
+    bool listed = pl_world_each_object(bound->world, resource, list_one, &listing);
     pl_buf_deinit(&listing.json);
-    return 2;
+    return listed ? 2 : 0;
 }
 
 static int point_body(lua_State *L)

@@ -130,6 +130,28 @@ function M.record(object)
     deleting = meta.deletionTimestamp ~= nil and meta.deletionTimestamp ~= host.null }
 end
 
+local MOST = 1000 -- texts whose records are kept
+local kept, count = {}, 0
+
+-- The record of the object with this uid; text: the object as JSON, without those members of its metadata
+-- by which objects that are otherwise alike differ. Such objects share tables, so nobody may change them.
+function M.record_of(text, uid)
+  local like = kept[text]
+  if not like then
+    like = M.record(host.json_decode(text))
+    if count == MOST then
+      kept, count = {}, 0
+    end
+    kept[text], count = like, count + 1
+  end
+  local out = {}
+  for name, value in pairs(like) do
+    out[name] = value
+  end
+  out.uid = uid
+  return out
+end
+
 -- The flat table of a record in which uids of `uids` are names.
 local function with_names(record, uids)
   local flat = record.flat

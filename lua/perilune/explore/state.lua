@@ -309,6 +309,9 @@ end
 
 -- Nearly all objects are alike, and so need no sorted paths.
 local function same_values(a, b)
+  if a == b then
+    return true
+  end
   for path, value in pairs(a) do
     if b[path] ~= value then
       return false

@@ -84,22 +84,23 @@ local function requested(world, group_version, plural, kind)
   return out
 end
 
--- Records of the objects as flats.record makes them. An object is read once for each of its versions.
+-- Records of the objects as flats.record makes them. An object is read once for each of its versions, and
+-- objects that are alike only once.
 local function list(world, resource)
   local group_version, plural = resource:match("^(.*)/([^/]+)$")
   local kind = M.kind_of(world, resource):match("[^/]+$")
   if flats.left_out[kind] then
     return {}
   end
-  local names, text = native.objects(world.handle, resource, world.records)
+  local names, texts = native.objects(world.handle, resource, world.records)
   if not names then
     return requested(world, group_version, plural, kind)
   end
-  local new, n, out = text ~= "[]" and host.json_decode(text) or {}, 0, {}
+  local n, out = 0, {}
   for i, name in ipairs(names) do
     if not world.records[name] then
       n = n + 1
-      world.records[name] = flats.record(new[n])
+      world.records[name] = flats.record_of(texts[n], name:match("^%S+"))
     end
     out[i] = world.records[name]
   end
