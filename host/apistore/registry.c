@@ -4,12 +4,21 @@
 #include "apistore/registry.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "schema/builtin.h"
 
+#define PLACES 128 /* a power of two, about twice the number of built-in kinds */
+
 struct pl_api_registry {
-    struct pl_api_type *first, *last; /* owned list */
+    struct pl_api_type *first, *last;      /* owned list */
+    struct pl_api_type *by_plural[PLACES]; /* lists, linked by `next_alike` */
     uint64_t changes;
 };
+
+static size_t place_of(struct pl_slice plural)
+{
+    return pl_hash(plural.ptr, plural.len, 0) % PLACES;
+}
 
 static void registry_add_type(struct pl_api_registry *registry, struct pl_api_type *type)
 {
@@ -19,6 +28,9 @@ static void registry_add_type(struct pl_api_registry *registry, struct pl_api_ty
     else
         registry->first = type;
     registry->last = type;
+    struct pl_api_type **alike = &registry->by_plural[place_of(pl_slice_z(type->plural))];
+    type->next_alike = *alike;
+    *alike = type;
 }
 
 static void destroy_type(struct pl_api_type *type)
@@ -47,12 +59,6 @@ void pl_api_registry_destroy(struct pl_api_registry *registry)
 
 /* ---- finding ---- */
 
-/* Nearly all names differ in their first character, so most lengths are not needed. */
-static bool has_plural(const struct pl_api_type *type, struct pl_slice plural)
-{
-    return plural.len > 0 && plural.ptr[0] == type->plural[0] && pl_slice_eqz(plural, type->plural);
-}
-
 struct pl_api_type *pl_api_registry_first(const struct pl_api_registry *registry)
 {
     return registry->first;
@@ -62,8 +68,9 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
                                          struct pl_slice group, struct pl_slice version,
                                          struct pl_slice plural, size_t *index)
 {
-    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next) {
-        if (!has_plural(type, plural))
+    struct pl_api_type *type = registry->by_plural[place_of(plural)];
+    for (; type != NULL; type = type->next_alike) {
+        if (!pl_slice_eqz(plural, type->plural))
             continue;
         for (size_t i = 0; i < type->version_count; i++) {
             const struct pl_api_version *v = &type->versions[i];
@@ -80,8 +87,9 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
 struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
                                                struct pl_slice group, struct pl_slice plural)
 {
-    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next)
-        if (has_plural(type, plural) && pl_api_type_has_group(type, group))
+    struct pl_api_type *type = registry->by_plural[place_of(plural)];
+    for (; type != NULL; type = type->next_alike)
+        if (pl_slice_eqz(plural, type->plural) && pl_api_type_has_group(type, group))
             return type;
     return NULL;
 }
@@ -148,6 +156,10 @@ void pl_api_registry_remove(struct pl_api_registry *registry, struct pl_api_type
     *at = type->next;
     if (registry->last == type)
         registry->last = before;
+    at = &registry->by_plural[place_of(pl_slice_z(type->plural))];
+    while (*at != type)
+        at = &(*at)->next_alike;
+    *at = type->next_alike;
     registry->changes++;
     destroy_type(type);
 }

@@ -186,35 +186,72 @@ static void read_list(struct reading *r, const struct pl_message_field *field,
     }
 }
 
-/* Maps each name to the last member that has it; the others are dropped. */
-static struct pl_map last_of(struct pl_tree *object)
+#define FEW 16 /* members, which are compared each with each */
+
+/* Members of an object that have the same name. The last one counts; the others are dropped. */
+struct repeats {
+    bool may_be; /* else there are none, and the maps are empty */
+    struct pl_map last, seen;
+};
+
+static bool may_repeat(const struct pl_tree *object)
 {
-    struct pl_map last = PL_MAP_INIT;
-    PL_TREE_FOR(item, object)
-    pl_map_put(&last, item->key, item);
-    return last;
+    if (object->count > FEW)
+        return true;
+    for (const struct pl_tree_item *item = object->first; item != NULL; item = item->next)
+        for (const struct pl_tree_item *other = item->next; other != NULL; other = other->next)
+            if (pl_slice_eq(item->key, other->key))
+                return true;
+    return false;
+}
+
+static struct repeats repeats_of(struct pl_tree *object)
+{
+    struct repeats repeats = {may_repeat(object), PL_MAP_INIT, PL_MAP_INIT};
+    for (struct pl_tree_item *item = object->first; repeats.may_be && item != NULL;
+         item = item->next)
+        pl_map_put(&repeats.last, item->key, item);
+    return repeats;
+}
+
+static void repeats_deinit(struct repeats *repeats)
+{
+    pl_map_deinit(&repeats->seen);
+    pl_map_deinit(&repeats->last);
+}
+
+/* To be asked once for each member, in order. */
+static bool has_come_before(struct repeats *repeats, struct pl_tree_item *item)
+{
+    if (!repeats->may_be)
+        return false;
+    bool has = pl_map_has(&repeats->seen, item->key);
+    pl_map_put(&repeats->seen, item->key, item);
+    return has;
+}
+
+static bool comes_again(const struct repeats *repeats, const struct pl_tree_item *item)
+{
+    return repeats->may_be && pl_map_get(&repeats->last, item->key) != item;
 }
 
 static void read_map(struct reading *r, const struct pl_message_field *field, struct pl_tree *value,
                      const struct place *at)
 {
-    struct pl_map last = last_of(value);
-    struct pl_map seen = PL_MAP_INIT;
+    struct repeats repeats = repeats_of(value);
     PL_TREE_FOR(item, value)
     {
         struct place inner = *at;
         inner.strict = pl_arena_path(arena_of(r), at->strict, item->key);
-        if (pl_map_has(&seen, item->key))
+        if (has_come_before(&repeats, item))
             tell_strict(r, "duplicate", inner.strict);
-        pl_map_put(&seen, item->key, item);
         replace_null(r, field, item);
         if (!r->is_over)
             read_one(r, field, item->value, &inner);
-        if (pl_map_get(&last, item->key) != item)
+        if (comes_again(&repeats, item))
             pl_tree_unlink(value, item);
     }
-    pl_map_deinit(&seen);
-    pl_map_deinit(&last);
+    repeats_deinit(&repeats);
 }
 
 static void read_field(struct reading *r, const struct pl_message_field *field,
@@ -287,19 +324,17 @@ static void read_member(struct reading *r, struct pl_tree *object, struct pl_tre
 static void read_object(struct reading *r, struct pl_tree *object, struct pl_message type,
                         const struct place *at)
 {
-    struct pl_map last = last_of(object), seen = PL_MAP_INIT;
+    struct repeats repeats = repeats_of(object);
     struct pl_message_field field;
     PL_TREE_FOR(item, object)
     {
         if (r->is_over)
             break;
-        if (pl_map_has(&seen, item->key) && get_field(type, item->key, &field))
+        if (has_come_before(&repeats, item) && get_field(type, item->key, &field))
             tell_strict(r, "duplicate", pl_arena_path(arena_of(r), at->strict, item->key));
-        pl_map_put(&seen, item->key, item);
-        read_member(r, object, item, type, at, pl_map_get(&last, item->key) == item);
+        read_member(r, object, item, type, at, !comes_again(&repeats, item));
     }
-    pl_map_deinit(&seen);
-    pl_map_deinit(&last);
+    repeats_deinit(&repeats);
 }
 
 int pl_typed_read(struct pl_typed *t, struct pl_tree *object, struct pl_message type)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "schema/builtin.h"
 #include "schema/embedded.h"
@@ -237,9 +238,13 @@ const char *pl_api_type_group(const struct pl_api_type *type)
 
 struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT])
 {
-    int len = snprintf(out, PL_KIND_TEXT, "%s%s%s", version->group,
-                       version->group[0] != '\0' ? "/" : "", version->name);
-    return pl_slice(out, (size_t)len);
+    size_t group = strlen(version->group), name = strlen(version->name);
+    PL_REQUIRE(group + name + 2 <= PL_KIND_TEXT); /* as names of DNS they are shorter */
+    memcpy(out, version->group, group);
+    if (group > 0)
+        out[group++] = '/';
+    memcpy(out + group, version->name, name + 1);
+    return pl_slice(out, group + name);
 }
 
 bool pl_api_type_is_builtin(const struct pl_api_type *type, const char *kind)

@@ -69,7 +69,7 @@ struct pl_api_type {
     const char *const
         *selectable;            /* field selector paths besides metadata; NULL-terminated or NULL */
     struct pl_api_table *table; /* its objects; the registry makes and destroys the table */
-    struct pl_api_type *next;   /* next in the registry's list */
+    struct pl_api_type *next, *next_alike; /* in the registry's lists */
 };
 
 struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row); /* owned */
