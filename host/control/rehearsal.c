@@ -315,6 +315,7 @@ static void drive(struct pl_task *task)
     while (!r->stopped && r->in_flight < AT_ONCE &&
            pl_workqueue_take(r->queue, &item, rehearsal_now_of(r)) == 0)
         rehearsal_take(r, item.key);
+    pl_workqueue_promote(r->queue, rehearsal_now_of(r));
     if (!r->stopped && pl_workqueue_next_due(r->queue, &due_ns))
         pl_timer_start(r->timers, &r->due, due_ns - rehearsal_now_of(r), on_rehearsal_due);
 }

@@ -65,7 +65,11 @@ bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key);
 /* Replaces the limiter; the queue takes the new one. Failure counts are copied to it; existing
  * delays stay. */
 void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit);
-/* The instant the next waiting key becomes ready; false when none waits. */
+/* Moves due keys into the ready set, in the order of their due times (rule 104). So does each call
+ * that gets the time. */
+void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns);
+/* The instant the next waiting key becomes ready, which is over for keys that are due but were not
+ * promoted; false when none waits. */
 bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns);
 size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (rule 106) */
 size_t pl_workqueue_waiting(struct pl_workqueue *q);

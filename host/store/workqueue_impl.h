@@ -67,5 +67,3 @@ static inline struct pl_queue_entry *pl_queue_entry_find(const struct pl_workque
     return node != NULL ? pl_queue_entry_of(node) : NULL;
 }
 
-/* Moves due keys into the ready set, in the order of their due times (rule 104). */
-void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns);

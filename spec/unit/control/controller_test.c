@@ -234,6 +234,23 @@ TEST(errors_back_off_and_success_forgets_them) /* rules 96, 128 */
     stage_deinit(&stage);
 }
 
+TEST(a_key_that_is_due_while_no_worker_is_free_waits_without_work)
+{
+    struct stage stage;
+    struct fake_request *watch = begin(&stage);
+    bed_stream(&stage.bed, watch, BED_EVENT("ADDED", BED_MAP("b", "2", "11", "")));
+    fake_finish_with(
+        &stage.fake, "d/a",
+        &(struct pl_outcome_of_run){.outcome = PL_OUTCOME_REQUEUE_AFTER, .after_ns = PL_SECOND});
+    bed_pass(&stage.bed, 60 * PL_SECOND); /* bed_run ends a loop that never rests */
+    check_log(&stage.fake, "start d/b(ADDED);");
+    fake_finish(&stage.fake, "d/b", PL_OUTCOME_DONE);
+    bed_run(&stage.bed);
+    check_log(&stage.fake, "start d/a(REQUEUE);");
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    stage_deinit(&stage);
+}
+
 TEST(requeue_grows_the_delay_but_is_no_failure) /* rule 128 */
 {
     struct stage stage;
