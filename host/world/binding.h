@@ -35,6 +35,8 @@
  *   limit_key(world, reconciles)       of one key that settle gives up after
  *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
  *                                      more
+ *   attend(world, on)                  the chooser is called at answers and waits, too, or not any
+ *                                      more, as at the beginning
  *   expire(world, resource)            its watches end, as their version is too old
  *   hold_garbage(world, held)          garbage collection waits, or not any more
  *   enqueue(world, controller, key) -> bool    false: no host has it

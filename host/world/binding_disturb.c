@@ -29,6 +29,12 @@ static int disturb_hold(lua_State *L)
     return 0;
 }
 
+static int disturb_attend(lua_State *L)
+{
+    pl_choose_attend(&pl_binding_check(L)->choose, lua_toboolean(L, 2));
+    return 0;
+}
+
 static int disturb_expire(lua_State *L)
 {
     pl_world_expire_watches(pl_binding_check(L)->world, luaL_checkstring(L, 2));
@@ -143,17 +149,12 @@ static int point_body(lua_State *L)
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},
-        {"limit_key", disturb_limit_key},
-        {"hold", disturb_hold},
-        {"expire", disturb_expire},
-        {"hold_garbage", hold_garbage},
-        {"enqueue", disturb_enqueue},
-        {"lateness", lateness},
-        {"reverse_lists", reverse_lists},
-        {"objects", list_objects},
-        {"point_body", point_body},
-        {NULL, NULL},
+        {"limit", disturb_limit},         {"limit_key", disturb_limit_key},
+        {"hold", disturb_hold},           {"attend", disturb_attend},
+        {"expire", disturb_expire},       {"hold_garbage", hold_garbage},
+        {"enqueue", disturb_enqueue},     {"lateness", lateness},
+        {"reverse_lists", reverse_lists}, {"objects", list_objects},
+        {"point_body", point_body},       {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

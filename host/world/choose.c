@@ -137,7 +137,8 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
 {
     struct pl_choose *choose = arg;
     lua_State *L = choose->L;
-    if (choose->failed || !lua_checkstack(L, 8))
+    bool seldom = point->kind == PL_POINT_ANSWERED || point->kind == PL_POINT_WAIT;
+    if (choose->failed || (seldom && !choose->attentive) || !lua_checkstack(L, 8))
         return;
     lua_pushnil(L); /* time that the world needs does not count as computing of the specification */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
@@ -178,6 +179,11 @@ void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held)
         pl_map_put(&choose->held, pl_slice_z(resource), choose);
     else
         pl_map_remove(&choose->held, pl_slice_z(resource));
+}
+
+void pl_choose_attend(struct pl_choose *choose, bool attentive)
+{
+    choose->attentive = attentive;
 }
 
 void pl_choose_init(struct pl_choose *choose, lua_State *L, int index)

@@ -18,12 +18,16 @@ struct pl_choose {
     char text[128];
     const struct pl_point *point; /* while the function runs */
     struct pl_map held;           /* resources */
+    bool attentive;               /* the function is called at ANSWERED and WAIT, too */
 };
 
 /* The function at index. */
 void pl_choose_init(struct pl_choose *choose, lua_State *L, int index);
 /* Events of watches of "apps/v1/deployments" wait from now on, or not any more. */
 void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held);
+/* From now on the function is called at ANSWERED and WAIT, or not any more, as at the beginning:
+ * there only what began before can go on. */
+void pl_choose_attend(struct pl_choose *choose, bool attentive);
 /* Pushes the body of the point that the function was called at; nil: it does not run. Few points
  * need it, and it is long. */
 void pl_choose_push_body(const struct pl_choose *choose, lua_State *L);

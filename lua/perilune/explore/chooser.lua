@@ -119,7 +119,7 @@ function chooser:effect(place, facts)
     options = facts.options, run = facts.run,
     reads = facts.reads or place.verb == "get" or place.verb == "list" }
   self.points[#self.points + 1] = point
-  local key = plans.key(place, self.step, n)
+  local key = plans.key(place, self.step, n, name)
   self:asked(key)
   local d = self.by_key[key]
   if d then

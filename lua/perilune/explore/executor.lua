@@ -60,7 +60,8 @@ end
 
 function exec:start_again()
   self.restarts = self.restarts + 1
-  self.restarted, self.wrote, self.open, self.pending, self.runs = true, {}, {}, nil, {}
+  self.restarted, self.wrote, self.open, self.runs = true, {}, {}, {}
+  self:await(nil)
   self.stale = self:stale_of_step()
   self.world:explore_start()
   self:set_lateness()
@@ -147,7 +148,7 @@ function exec:run_on(o)
       if not self.reload_now then
         self.world:explore_crash(self.pending_host)
       end
-      self.pending = nil
+      self:await(nil)
     elseif self.world:explore_runs() and not self.reload_now then
       return
     end

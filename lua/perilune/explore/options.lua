@@ -66,9 +66,8 @@ local known = {} -- by the facts of a request
 -- "patch", "delete", "get", "list", "http"), reads, conditional (it carries a resourceVersion),
 -- generated (the server chooses the name), first (of its run). Requests that are alike share the result.
 function M.of_request(request)
-  local name = table.concat({ request.verb, request.reads and "reads" or "",
-    request.conditional and "conditional" or "", request.generated and "generated" or "",
-    request.first and "first" or "" }, " ")
+  local name = request.verb .. (request.reads and " reads" or "") .. (request.conditional and " conditional" or "")
+    .. (request.generated and " generated" or "") .. (request.first and " first" or "")
   known[name] = known[name] or fair_for(request)
   return known[name]
 end

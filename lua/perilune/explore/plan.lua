@@ -247,9 +247,9 @@ function M.first_step(d)
   return d.what == "early" and d.step - 1 or d.step
 end
 
--- The key by which a chooser finds a disturbance at an effect.
-function M.key(place, step, n)
-  return format("%s @%d.%d", M.name(place), step, n)
+-- The key by which a chooser finds a disturbance at an effect. name: of the place, if it is known.
+function M.key(place, step, n, name)
+  return format("%s @%d.%d", name or M.name(place), step, n)
 end
 
 -- The scope of a disturbance: an object, a kind, or everything. It tells whether two disturbances

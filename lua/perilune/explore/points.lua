@@ -13,9 +13,11 @@ local DELAY = 1 -- seconds by which a request is late; work without timers ends 
 
 return function(exec)
 
-local function short(kind)
-  return kind:match("[^/]+$")
-end
+-- "Deployment" of "apps/v1/Deployment".
+local shorts = setmetatable({}, { __index = function(known, kind)
+  known[kind] = kind:match("[^/]+$")
+  return known[kind]
+end })
 
 -- The resource and key of "apps/v1/deployments default/blog".
 local function split(object)
@@ -34,7 +36,7 @@ function exec:place_of(point)
     local name = point.name
     key = name and name ~= "" and (key and key .. "/" .. name or name) or nil
   end
-  local named = short(kind)
+  local named = shorts[kind]
   if point.subresource ~= "" and point.verb ~= "exec" then
     named = named .. "/" .. point.subresource
   end
@@ -55,13 +57,19 @@ function exec:touch(place, kind)
   self.world:explore_touch(kind, place.object, flats.TOUCHED)
 end
 
+-- The disturbance that happens at one of the next points; nil: none.
+function exec:await(d)
+  self.pending = d
+  self.world:explore_attend(d ~= nil)
+end
+
 -- The answer at a request that the plan disturbs.
 function exec:disturb(d, point, place, kind)
   self:fault(d)
   if d.what == "crash" and d.how == "before" then
     return { act = "crash" }
   elseif d.what == "crash" or d.what == "reload" then
-    self.pending = d
+    self:await(d)
     self.pending_at, self.pending_host = point.call_id, point.host
   elseif d.what == "refuse" and d.how == "connection" then
     return { act = "refuse", status = 0 }
@@ -112,7 +120,7 @@ function exec:request(point)
     options = options.of_request({ verb = point.verb, reads = not point.writes, conditional = point.versioned,
       generated = place.object == nil, first = point.writes and not self.wrote[run] }) }
   local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
-    verb = point.verb, api = kind .. place.kind:sub(#short(kind) + 1),
+    verb = point.verb, api = kind .. place.kind:sub(#shorts[kind] + 1),
     kind = place.kind, object = place.object, line = facts.line,
     after_restart = self.restarted or nil, writes = point.writes }
   if point.writes then
@@ -168,7 +176,7 @@ function exec:due_crash(point)
   if d and not (point.call_id == self.pending_at and (point.kind == "request"
     or point.kind == "applied" and d.how ~= "unanswered"
     or point.kind == "answered" and d.how ~= "unanswered")) then
-    self.pending = nil
+    self:await(nil)
     if d.what == "crash" then
       return { act = "crash" }
     end
@@ -178,9 +186,9 @@ end
 
 -- An event of a watch. Only those of caches count: the election of a leader watches its Lease, too.
 function exec:event(point)
-  local resource = split(point.object)
-  if point.verb ~= "BOOKMARK" and self.cached[resource] then
-    local kind = short(self.o.kind_of(self.world, resource))
+  local resource = point.verb ~= "BOOKMARK" and split(point.object)
+  if resource and self.cached[resource] then
+    local kind = shorts[self.o.kind_of(self.world, resource)]
     local n = self.choose:event(kind, format("%s %s", point.verb, point.object), point.version)
     self.versions_at[format("%s %d.%d", kind, self.choose.step, n)] = point.version
   end
@@ -193,7 +201,7 @@ function exec:own_request(point)
     self.cached[resource] = true
   end
   if point.verb == "list" and self.stale and not self.stale.listed then
-    if short(self.o.kind_of(self.world, resource)) == self.stale.kind then
+    if shorts[self.o.kind_of(self.world, resource)] == self.stale.kind then
       self.stale.listed = true
       self.world:explore_hold(resource, true)
       self.held[#self.held + 1] = resource

@@ -53,12 +53,14 @@ end
 
 -- "apps/v1/Deployment" of "apps/v1/deployments".
 function M.kind_of(world, resource)
-  local group_version, plural = resource:match("^(.*)/([^/]+)$")
-  if not group_version then
-    return resource
+  local known = rawget(world, "kind_names") or {}
+  world.kind_names = known
+  if not known[resource] then
+    local group_version, plural = resource:match("^(.*)/([^/]+)$")
+    local kind = group_version and load(world, group_version)[plural]
+    known[resource] = kind and group_version .. "/" .. kind or resource
   end
-  local kind = load(world, group_version)[plural]
-  return kind and group_version .. "/" .. kind or resource
+  return known[resource]
 end
 
 -- ---- objects ----
@@ -224,6 +226,11 @@ end
 
 function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
+end
+
+-- Whether the chooser is asked at answers and waits, too.
+function Extended:explore_attend(on)
+  native.attend(self.handle, on)
 end
 
 -- The body of the request or answer at which the chooser was asked.
