@@ -91,6 +91,18 @@ static struct pl_doc *cached_and_waking(const struct pl_gate_op *op)
     return NULL;
 }
 
+/* A script that patches what it has read in another version, perhaps from the server, knows more
+ * than the cache, or less: the result is in doubt. */
+static bool patch_is_noop(const struct pl_gate_op *op, struct pl_node cached)
+{
+    struct pl_scratch a, b;
+    const struct pl_doc *read = op->w.base;
+    if (read != NULL && !pl_slice_eq(pl_meta_rv(pl_doc_root(read), &a), pl_meta_rv(cached, &b)))
+        return false;
+    return pl_noop_merge_patch(pl_doc_root(op->w.body), cached, op->resource,
+                               pl_gate_op_is_status(op));
+}
+
 static bool update_is_noop(const struct pl_gate_op *op, struct pl_node cached)
 {
     struct pl_node body = pl_doc_root(op->w.body);
@@ -132,8 +144,7 @@ struct pl_doc *pl_gate_unchanged(struct pl_gate_op *op)
         same = cached != NULL && update_is_noop(op, pl_doc_root(cached));
     } else if (w->verb == PL_VERB_PATCH && w->patch_type == PL_PATCH_MERGE) {
         cached = cached_and_waking(op);
-        same = cached != NULL && pl_noop_merge_patch(pl_doc_root(w->body), pl_doc_root(cached),
-                                                     op->resource, pl_gate_op_is_status(op));
+        same = cached != NULL && patch_is_noop(op, pl_doc_root(cached));
     } else if (pl_gate_op_is_apply(op)) {
         cached = cached_and_waking(op);
         same = cached != NULL && apply_is_noop(op, pl_doc_root(cached));

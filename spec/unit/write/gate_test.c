@@ -586,6 +586,18 @@ TEST(an_update_that_changes_nothing_is_not_sent)
     finish(&scene);
 }
 
+TEST(a_merge_patch_of_an_object_that_was_read_in_another_version_is_sent)
+{
+    struct scene scene;
+    begin(&scene);
+    struct pl_write write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "p");
+    send(&scene, &write, "{\"spec\":{\"priority\":1}}", OWNED_POD("6", "\"priority\":1"), NULL);
+    check_skipped(&scene, true);
+    send(&scene, &write, "{\"spec\":{\"priority\":1}}", OWNED_POD("7", "\"priority\":2"), NULL);
+    check_skipped(&scene, false);
+    finish(&scene);
+}
+
 TEST(a_merge_patch_that_changes_nothing_is_not_sent_when_every_change_wakes_us)
 {
     for (int blind = 0; blind < 2; blind++) {
