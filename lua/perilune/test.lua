@@ -360,6 +360,8 @@ end
 local world_options = { scripts = files.checker, manifests = files.checker, config = check.table,
   flags = check_flags, start = check.boolean, time = check_time, seed = check.integer(1) }
 
+M.world_options = world_options
+
 local function close(self)
   if not self.closed then
     self.closed = true
@@ -415,7 +417,7 @@ M.api = {
     return require("perilune.explore.declare").declare(...)
   end,
   keep = function(...)
-    return require("perilune.explore.declare").keep(getfenv(2).it, ...)
+    return require("perilune.explore.declare").keep(...)
   end,
 }
 

@@ -5,21 +5,41 @@
 local host = require("perilune.host")
 local check = require("perilune.check")
 local files = require("perilune.test_files")
+local ignore = require("perilune.explore.ignore")
 
 local M = { scenarios = {} }
 
+local texts = check.array_of(check.text)
+
+local function check_ignore(what, value)
+  local ok, message = pcall(ignore.parse, texts(what, value))
+  if not ok then
+    check.fail("test.explore: %s", message)
+  end
+end
+
 -- Options that test.world does not have.
-local own = { "ignore", "replicas" }
+local own = { ignore = check_ignore, replicas = check.integer(1) }
 
 function M.world_options(options)
   local out = {}
   for key, value in pairs(options) do
     out[key] = value
   end
-  for _, key in ipairs(own) do
+  for key in pairs(own) do
     out[key] = nil
   end
   return out
+end
+
+local function check_options(options)
+  local checks = {}
+  for _, of in ipairs({ package.loaded["perilune.test_state"].world_options, own }) do
+    for name, checker in pairs(of) do
+      checks[name] = checker
+    end
+  end
+  check.options("test.explore", options, checks)
 end
 
 -- The spec file that is being loaded.
@@ -33,6 +53,20 @@ local function spec_file()
   end
 end
 
+-- busted's `it`, which only the functions of a spec file have. A scenario may come from another file.
+local function declarer(what)
+  for level = 3, 100 do
+    local info = debug.getinfo(level, "f")
+    local it = info and getfenv(info.func).it
+    if it then
+      return it
+    elseif not info then
+      break
+    end
+  end
+  check.fail("%s: it declares a test, so it is called by a spec file", what)
+end
+
 -- Declares a test of a spec. busted refuses one inside another test, with a place in this module.
 local function declare_test(what, it, name, f)
   if not pcall(it, name, f) then
@@ -43,20 +77,15 @@ end
 function M.declare(name, options, f)
   check.string("test.explore: the name", name)
   check.table("test.explore: the options", options)
-  if options.replicas ~= nil then
-    check.integer(1)("test.explore: replicas", options.replicas)
-  end
+  check_options(options)
   if type(f) ~= "function" then
     check.fail("test.explore: a function of the world is needed, not %s", check.describe(f))
   end
   local folder = files.spec_folder()
-  local it = getfenv(f).it
-  if it then
-    declare_test("test.explore", it, name, function()
-      f(package.loaded["perilune.test_state"].open("test.explore", M.world_options(options),
-        { folder = folder }))
-    end)
-  end
+  declare_test("test.explore", declarer("test.explore"), name, function()
+    f(package.loaded["perilune.test_state"].open("test.explore", M.world_options(options),
+      { folder = folder }))
+  end)
   M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
     file = spec_file() }
 end
@@ -103,7 +132,6 @@ local function run_kept(where, name, plan, seed, folder)
   end
 end
 
-local texts = check.array_of(check.text)
 local place_checks = { scripts = texts, sample = texts }
 
 local function check_kept(where, name, plan, seed)
@@ -117,10 +145,10 @@ end
 
 -- Declares a test for a kept finding (--write-spec). It fails as long as the plan leads to a
 -- finding, with the line of its declaration, since no line of the spec runs then.
-function M.keep(it, where, name, plan, seed)
+function M.keep(where, name, plan, seed)
   check_kept(where, name, plan, seed)
   local folder, file, line = files.spec_folder(), host.where()
-  declare_test("test.keep", it, ("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
+  declare_test("test.keep", declarer("test.keep"), ("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
     local ok, e = pcall(run_kept, where, name, plan, seed, folder)
     if not ok then
       error(("%s:%d: %s"):format(file, line, tostring(e)), 0)

@@ -24,6 +24,7 @@ local PATIENCE = 7200 -- seconds for each step
 local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
 
 local UNFINISHED = "the scenario needs what the step before it leads to"
+local RECOVERING = "the scenario needs what an outage delays"
 
 local exec = {}
 exec.__index = exec
@@ -282,7 +283,7 @@ end
 -- until the scenario looks at it or settles again.
 function exec:settle(o)
   local early = self:is_early(o)
-  self.unfinished = early ~= nil
+  self.unfinished, self.recovering = early ~= nil, false
   if early then
     self:part_of_settle(early, o)
     return self:record(true)
@@ -349,12 +350,24 @@ function exec:flips(key)
   return name or "", flips.text(fields)
 end
 
+-- The message of an error of the scenario, and its place with ": "; "": it has none.
 local function message_of(e)
   local text = tostring(type(e) == "table" and e.message or e)
   if not text:find("explore", 1, true) then
     text = text:gsub("\nstack traceback.*", "")
   end
-  return (text:gsub("^%S+:%d+: ", ""))
+  local place, rest = text:match("^(%S+:%d+: )(.*)$")
+  return rest or text, place or ""
+end
+
+-- Whether a world, or an assertion about it, says this: it never settles.
+local function is_unsettled(text)
+  for _, words in ipairs({ "it does not settle", "it has not settled within", "the world has not settled" }) do
+    if text:find(words, 1, true) then
+      return true
+    end
+  end
+  return false
 end
 
 function exec:scenario()
@@ -367,17 +380,17 @@ function exec:scenario()
   if ok or self.inconclusive then
     return
   end
-  local text = message_of(e)
-  if text:find("settle", 1, true) then
+  local text, place = message_of(e)
+  if is_unsettled(text) then
     local controller, key = text:match("(%S+) (%S+/%S+) %(%d+ runs%)")
     key = key or text:match("(%S+/%S+)") or ""
     local field, more = self:flips(key)
     self.unsettled = { message = text .. more, controller = controller, key = key, field = field,
       step = self.choose.step }
-  elseif self.unfinished and not text:find('^always "') then
-    self.inconclusive = UNFINISHED
+  elseif (self.unfinished or self.recovering) and not text:find('^always "') then
+    self.inconclusive = self.unfinished and UNFINISHED or RECOVERING
   else
-    self.invariants[#self.invariants + 1] = { name = "the scenario", message = text,
+    self.invariants[#self.invariants + 1] = { name = "the scenario", message = place .. text,
       step = self.choose.step }
   end
 end

@@ -67,7 +67,17 @@ local function is_allocated(kind, path)
     or path == "spec.healthCheckNodePort" or path:find("^spec%.ports%[.*%]%.nodePort$")) and true
 end
 
+-- The text that a Secret has as base64, so that it can be compared with values elsewhere; nil: it is no
+-- text.
+local function secret_text(value)
+  local ok, text = pcall(host.base64_decode, value)
+  return ok and text and not text:find("[^%g%s]") and text or nil
+end
+
 local function scalar(value, path, context)
+  if context.kind == "Secret" and type(value) == "string" and path:find("^data%.") then
+    value = secret_text(value) or value
+  end
   if value ~= "None" and is_allocated(context.kind, path) then
     return "allocated"
   elseif type(value) == "string" then

@@ -11,7 +11,9 @@ function M.parse(texts)
     if not (kind == "external" or kind and kind:find("/", 1, true)) then
       kind, name = nil, nil
       path = text:match("^%S+$")
-      if not path then
+      local _, opened = text:gsub("%[", "")
+      local _, closed = text:gsub("%]", "")
+      if not path or opened ~= closed then
         error(format('ignore: "%s" is neither a path nor "KIND NAME [PATH]"', text), 0)
       end
     end

@@ -4,6 +4,7 @@
 -- an executor's class.
 
 local OUTAGE = 60 -- seconds
+local STEPS = 10000 -- limit of steps until all has been tried again
 local LATENESS = 30 -- seconds
 local SKEW = { ahead = 5, behind = -5 } -- seconds
 
@@ -57,10 +58,28 @@ function exec:others_of_step()
   end
 end
 
--- Runs until nothing more happens while the server refuses. Then the server works again.
+-- Runs until nothing more happens while the server refuses. Then the server works again, and what has failed
+-- is tried again: the limit of the scenario's settle begins after that.
 function exec:end_outages()
   self:settle_within({ limit = OUTAGE })
   self.outages = {}
+  local finish = self.world:explore_end()
+  for _ = 1, STEPS do
+    if self.world:explore_settled() or not self.world:explore_runs() or not self.world:explore_step(finish) then
+      return
+    end
+  end
+end
+
+-- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards is
+-- nothing that the scenario can know.
+function exec:advance_for_user(seconds)
+  local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
+  if first > 0 then
+    self:advance(first)
+    self.outages, self.recovering = {}, true
+  end
+  self:advance(seconds - first)
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such

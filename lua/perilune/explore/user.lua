@@ -42,7 +42,7 @@ function exec:user_world()
       return function(_, o) return self:settle(o) end
     elseif name == "advance" then
       return function(user, duration)
-        self:advance(check.delay("advance", duration))
+        self:advance_for_user(check.delay("advance", duration))
         return user
       end
     elseif type(method) ~= "function" then
@@ -72,6 +72,9 @@ end
 -- step end here.
 function exec:settle_for_look()
   self.unfinished = false
+  if #self.outages > 0 then
+    self:end_outages()
+  end
   self:run_on()
   if #self.held > 0 or #self.unseen > 0 then
     self:catch_up()
