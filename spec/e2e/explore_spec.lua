@@ -104,8 +104,8 @@ describe("perilune test --explore", function()
 
   for _, name in ipairs({ "allocator", "backup", "beat", "children", "clock_status", "conditions", "counter", "csr",
     "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
-    "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "suffixed", "task",
-    "ttl", "two" }) do
+    "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "steps", "suffixed",
+    "task", "ttl", "two", "looked at" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")

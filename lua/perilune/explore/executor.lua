@@ -24,7 +24,7 @@ local PATIENCE = 7200 -- seconds for each step
 local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
 
 local UNFINISHED = "the scenario needs what the step before it leads to"
-local RECOVERING = "the scenario needs what an outage delays"
+local RECOVERING = "the scenario needs what a disturbance delays"
 
 local exec = {}
 exec.__index = exec
@@ -335,6 +335,10 @@ end
 function exec:finish()
   if #self.held > 0 or #self.unseen > 0 then
     self:catch_up()
+    local last = self.settles[#self.settles]
+    if last and last.step < self.choose.step then
+      return -- the scenario ends without settling, so there is nothing to compare
+    end
     self.settles[#self.settles] = nil
     self:wait_if_patient()
     self:record(false)

@@ -71,15 +71,16 @@ function exec:end_outages()
   end
 end
 
--- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards is
--- nothing that the scenario can know.
+-- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards, or
+-- what caches that are held back lack, is nothing that the scenario can know.
 function exec:advance_for_user(seconds)
   local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
   if first > 0 then
     self:advance(first)
-    self.outages, self.recovering = {}, true
+    self.outages = {}
   end
   self:advance(seconds - first)
+  self.recovering = self.recovering or first > 0 or #self.held > 0 or #self.unseen > 0
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such

@@ -122,7 +122,7 @@ function exec:request(point)
   local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
     verb = point.verb, api = kind .. place.kind:sub(#shorts[kind] + 1),
     kind = place.kind, object = place.object, line = facts.line,
-    after_restart = self.restarted or nil, writes = point.writes }
+    after_restart = self.restarted or nil, writes = point.writes, of_run = run }
   if point.writes then
     self.wrote[run] = true
     self.effects = self.effects + 1
@@ -161,7 +161,7 @@ function exec:applied(point)
       self:version(self.world:explore_body())
     end
     if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
-      self.claims:wrote(point.run_id, entry, point.status == 201,
+      self.claims:wrote(entry.of_run, entry, point.status == 201,
         self.world:explore_body())
     end
     local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300

@@ -36,12 +36,22 @@ test.explore("allocator", { scripts = "allocator.lua", manifests = "../manifests
   world:settle()
 end)
 
-for _, of in ipairs({ { "progressing", "deployments" }, { "backup", "jobs" } }) do
+for _, of in ipairs({ { "progressing", "deployments" }, { "backup", "jobs" },
+  { "steps", "jobs" } }) do
   test.explore(of[1], { scripts = of[1] .. ".lua", manifests = "../manifests" }, function(world)
     world:simulate(of[2], { delay = "5s" })
     scenario(world)
   end)
 end
+
+-- It looks at the world while the server refuses, and between steps.
+test.explore("looked at", { scripts = "conditions.lua", manifests = "../manifests" }, function(world)
+  scenario(world)
+  assert.equal("3", world:get("v1/ConfigMap", "default/a").data.size)
+  world:patch("example.com/v1/Cluster", "default/a", { spec = { size = 4 } })
+  world:advance("2m")
+  assert.equal("4", world:get("v1/ConfigMap", "default/a").data.size)
+end)
 
 test.explore("elected", { scripts = "elected.lua", manifests = "../manifests", replicas = 2 }, scenario)
 
