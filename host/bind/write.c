@@ -1,6 +1,7 @@
 /* host.write: one request to the write gate. */
 #include "base/alloc.h"
 #include "bind/list.h"
+#include "bind/written_secrets.h"
 #include "lane/lane.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
@@ -305,6 +306,8 @@ static int write_object(lua_State *L)
         return read_other(L, s, verb, &kind);
     struct pl_doc *body = check_doc(L, s, verb->name, "body");
     struct pl_doc *owner = check_doc(L, s, verb->name, "owner");
+    if (!raw)
+        pl_note_written_secrets(s, &kind, body);
     /* The following code does not raise: the operation owns its memory. */
     struct pl_lop *op = new_op(L, PL_LOP_WRITE, verb, &kind);
     op->in.write = (struct pl_write){
