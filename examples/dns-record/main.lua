@@ -21,19 +21,27 @@ local function ask(method, name, body)
   return answer.json
 end
 
+-- The status names the host before its record is there: whatever happens next, it is deleted later.
+local function claim_host(record)
+  record.status = record.status or {}
+  local old = record.status.host
+  if old == record.spec.host then
+    return record
+  elseif old then
+    ask("DELETE", old)
+  end
+  record.status.host = record.spec.host
+  return client:update_status(record)
+end
+
 local function bring_about(record, context)
   local wanted = { address = record.spec.address, ttl = record.spec.ttl or 300 }
+  record = claim_host(record)
   local there = ask("GET", record.spec.host)
   if not there or there.address ~= wanted.address or there.ttl ~= wanted.ttl then
     ask("PUT", record.spec.host, wanted)
     context.log:info("record written", { host = record.spec.host, address = wanted.address })
   end
-  record.status = record.status or {}
-  -- The spec names another host: the record of the old one is deleted.
-  if record.status.host and record.status.host ~= record.spec.host then
-    ask("DELETE", record.status.host)
-  end
-  record.status.host = record.spec.host
   perilune.conditions.set(record, { type = "Ready", status = true, reason = "Published",
     message = record.spec.host .. " is " .. wanted.address })
   client:update_status(record)
@@ -43,7 +51,9 @@ end
 perilune.controller("dns-record", { max_concurrent_reconciles = 8 })
   :For("example.com/v1/DnsRecord", { finalizers = { FINALIZER } })
   :Reconcile(function(request, context)
-    local record = client:get("example.com/v1/DnsRecord", request)
+    -- Not from the cache: after a restart on an API server that lags it may have an older host, whose
+    -- record would be written again and stay.
+    local record = perilune.live:get("example.com/v1/DnsRecord", request)
     return perilune.finalizer.handle(record, FINALIZER, {
       apply = function(object)
         return bring_about(object, context)

@@ -64,3 +64,13 @@ describe("dns-record", function()
     assert.is_nil(zone["blog.example.com"])
   end)
 end)
+
+test.explore("dns-record", options, function(world)
+  serve(world)
+  world:apply("sample.yaml")
+  world:settle{ limit = "1m" }
+  world:patch(RECORD, "default/blog", { spec = { host = "www.example.com" } })
+  world:settle{ limit = "1m" }
+  world:delete(RECORD, "default/blog")
+  world:settle{ limit = "1m" }
+end)

@@ -116,7 +116,7 @@ describe("perilune test --explore", function()
   end
 
   -- Random keys, a time far away, copies that a lagging server hides.
-  for _, name in ipairs({ "certificates", "cronjob", "office-hours", "replicator", "tenant" }) do
+  for _, name in ipairs({ "certificates", "cronjob", "dns-record", "office-hours", "replicator", "tenant" }) do
     it("finds nothing in examples/" .. name, function()
       local code, findings, _, text = explore("examples/" .. name, "--executions", "60")
       assert.same({}, findings, text)
@@ -282,6 +282,7 @@ describe("perilune test --explore", function()
     local code, out = e2e.run("test", folder, "-f", folder .. "/sample.yaml", "--explore", "--executions", "30",
       "--seed", "7", "--write-spec", kept)
     assert.equal(1, code, out)
+    assert(out:find("again: perilune test [^\n]*%-%-seed 7 "), out)
     local text = e2e.read_file(kept)
     assert(text:find('test.keep({ scripts = { "." }, sample = { "sample.yaml" } }, ', 1, true), text)
     assert(text:find('@1", 7)', 1, true), text)
@@ -320,6 +321,8 @@ describe("perilune test --explore", function()
         "--filter", "buggy", "--plan", "crash after cluster default/a create Secret default/b @1" },
       { 2, "allow:1: a line is CLASS KIND KEY", path, "--allow", folder .. "/allow" },
       { 2, "no test.explore is in these specs", folder },
+      { 2, "--plan: a disturbance is missing beside a comma", path, "--plan", "early @2 after 0,," },
+      { 2, "--budget: no time is no exploration", path, "--budget", "0s" },
     }) do
       local code, out, err = e2e.run("test", "--explore", unpack(case, 3))
       assert.equal(case[1], code, out .. err)

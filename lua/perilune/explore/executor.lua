@@ -24,6 +24,7 @@ local PATIENCE = 7200 -- seconds for each step
 local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
 
 local UNFINISHED = "the scenario needs what the step before it leads to"
+local REFUSED = "a user would try a refused call of the scenario again"
 local RECOVERING = "the scenario needs what a disturbance delays"
 
 local exec = {}
@@ -374,6 +375,12 @@ local function is_unsettled(text)
   return false
 end
 
+-- Whether a user's call was refused because of what a disturbance may do: a webhook could not be asked or
+-- has failed, or somebody's finalizer keeps an object that is made anew.
+local function is_refused_to_user(text)
+  return text:find("failed calling webhook", 1, true) ~= nil or text:find("object is being deleted", 1, true) ~= nil
+end
+
 function exec:scenario()
   local ok, e = xpcall(function()
     self.o.f(self:user_world())
@@ -391,6 +398,8 @@ function exec:scenario()
     local field, more = self:flips(key)
     self.unsettled = { message = text .. more, controller = controller, key = key, field = field,
       step = self.choose.step }
+  elseif #self.plan > 0 and is_refused_to_user(text) then
+    self.inconclusive = REFUSED
   elseif (self.unfinished or self.recovering) and not text:find('^always "') then
     self.inconclusive = self.unfinished and UNFINISHED or RECOVERING
   else

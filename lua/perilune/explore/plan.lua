@@ -231,7 +231,9 @@ function M.parse(text)
   local plan = {}
   for part in (text .. ","):gmatch("([^,]*),") do
     local trimmed = part:match("^%s*(.-)%s*$")
-    if trimmed ~= "" then
+    if trimmed == "" and text:find("%S") then
+      return nil, "a disturbance is missing beside a comma"
+    elseif trimmed ~= "" then
       local d, why = read_one(trimmed)
       if not d then
         return nil, format('"%s": %s', trimmed, why)

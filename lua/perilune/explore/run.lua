@@ -51,6 +51,9 @@ local function command_of(input)
   if input.flags.filter then
     words[#words + 1] = "--filter " .. quoted(input.flags.filter)
   end
+  if (input.flags.seed or 1) ~= 1 then
+    words[#words + 1] = format("--seed %d", input.flags.seed)
+  end
   return table.concat(words, " ")
 end
 
@@ -161,6 +164,10 @@ end
 -- Parses the rules of --allow and the plan of --plan; nil after a message.
 local function prepare(flags)
   local plan, allowed, message
+  if flags.budget == 0 then
+    complain("--budget: no time is no exploration; give a duration such as 30s")
+    return nil
+  end
   if flags.plan then
     plan, message = plans.parse(flags.plan)
     if not plan then
