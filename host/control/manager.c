@@ -251,8 +251,9 @@ void pl_manager_stop(struct pl_manager *manager)
     if (manager->o.leadership != NULL)
         pl_leadership_stopping(manager->o.leadership);
     int64_t grace = manager->o.grace_ns;
-    pl_timer_start(manager->timers, &manager->cancel,
-                   grace > CANCEL_BEFORE_END ? grace - CANCEL_BEFORE_END : 0, on_cancel);
+    /* Half of a short grace is for runs, too. */
+    int64_t left = grace > 2 * CANCEL_BEFORE_END ? CANCEL_BEFORE_END : grace / 2;
+    pl_timer_start(manager->timers, &manager->cancel, grace - left, on_cancel);
     pl_timer_start(manager->timers, &manager->grace, grace, on_grace_over);
     manager->to_stop = manager->count + manager->held + 1;
     for (size_t i = 0; i < manager->count; i++)

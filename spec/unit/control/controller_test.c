@@ -609,6 +609,27 @@ TEST(five_seconds_before_the_grace_ends_runs_are_cancelled)
     stage_deinit(&stage);
 }
 
+TEST(half_of_a_short_grace_is_for_runs)
+{
+    struct stage stage;
+    stage_init(&stage);
+    pl_manager_destroy(stage.manager);
+    stage.manager = pl_manager_create(&(struct pl_manager_options){.cluster = stage.bed.cluster,
+                                                                   .grace_ns = 4 * PL_SECOND,
+                                                                   .stopped = on_manager_stopped,
+                                                                   .arg = &stage});
+    struct pl_controller_spec spec = spec_of("maps");
+    begin_with(&stage, &spec);
+    pl_manager_stop(stage.manager);
+    bed_pass(&stage.bed, 2 * PL_SECOND - PL_MS);
+    check_log(&stage.fake, "");
+    bed_pass(&stage.bed, 2 * PL_MS);
+    check_log(&stage.fake, "cancel d/a ECANCELED;");
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_CANCELED);
+    bed_run(&stage.bed);
+    stage_deinit(&stage);
+}
+
 TEST(a_grace_period_that_runs_out_ends_with_1)
 {
     struct stage stage;
