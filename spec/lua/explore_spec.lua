@@ -110,6 +110,22 @@ describe("a judge", function()
     assert.equal(1, found(true))
     assert.equal(0, found(false))
   end)
+
+  it("lets an object go whose owner is gone, however late", function()
+    local judge = require("perilune.explore.judge")
+    local function settle(uid, owner)
+      return { step = 1, over = true, state = flats.of({ { apiVersion = "v1", kind = "Pod",
+        metadata = { namespace = "default", name = "a", uid = uid, ownerReferences = { { apiVersion = "v1", kind = "Pod",
+          name = "b", uid = owner } } } },
+        { apiVersion = "v1", kind = "Pod", metadata = { namespace = "default", name = "b", uid = "there" } } }) }
+    end
+    local function found(owner)
+      return #judge.judge({ settles = { settle("1", owner), settle("1", owner) } },
+        { settles = { settle("1", owner), settle("2", owner) } }, states.no_taint(), {})
+    end
+    assert.equal(1, found("there"))
+    assert.equal(0, found("gone"))
+  end)
 end)
 
 describe("a request to others", function()

@@ -59,11 +59,12 @@ local function places_of(items)
 end
 
 -- The sorted places of objects of `before` that `after` has not, or has as other objects. Objects that are
--- being deleted are to go.
+-- being deleted, or whose owners are gone, are to go.
 local function replaced_places(before, after)
   local places = {}
   for place, item in pairs(before) do
     local is = item.uid and not item.random and not item.deleting and (not after[place] or after[place].uid ~= item.uid)
+      and not owner_gone(item, { items = before })
     places[#places + 1] = is and place or nil
   end
   table.sort(places)
