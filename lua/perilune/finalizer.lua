@@ -5,6 +5,7 @@ local home = require("perilune.client").client
 local errors = require("perilune.errors").tests
 local host = require("perilune.host")
 local ref = require("perilune.ref")
+local result = require("perilune.result")
 
 local fail = check.fail
 local M = {}
@@ -145,19 +146,23 @@ local handlers = {
   end,
 }
 
-local function is_done(first, second)
-  return second == nil and (first == nil or (type(first) == "table" and next(first) == nil))
+-- Takes what cleanup returned. A value that says neither done nor later is a mistake: without this
+-- check it would keep the finalizer, and the object, for ever.
+local function finish(object, name, f, first, second, ...)
+  local what = "cleanup of " .. name
+  result.check_count(what, first, second, ...)
+  local meaning = first ~= nil and result.meaning(what, first) or "done"
+  if meaning == "done" and second == nil then
+    remove_stored(object, name, f.cluster)
+  end
+  return first, second
 end
 
 local function clean_up(object, name, f)
   if not position(object, name) then
     return nil
   end
-  local first, second = f.cleanup(object)
-  if is_done(first, second) then
-    remove_stored(object, name, f.cluster)
-  end
-  return first, second
+  return finish(object, name, f, f.cleanup(object))
 end
 
 function M.handle(object, name, functions, ...)

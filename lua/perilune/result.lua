@@ -27,29 +27,18 @@ function M.waiting(reason, ...)
   return setmetatable({ waiting = reason }, waiting_mt)
 end
 
--- Takes the reconcile function and its results. Returns "done", "requeue", "requeue_after" and
--- seconds, or "waiting" and the reason. Raises an error that was returned as `nil, e`.
-function M.of(reconcile, first, second, ...)
-  check.blame(reconcile)
-  if select("#", ...) > 0 then
-    fail("Reconcile returned more than two values; only `nil, error` may be two")
-  elseif first == nil then
-    if second ~= nil then
-      error(second, 0)
-    end
-    return "done"
-  elseif second ~= nil then
-    fail("Reconcile returned a second value (%s); only `nil, error` may have one",
-      check.describe(second))
-  elseif type(first) ~= "table" then
-    fail("Reconcile returned %s; return nothing, {requeue_after = ...}, {requeue = true} or "
+-- What one returned value of a reconcile or cleanup means: as of() returns it. `what` names the
+-- function in messages.
+function M.meaning(what, value)
+  if type(value) ~= "table" then
+    fail("%s returned %s; return nothing, {requeue_after = ...}, {requeue = true} or "
       .. "perilune.waiting(reason)",
-      check.describe(first))
+      what, check.describe(value))
   end
-  if getmetatable(first) == "perilune.waiting" then
-    return "waiting", (tostring(first.waiting):gsub("%s+", " "))
+  if getmetatable(value) == "perilune.waiting" then
+    return "waiting", (tostring(value.waiting):gsub("%s+", " "))
   end
-  local result = check.options("the result of Reconcile", first, checkers)
+  local result = check.options("the result of " .. what, value, checkers)
   if result.requeue_after then
     if result.requeue_after > 0 then
       return "requeue_after", result.requeue_after
@@ -57,6 +46,29 @@ function M.of(reconcile, first, second, ...)
     return "requeue"
   end
   return result.requeue and "requeue" or "done"
+end
+
+-- Raises an error for results that no reconcile or cleanup may have, whatever their types.
+function M.check_count(what, first, second, ...)
+  if select("#", ...) > 0 then
+    fail("%s returned more than two values; only `nil, error` may be two", what)
+  elseif first ~= nil and second ~= nil then
+    fail("%s returned a second value (%s); only `nil, error` may have one", what,
+      check.describe(second))
+  end
+end
+
+-- Takes the reconcile function and its results. Returns "done", "requeue", "requeue_after" and
+-- seconds, or "waiting" and the reason. Raises an error that was returned as `nil, e`.
+function M.of(reconcile, first, second, ...)
+  check.blame(reconcile)
+  M.check_count("Reconcile", first, second, ...)
+  if first ~= nil then
+    return M.meaning("Reconcile", first)
+  elseif second ~= nil then
+    error(second, 0)
+  end
+  return "done"
 end
 
 return M

@@ -244,6 +244,37 @@ describe("perilune.finalizer.handle", function()
     end)
   end
 
+  it("takes a table without a requeue for done", function()
+    for _, result in ipairs({ {}, { requeue = false } }) do
+      local s = server(object({ name }, true))
+      assert.equal(result, finalizer.handle(object({ name }, true), name, functions(function()
+        return result
+      end)))
+      assert.is_nil(s.stored)
+    end
+  end)
+
+  local mistakes = {
+    { "true", function() return true end, "cleanup of example.com/dns returned the boolean true; return nothing, "
+      .. "{requeue_after = ...}, {requeue = true} or perilune.waiting(reason)" },
+    { "false", function() return false end, "returned the boolean false; return nothing" },
+    { "a text", function() return "done" end, 'returned the string "done"; return nothing' },
+    { "a misspelt requeue", function() return { requeue_afer = 1 } end, 'did you mean "requeue_after"?' },
+    { "an object", function() return { apiVersion = "v1" } end,
+      'the result of cleanup of example.com/dns: unknown option "apiVersion"' },
+    { "a wrong time", function() return { requeue_after = "soon" } end, "requeue_after must be seconds" },
+    { "two values", function() return {}, "created" end, 'a second value (the string "created")' },
+    { "three values", function() return nil, nil, 1 end, "returned more than two values" },
+  }
+  for _, case in ipairs(mistakes) do
+    it("says that cleanup may not return " .. case[1] .. ", and keeps the finalizer", function()
+      local s = server(object({ name }, true))
+      local message = spec.message_of(finalizer.handle, object({ name }, true), name, functions(case[2]))
+      assert.truthy(message:find(case[3], 1, true), message)
+      assert.same({ name }, s.stored.metadata.finalizers)
+    end)
+  end
+
   it("keeps the finalizer after an error, which is raised", function()
     local s = server(object({ name }, true))
     local ok, e = pcall(finalizer.handle, object({ name }, true), name, functions(function()
