@@ -9,10 +9,25 @@ local M = {}
 local statuses = { [true] = "True", [false] = "False", True = "True", False = "False",
   Unknown = "Unknown" }
 
-local TEXT_MAX = 1024 -- bytes; the API server accepts a reason of this length
+-- What the API server accepts for a metav1.Condition, in bytes for the reason and in characters for
+-- the message.
+local TYPE_MAX, REASON_MAX, MESSAGE_MAX = 316, 1024, 32768
+
+-- Every byte that does not continue a character begins one.
+local function characters(text)
+  return select(2, text:gsub("[^\128-\191]", ""))
+end
 
 local fields = {
-  type = check.short(TEXT_MAX),
+  type = function(what, value)
+    check.short(TYPE_MAX)(what, value)
+    if not host.is_name(value, "qualified") then
+      fail('%s must be a name such as "Ready" or "example.com/Ready", not %s: letters, digits, '
+        .. "'-', '_' and '.', at most 63, with a letter or digit at both ends", what,
+        check.describe(value))
+    end
+    return value
+  end,
   status = function(what, value)
     local status = statuses[value]
     if not status then
@@ -21,10 +36,19 @@ local fields = {
     end
     return status
   end,
-  reason = check.short(TEXT_MAX),
+  reason = function(what, value)
+    check.short(REASON_MAX)(what, value)
+    if not value:match("^%a[%w_,:]*$") or value:match("[,:]$") then
+      fail("%s must be one CamelCase word (a letter, then letters, digits, '_', ',' and ':', the "
+        .. "last two not at the end), not %s", what, check.describe(value))
+    end
+    return value
+  end,
   message = function(what, value)
     if type(value) ~= "string" then
       fail("%s must be a string, not %s", what, check.describe(value))
+    elseif #value > MESSAGE_MAX and characters(value) > MESSAGE_MAX then
+      fail("%s has %d characters; it may have %d", what, characters(value), MESSAGE_MAX)
     end
     return value
   end,
@@ -80,9 +104,6 @@ function M.set(object, condition, ...)
     if new[name] == nil then
       fail("conditions.set needs %s", name)
     end
-  end
-  if not new.reason:match("^%a[%w_,:]*$") or new.reason:match("[,:]$") then
-    fail("conditions.set: the reason %q must be one CamelCase word", new.reason)
   end
   new.message = new.message or ""
   new.observedGeneration = type(object.metadata) == "table" and object.metadata.generation or nil

@@ -75,14 +75,29 @@ describe("perilune.conditions.set", function()
     { "a strange status", ready({ status = "yes" }), 'must be true, false, "True"' },
     { "an unknown field", ready({ mesage = "x" }), 'did you mean "message"?' },
     { "a message that is no text", ready({ message = 5 }), "message must be a string" },
+    { "a type that is no name", ready({ type = "Re ady!" }), 'type must be a name such as "Ready"' },
+    { "a long type", ready({ type = ("a"):rep(317) }), "type has 317 bytes; it may have 316" },
+    { "an empty type", ready({ type = "" }), "type must not be empty" },
+    { "a reason with a comma at its end", ready({ reason = "Up," }), "reason must be one CamelCase word" },
+    { "a reason that begins with a digit", ready({ reason = "2Up" }), "reason must be one CamelCase word" },
+    { "a long reason", ready({ reason = ("a"):rep(1025) }), "reason has 1025 bytes; it may have 1024" },
+    { "a long message", ready({ message = ("\195\164"):rep(32769) }),
+      "message has 32769 characters; it may have 32768" },
     { "nothing", nil, "conditions.set needs type" },
   }
-  for i = 1, 9 do
+  for i = 1, 16 do
     it("refuses " .. wrong[i][1], function()
       local message = spec.message_of(conditions.set, object, wrong[i][2])
       assert.truthy(message:find(wrong[i][3], 1, true), message)
     end)
   end
+
+  it("takes what the API server takes", function()
+    conditions.set(object, ready({ type = "example.com/Ready_2.x", reason = "A,b:c_",
+      message = ("\195\164"):rep(32768) }))
+    conditions.set(object, ready({ type = "ready", reason = ("r"):rep(1024) }))
+    assert.equal(2, #object.status.conditions)
+  end)
 
   it("refuses what is no object", function()
     assert.equal("conditions.set: the object must be a table, not nil",
