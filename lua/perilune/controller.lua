@@ -42,6 +42,8 @@ local controller_options = {
       fail("%s: fast, slow and fast_attempts go together", what)
     elseif by_attempts and (limiter.base or limiter.max) then
       fail("%s takes base and max, or fast, slow and fast_attempts, not both", what)
+    elseif limiter.burst and not limiter.qps then
+      fail("%s: burst needs qps, the rate after the burst", what)
     end
     return limiter
   end,
@@ -154,6 +156,22 @@ local function add_source(self, role, method, kind, options)
   return note_source(self, check.options(what, options, role_options[role]), role, kind)
 end
 
+local standard = { orphan = true, foregroundDeletion = true, kubernetes = true }
+
+-- Kinds of the API server, whose groups have no dot, take no other finalizers without a domain.
+-- Custom resources do, with a warning.
+local function check_standard(what, source)
+  if host.kind(source.kind).group:find(".", 1, true) then
+    return
+  end
+  for _, name in ipairs(source.finalizers or {}) do
+    if not name:find("/", 1, true) and not standard[name] then
+      fail('%s: finalizers: the API server refuses %q: name is neither a standard finalizer name '
+        .. 'nor is it fully qualified, as in "example.com/%s"', what, name, name)
+    end
+  end
+end
+
 function Controller.For(self, kind, options, ...)
   require_open(self, "For")
   check.no_more("For", ...)
@@ -163,7 +181,9 @@ function Controller.For(self, kind, options, ...)
         self.name, source.kind, tostring(kind))
     end
   end
-  add_source(self, "for", "For", kind, options).map = "self"
+  local source = add_source(self, "for", "For", kind, options)
+  check_standard(format("controller %q: For(%q)", self.name, kind), source)
+  source.map = "self"
   return self
 end
 
@@ -277,6 +297,9 @@ end
 
 function Controller.WithEventFilter(self, ...)
   require_open(self, "WithEventFilter")
+  if select("#", ...) == 0 then
+    fail("controller %q: WithEventFilter needs at least one predicate", self.name)
+  end
   for i = 1, select("#", ...) do
     self.filters[#self.filters + 1] =
       predicate.of(format("controller %q: WithEventFilter", self.name), (select(i, ...)))

@@ -28,6 +28,13 @@ describe("perilune.controller", function()
     return made
   end
 
+  it("takes finalizers without a domain where the API server does", function()
+    new("a"):For("example.com/v1/Website", { finalizers = { "foo" } }):Reconcile(noop)
+    new("b"):For("v1/Pod", { finalizers = { "orphan", "example.com/x" } }):Reconcile(noop)
+    assert.same({ "foo" }, declared[1].sources[1].finalizers)
+    assert.same({ "orphan", "example.com/x" }, declared[2].sources[1].finalizers)
+  end)
+
   it("hands one description to the core", function()
     local line = debug.getinfo(1, "l").currentline + 1
     local c = new("website", { max_concurrent_reconciles = 4, reconcile_timeout = "2m", max_retries = 0,
@@ -120,6 +127,8 @@ describe("perilune.controller", function()
     { "two limits", function()
       new("a", { rate_limiter = { fast = 1, slow = 2, fast_attempts = 3, base = 1 } })
     end, "rate_limiter takes base and max, or fast, slow and fast_attempts, not both" },
+    { "a burst without a rate", function() new("a", { rate_limiter = { burst = 5 } }) end,
+      'controller "a": rate_limiter: burst needs qps' },
     { "an unknown on_reload", function() new("a", { on_reload = "all" }) end, 'one of "enqueue", "none"' },
     { "null for options", function() new("a", perilune.null) end,
       'controller "a": options must be a table, not perilune.null' },
@@ -136,6 +145,9 @@ describe("perilune.controller", function()
       'unknown option "finalizers"' },
     { "a bad finalizer", function() new("a"):For("v1/Pod", { finalizers = { "a b" } }) end,
       '"a b" is not a finalizer name' },
+    { "a finalizer without a domain", function() new("a"):For("v1/Pod", { finalizers = { "foo" } }) end,
+      'controller "a": For("v1/Pod"): finalizers: the API server refuses "foo": name is neither a standard finalizer '
+        .. 'name nor is it fully qualified, as in "example.com/foo"' },
     { "no namespaces", function() new("a"):For("v1/Pod", { namespaces = {} }) end,
       "namespaces is empty; leave it out to mean all namespaces" },
     { "a bad namespace", function() new("a"):For("v1/Pod", { namespaces = { "a/b" } }) end,
@@ -160,6 +172,8 @@ describe("perilune.controller", function()
       'controller "a" has no method "Watch"; did you mean "Watches"?' },
     { "a dot for a colon", function() new("a").For("v1/Pod") end, "call it with a colon: controller:For(...)" },
     { "an assignment", function() new("a").max_retries = 5 end, "max_retries can't be assigned" },
+    { "no event filter", function() new("a"):WithEventFilter() end,
+      'controller "a": WithEventFilter needs at least one predicate' },
     { "a bad event filter", function() new("a"):WithEventFilter("spec") end, "WithEventFilter must be a predicate" },
   }
   for _, mistake in ipairs(mistakes) do
