@@ -12,14 +12,31 @@ enum pl_guard_verdict pl_guard_look(struct pl_guard *guard, int64_t now_ns)
     return guard->on ? PL_GUARD_WATCHING : PL_GUARD_PASSED;
 }
 
-enum pl_guard_verdict pl_guard_ran(struct pl_guard *guard, bool failed, int64_t now_ns)
+/* Runs that could not be interrupted weigh more: these are added to the runs and the failures. */
+static int guard_more(const struct pl_guard *guard)
+{
+    return guard->lost * (PL_GUARD_FAILURES - 1);
+}
+
+static bool most_failed(const struct pl_guard *guard)
+{
+    int more = guard_more(guard);
+    return (guard->failures + more) * 2 > guard->runs + more;
+}
+
+bool pl_guard_is_good(const struct pl_guard *guard)
+{
+    return guard->clean > 0 && !most_failed(guard);
+}
+
+enum pl_guard_verdict pl_guard_ran(struct pl_guard *guard, enum pl_guard_run run, int64_t now_ns)
 {
     if (pl_guard_look(guard, now_ns) != PL_GUARD_WATCHING)
         return PL_GUARD_PASSED;
     guard->runs++;
-    guard->failures += failed;
-    int more = guard->lost * (PL_GUARD_FAILURES - 1), failures = guard->failures + more;
-    if (failures >= PL_GUARD_FAILURES && failures * 2 > guard->runs + more) {
+    guard->clean += run == PL_GUARD_CLEAN;
+    guard->failures += run == PL_GUARD_WORSE;
+    if (guard->failures + guard_more(guard) >= PL_GUARD_FAILURES && most_failed(guard)) {
         guard->on = false;
         return PL_GUARD_FAILED;
     }
@@ -29,5 +46,5 @@ enum pl_guard_verdict pl_guard_ran(struct pl_guard *guard, bool failed, int64_t 
 enum pl_guard_verdict pl_guard_lost(struct pl_guard *guard, int64_t now_ns)
 {
     guard->lost++;
-    return pl_guard_ran(guard, true, now_ns);
+    return pl_guard_ran(guard, PL_GUARD_WORSE, now_ns);
 }

@@ -1,4 +1,4 @@
-/* The running generation: the switch to a prepared one, its guard, and the rollback. The previous
+/* The running generation: the switch to a prepared one, its guard, and the rollback. The last good
  * generation is kept during the guard, and closed when the guard is content. */
 #include "reload/reload_impl.h"
 
@@ -47,12 +47,12 @@ static void begin_guard(struct pl_reload *reload, struct pl_generation *before)
         pl_endings_add(&reload->endings, before);
         return;
     }
-    if (reload->good == NULL) {
+    struct pl_generation *ending = before;
+    if (reload->good == NULL || pl_guard_is_good(&reload->guard)) {
+        ending = reload->good;
         reload->good = before;
-    } else {
-        /* it was under guard itself: if the newest scripts fail, the ones before it return */
-        pl_endings_add(&reload->endings, before);
-    }
+    } /* else it was under guard itself and not known to be good: those before it may return */
+    pl_endings_add(&reload->endings, ending);
     pl_guard_begin(&reload->guard, pl_loop_now(reload->o.loop));
     pl_timer_start(pl_reload_timers(reload), &reload->guard_end, PL_GUARD_NS, on_guard_end);
 }
@@ -83,6 +83,25 @@ static void on_roll_back(struct pl_timer *timer)
     pl_reload_tell_waits(&reload->guarded_waits, PL_RELOAD_ROLLED_BACK, reload->refusal);
 }
 
+static enum pl_guard_run judge_run(const struct pl_ran *ran)
+{
+    switch (ran->outcome->outcome) {
+    case PL_OUTCOME_ERROR:
+    case PL_OUTCOME_TIMEOUT:
+        return ran->outcome->by_script && !ran->failed_before ? PL_GUARD_WORSE : PL_GUARD_NO_WORSE;
+    case PL_OUTCOME_TERMINAL:
+    case PL_OUTCOME_CONFLICT:
+    case PL_OUTCOME_CANCELED:
+        return PL_GUARD_NO_WORSE;
+    case PL_OUTCOME_DONE:
+    case PL_OUTCOME_REQUEUE_AFTER:
+    case PL_OUTCOME_REQUEUE:
+    case PL_OUTCOME_WAITING:
+        break;
+    }
+    return PL_GUARD_CLEAN;
+}
+
 /* Called inside the end of a run: the consequences follow later. */
 void pl_reload_on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
 {
@@ -91,10 +110,8 @@ void pl_reload_on_ran(void *arg, struct pl_generation *generation, const struct 
         ran->outcome->outcome == PL_OUTCOME_CANCELED)
         return;
     bool lost = ran->outcome->barred && !ran->failed_before;
-    bool failed = lost || (ran->outcome->by_script && !ran->failed_before &&
-                           (ran->outcome->outcome == PL_OUTCOME_ERROR ||
-                            ran->outcome->outcome == PL_OUTCOME_TIMEOUT));
-    if (failed && reload->failure == NULL) {
+    enum pl_guard_run run = lost ? PL_GUARD_WORSE : judge_run(ran);
+    if (run == PL_GUARD_WORSE && reload->failure == NULL) {
         const char *text =
             ran->outcome->traceback != NULL ? ran->outcome->traceback : ran->outcome->message;
         reload->failure = pl_format("%.*s: %s\n%s", PL_FMT(ran->run->key),
@@ -103,7 +120,7 @@ void pl_reload_on_ran(void *arg, struct pl_generation *generation, const struct 
     }
     int64_t now = pl_loop_now(reload->o.loop);
     enum pl_guard_verdict verdict =
-        lost ? pl_guard_lost(&reload->guard, now) : pl_guard_ran(&reload->guard, failed, now);
+        lost ? pl_guard_lost(&reload->guard, now) : pl_guard_ran(&reload->guard, run, now);
     if (verdict != PL_GUARD_WATCHING)
         pl_timer_start(pl_reload_timers(reload), &reload->guard_end, 0,
                        verdict == PL_GUARD_FAILED ? on_roll_back : on_guard_end);

@@ -383,6 +383,47 @@ repeat until perilune.time.now() > ends
     host:stop()
   end)
 
+  -- Saves within the time of the guard: what ran well is not undone by what fails after it.
+  it("goes back to the newest scripts that ran well, whatever their age", function()
+    local script = write("main.lua", says("'one'"))
+    for i = 1, 6 do
+      config_map("m" .. i)
+    end
+    local function save(word)
+      write("main.lua", says("'" .. word .. "'"))
+      for i = 1, 6 do
+        ran(word, "m" .. i)
+      end
+    end
+    start(script)
+    ran("one", "m6")
+    save("two")
+    save("three")
+    write("main.lua", says("error('worse than before')"))
+    local line = host:logged("^the new scripts fail")
+    assert.same({ 4, 3 }, { line.from, line.to })
+    config_map("after")
+    assert.equal(3, ran("three", "after").generation)
+    host:stop()
+  end)
+
+  it("does not go back to scripts that never ran", function()
+    local script = write("main.lua", says("'one'"))
+    for i = 1, 6 do
+      config_map("m" .. i)
+    end
+    start(script)
+    ran("one", "m6")
+    write("main.lua", (says("'two'"):gsub('"words"', '"words", { on_reload = "none" }')))
+    host:logged("^reloaded$") -- it runs for nothing
+    write("main.lua", says("error('worse than before')"))
+    local line = host:logged("^the new scripts fail")
+    assert.same({ 3, 1 }, { line.from, line.to })
+    config_map("after")
+    assert.equal(1, ran("one", "after").generation)
+    host:stop()
+  end)
+
   it("goes back to a controller that the new scripts did without", function()
     local script = write("main.lua", says("'one'") .. says("'other'", "others"))
     for i = 1, 6 do
