@@ -12,11 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_NAMES  32768           /* limit of one set */
+#define MAX_LINKS  40              /* limit of links to links */
 #define KEPT_LIMIT ((size_t)65536) /* bytes of events that came while a set is being filled */
 
 /* Not IN_MODIFY: between an editor's truncate and its last write the file is incomplete. */
@@ -127,6 +130,78 @@ int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const ch
     pl_free(folder->suffix);
     folder->suffix = pl_strdup(suffix);
     return 0;
+}
+
+/* ---- paths ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The path or, if it does not exist, its first missing step below an existing folder. Owned. */
+static char *watchable(const char *path)
+{
+    char *part = pl_strdup(path);
+    for (;;) {
+        char *slash = strrchr(part, '/');
+        if (slash == NULL || slash == part)
+            return part;
+        *slash = '\0';
+        bool there = is_folder(part);
+        *slash = '/';
+        if (there)
+            return part;
+        *slash = '\0';
+    }
+}
+
+/* What a symbolic link names, as seen from where the link's path is seen; NULL: it is none. */
+static char *link_target(const char *path)
+{
+    char to[PATH_MAX];
+    ssize_t len = readlink(path, to, sizeof to);
+    if (len <= 0 || (size_t)len == sizeof to)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    if (to[0] == '/' || slash == NULL)
+        return pl_memdup0(to, (size_t)len);
+    return pl_format("%.*s/%.*s", (int)(slash - path), path, (int)len, to);
+}
+
+/* Links among the folders of the path: another target changes the file as well. Best effort, since
+ * the folder that has the link need not be readable. */
+static void add_folder_links(struct pl_files_set *set, const char *path)
+{
+    char *part = pl_strdup(path);
+    char *slash = *part != '\0' ? strchr(part + 1, '/') : NULL;
+    for (; slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        char *target = link_target(part);
+        if (target != NULL)
+            PL_IGNORE(pl_files_set_add(set, part, NULL));
+        pl_free(target);
+        *slash = '/';
+    }
+    pl_free(part);
+}
+
+int pl_files_set_add_path(struct pl_files_set *set, const char *path, struct pl_err *err)
+{
+    int failed = 0;
+    char *at = pl_strdup(path);
+    for (int i = 0; at != NULL && failed == 0 && i < MAX_LINKS; i++) {
+        char *what = watchable(at);
+        add_folder_links(set, at);
+        failed = pl_files_set_add(set, what, err);
+        pl_free(what);
+        char *target = link_target(at);
+        pl_free(at);
+        at = target;
+    }
+    pl_free(at);
+    return failed;
 }
 
 /* ---- events ---- */

@@ -30,7 +30,13 @@ struct pl_files_set *pl_files_set_create(struct pl_files *files);
 /* Any thread, one at a time; may block as long as the file system does. The file may be missing;
  * its folder must exist. */
 PL_MUST_USE int pl_files_set_add(struct pl_files_set *set, const char *path, struct pl_err *err);
-/* The same for all files of a folder whose names end with suffix, also those that appear later. */
+/* The same for whatever the path names: also where symbolic links lead, the links themselves, and
+ * the first missing step when the folder is missing. To keep following the path after an event,
+ * fill another set. */
+PL_MUST_USE int pl_files_set_add_path(struct pl_files_set *set, const char *path,
+                                      struct pl_err *err);
+/* The same as pl_files_set_add for all files of a folder whose names end with suffix, also those
+ * that appear later. */
 PL_MUST_USE int pl_files_set_add_folder(struct pl_files_set *set, const char *path,
                                         const char *suffix, struct pl_err *err);
 /* Any thread. Accepts NULL. */

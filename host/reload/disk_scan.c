@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "reload/config.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 /* ---- watching ---- */
@@ -16,36 +15,17 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The path or, if it does not exist, its first missing step below an existing folder. Owned. */
-static char *watchable(const char *path)
-{
-    char *part = pl_strdup(path);
-    for (;;) {
-        char *slash = strrchr(part, '/');
-        if (slash == NULL || slash == part)
-            return part;
-        *slash = '\0';
-        bool there = is_folder(part);
-        *slash = '/';
-        if (there)
-            return part;
-        *slash = '\0';
-    }
-}
-
 static void watch_path(void *arg, const char *path, bool folder)
 {
     struct pl_disk_scan *look = arg;
     struct pl_err err;
     pl_err_clear(&err);
-    char *what = watchable(path);
     int rc = folder && is_folder(path) ? pl_files_set_add_folder(look->set, path, ".lua", &err)
-                                       : pl_files_set_add(look->set, what, &err);
+                                       : pl_files_set_add_path(look->set, path, &err);
     if (rc != 0 && look->unwatched == NULL) {
         look->unwatched = pl_strdup(path);
         look->unwatched_why = err;
     }
-    pl_free(what);
 }
 
 static void scan_watch(struct pl_disk_scan *look, struct pl_origin *origin)

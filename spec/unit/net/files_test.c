@@ -211,6 +211,79 @@ TEST(a_folder_that_goes_is_told_and_watched_again_by_another_set)
     tear_down(&world);
 }
 
+static void watch_path(struct world *world, const char *name)
+{
+    struct pl_err err = {0};
+    struct pl_files_set *set = pl_files_set_create(world->files);
+    CHECK_INT(pl_files_set_add_path(set, at(world, name), &err), 0);
+    CHECK_STR(err.message, "");
+    pl_files_use(world->files, set);
+}
+
+TEST(a_path_is_followed_through_its_links)
+{
+    struct world world;
+    set_up(&world);
+    REQUIRE(mkdir(at(&world, "app"), 0700) == 0);
+    REQUIRE(mkdir(at(&world, "lib"), 0700) == 0);
+    REQUIRE(mkdir(at(&world, "far"), 0700) == 0);
+    put(&world, "far/real.lua", "one");
+    REQUIRE(symlink(at(&world, "far/real.lua"), at(&world, "lib/link.lua")) == 0);
+    REQUIRE(symlink("../lib/link.lua", at(&world, "app/main.lua")) == 0);
+    watch_path(&world, "app/main.lua");
+    CHECK(!told(&world));
+    put(&world, "far/real.lua", "two");
+    CHECK(told(&world));
+    put(&world, "far/tmp", "three");
+    CHECK(!told(&world));
+    REQUIRE(rename(at(&world, "far/tmp"), at(&world, "far/real.lua")) == 0);
+    CHECK(told(&world));
+    REQUIRE(symlink("../far/other.lua", at(&world, "lib/new")) == 0);
+    CHECK(!told(&world));
+    REQUIRE(rename(at(&world, "lib/new"), at(&world, "lib/link.lua")) == 0);
+    CHECK(told(&world));
+    watch_path(&world, "app/main.lua"); /* the link leads nowhere */
+    put(&world, "far/other.lua", "four");
+    CHECK(told(&world));
+    unlink(at(&world, "app/main.lua"));
+    CHECK(told(&world));
+    tear_down(&world);
+}
+
+TEST(links_that_lead_in_a_circle_are_watched_and_end)
+{
+    struct world world;
+    set_up(&world);
+    REQUIRE(symlink("b.lua", at(&world, "a.lua")) == 0);
+    REQUIRE(symlink("a.lua", at(&world, "b.lua")) == 0);
+    watch_path(&world, "a.lua");
+    unlink(at(&world, "b.lua"));
+    CHECK(told(&world));
+    tear_down(&world);
+}
+
+TEST(a_path_is_followed_through_missing_folders_and_links_to_folders)
+{
+    struct world world;
+    set_up(&world);
+    watch_path(&world, "now/more/tls.crt");
+    REQUIRE(mkdir(at(&world, "other"), 0700) == 0);
+    CHECK(!told(&world));
+    REQUIRE(mkdir(at(&world, "v1"), 0700) == 0);
+    REQUIRE(symlink("v1", at(&world, "now")) == 0);
+    CHECK(told(&world));
+    watch_path(&world, "now/more/tls.crt");
+    REQUIRE(mkdir(at(&world, "v1/more"), 0700) == 0);
+    CHECK(told(&world));
+    watch_path(&world, "now/more/tls.crt");
+    put(&world, "v1/more/tls.crt", "one");
+    CHECK(told(&world));
+    REQUIRE(symlink("v2", at(&world, "tmp")) == 0);
+    REQUIRE(rename(at(&world, "tmp"), at(&world, "now")) == 0);
+    CHECK(told(&world));
+    tear_down(&world);
+}
+
 TEST(what_happens_while_a_set_is_filled_is_told_when_it_is_used)
 {
     struct world world;
