@@ -1,6 +1,8 @@
 /* Follows two files. An event causes a look a moment later, since certificate and key are written
  * one after the other. A look at an invalid pair is followed by another, in case there are no more
- * events. At most one look at a time, however long the disk takes. */
+ * events. Each look watches the paths anew, since the folder may be another one by now; and there
+ * is one from time to time without an event, for what no watch tells (a folder further up was
+ * moved). At most one look at a time, however long the disk takes. */
 #include "webhook/pair_files.h"
 
 #include "base/alloc.h"
@@ -17,13 +19,16 @@
 
 #define MOST_BYTES ((size_t)1 << 20)
 #define SOON_NS    (50 * PL_MS)
-#define AGAIN_NS   (5 * PL_SECOND) /* after a broken pair */
+#define AGAIN_NS   (5 * PL_SECOND)  /* after a broken pair, or when it cannot be watched */
+#define CHECK_NS   (60 * PL_SECOND) /* otherwise */
 
 /* One look at the disk; owned by the files, or by itself after they are destroyed. */
 struct look {
     char *paths[3]; /* owned: certificate, key, and the CA's, which may be missing */
     struct pl_buf texts[3];
     struct pl_err err;
+    struct pl_files_set *set;    /* owned; NULL: nothing is watched */
+    bool unwatched;              /* a path could not be watched */
     struct pl_pair_files *files; /* back-pointer, the loop's */
 };
 
@@ -33,7 +38,7 @@ struct pl_pair_files {
     char *cert_pem, *key_pem, *ca_pem; /* owned; ca_pem NULL: none */
     pl_pair_fn changed;
     void *arg;
-    struct pl_files *watched; /* NULL: it cannot be watched, and is checked periodically */
+    struct pl_files *watched; /* NULL: nothing can be watched */
     struct pl_timer timer;
     struct pl_blocking_work *work; /* NULL: no look is under way */
     bool again;                    /* there was an event since it began */
@@ -58,10 +63,14 @@ static int pair_files_read_file(const char *path, struct pl_buf *out, struct pl_
     return got > 0 ? pl_err_set(err, PL_ELIMIT, "%s is larger than 1 MiB", path) : 0;
 }
 
+/* Watches first, so that no change is missed. */
 static void run_look(void *arg)
 {
     struct look *look = arg;
     pl_err_clear(&look->err);
+    look->unwatched = look->set == NULL;
+    for (size_t i = 0; i < 3 && !look->unwatched; i++)
+        look->unwatched = pl_files_set_add_path(look->set, look->paths[i], NULL) != 0;
     for (size_t i = 0; i < 2 && look->err.code == 0; i++)
         pair_files_read_file(look->paths[i], &look->texts[i], &look->err);
     if (look->err.code == 0 &&
@@ -79,6 +88,7 @@ static struct look *create_look(struct pl_pair_files *files)
     look->paths[0] = pl_format("%s/tls.crt", files->folder);
     look->paths[1] = pl_format("%s/tls.key", files->folder);
     look->paths[2] = pl_format("%s/ca.crt", files->folder);
+    look->set = files->watched != NULL ? pl_files_set_create(files->watched) : NULL;
     return look;
 }
 
@@ -89,6 +99,7 @@ static void free_look(void *arg)
         pl_free(look->paths[i]);
         pl_buf_deinit(&look->texts[i]);
     }
+    pl_files_set_free(look->set);
     pl_free(look);
 }
 
@@ -133,10 +144,18 @@ static void look_in(struct pl_pair_files *files, int64_t delay_ns)
     pl_timer_start(pl_loop_timers(files->loop), &files->timer, delay_ns, on_pair_files_timer);
 }
 
+static void pair_files_watch(struct pl_pair_files *files, struct look *look)
+{
+    if (look->set != NULL)
+        pl_files_use(files->watched, look->set);
+    look->set = NULL;
+}
+
 static void on_pair_files_looked(void *arg)
 {
     struct look *look = arg;
     struct pl_pair_files *files = look->files;
+    pair_files_watch(files, look);
     files->work = NULL;
     bool broken = look->err.code != 0;
     if (broken) {
@@ -145,10 +164,7 @@ static void on_pair_files_looked(void *arg)
         pair_files_take(files, look);
         files->changed(files->arg, files->cert_pem, files->key_pem);
     }
-    if (files->again)
-        look_in(files, SOON_NS);
-    else if (broken || files->watched == NULL)
-        look_in(files, AGAIN_NS);
+    look_in(files, files->again ? SOON_NS : broken || look->unwatched ? AGAIN_NS : CHECK_NS);
     files->again = false;
     free_look(look);
 }
@@ -175,26 +191,6 @@ static void on_pair_files_event(void *arg, const char *path)
 
 /* ---- life ---- */
 
-static void pair_files_watch(struct pl_pair_files *files, const struct look *look)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    files->watched = pl_files_create(files->loop, on_pair_files_event, files, &err);
-    if (files->watched == NULL)
-        return;
-    struct pl_files_set *set = pl_files_set_create(files->watched);
-    bool added = true;
-    for (size_t i = 0; i < 3 && added; i++)
-        added = pl_files_set_add(set, look->paths[i], &err) == 0;
-    if (added) {
-        pl_files_use(files->watched, set);
-        return;
-    }
-    pl_files_set_free(set);
-    pl_files_destroy(files->watched);
-    files->watched = NULL;
-}
-
 struct pl_pair_files *pl_pair_files_create(struct pl_loop *loop, const char *folder,
                                            pl_pair_fn changed, void *arg, struct pl_err *err)
 {
@@ -203,13 +199,13 @@ struct pl_pair_files *pl_pair_files_create(struct pl_loop *loop, const char *fol
     files->folder = pl_strdup(folder);
     files->changed = changed;
     files->arg = arg;
+    files->watched = pl_files_create(loop, on_pair_files_event, files, NULL);
     struct look *look = create_look(files);
     run_look(look);
     if (look->err.code == 0) {
         pair_files_take(files, look);
+        look_in(files, look->unwatched ? AGAIN_NS : CHECK_NS);
         pair_files_watch(files, look);
-        if (files->watched == NULL)
-            look_in(files, AGAIN_NS);
         free_look(look);
         return files;
     }
