@@ -230,7 +230,7 @@ static bool has_come_before(struct repeats *repeats, struct pl_tree_item *item)
     return has;
 }
 
-static bool comes_again(const struct repeats *repeats, const struct pl_tree_item *item)
+static bool has_successor(const struct repeats *repeats, const struct pl_tree_item *item)
 {
     return repeats->may_be && pl_map_get(&repeats->last, item->key) != item;
 }
@@ -248,7 +248,7 @@ static void read_map(struct reading *r, const struct pl_message_field *field, st
         replace_null(r, field, item);
         if (!r->is_over)
             read_one(r, field, item->value, &inner);
-        if (comes_again(&repeats, item))
+        if (has_successor(&repeats, item))
             pl_tree_unlink(value, item);
     }
     repeats_deinit(&repeats);
@@ -332,7 +332,7 @@ static void read_object(struct reading *r, struct pl_tree *object, struct pl_mes
             break;
         if (has_come_before(&repeats, item) && get_field(type, item->key, &field))
             tell_strict(r, "duplicate", pl_arena_path(arena_of(r), at->strict, item->key));
-        read_member(r, object, item, type, at, !comes_again(&repeats, item));
+        read_member(r, object, item, type, at, !has_successor(&repeats, item));
     }
     repeats_deinit(&repeats);
 }

@@ -66,4 +66,3 @@ static inline struct pl_queue_entry *pl_queue_entry_find(const struct pl_workque
     struct pl_keyed *node = pl_keyset_find(&q->entries, key, pl_keyset_hash(key));
     return node != NULL ? pl_queue_entry_of(node) : NULL;
 }
-

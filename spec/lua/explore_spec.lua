@@ -115,8 +115,8 @@ describe("a judge", function()
     local judge = require("perilune.explore.judge")
     local function settle(uid, owner)
       return { step = 1, over = true, state = flats.of({ { apiVersion = "v1", kind = "Pod",
-        metadata = { namespace = "default", name = "a", uid = uid, ownerReferences = { { apiVersion = "v1", kind = "Pod",
-          name = "b", uid = owner } } } },
+        metadata = { namespace = "default", name = "a", uid = uid, ownerReferences = {
+          { apiVersion = "v1", kind = "Pod", name = "b", uid = owner } } } },
         { apiVersion = "v1", kind = "Pod", metadata = { namespace = "default", name = "b", uid = "there" } } }) }
     end
     local function found(owner)

@@ -148,7 +148,8 @@ end
 function M.keep(where, name, plan, seed)
   check_kept(where, name, plan, seed)
   local folder, file, line = files.spec_folder(), host.where()
-  declare_test("test.keep", declarer("test.keep"), ("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
+  local title = ("%s: %s"):format(name, plan == "" and "undisturbed" or plan)
+  declare_test("test.keep", declarer("test.keep"), title, function()
     local ok, e = pcall(run_kept, where, name, plan, seed, folder)
     if not ok then
       error(("%s:%d: %s"):format(file, line, tostring(e)), 0)
