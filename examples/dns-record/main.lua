@@ -51,8 +51,8 @@ end
 perilune.controller("dns-record", { max_concurrent_reconciles = 8 })
   :For("example.com/v1/DnsRecord", { finalizers = { FINALIZER } })
   :Reconcile(function(request, context)
-    -- Not from the cache: after a restart on an API server that lags it may have an older host, whose
-    -- record would be written again and stay.
+    -- Not from the cache: after a restart on an API server that lags it may have an older host,
+    -- whose record would be written again and stay.
     local record = perilune.live:get("example.com/v1/DnsRecord", request)
     return perilune.finalizer.handle(record, FINALIZER, {
       apply = function(object)
