@@ -10,7 +10,8 @@ local WAYS = {
   { "JSON patch", 'client:patch("v1/Secret", "default/a", { { op = "add", path = "/data", '
     .. 'value = { password = perilune.base64.encode(value) } } }, { type = "json" })' },
   { "JSON patch of one value", 'client:patch("v1/Secret", "default/a", { '
-    .. '{ op = "add", path = "/stringData", value = {} }, { op = "add", path = "/stringData/password", value = value } }, { type = "json" })' },
+    .. '{ op = "add", path = "/stringData", value = {} }, '
+    .. '{ op = "add", path = "/stringData/password", value = value } }, { type = "json" })' },
   { "update", 'local s = live:get("v1/Secret", "default/a"); s.stringData = { password = value }; client:update(s)' },
   { "create_or_update", 'client:create_or_update(secret("made", {}), function(s) '
     .. 's.stringData = { password = value } end)' },
