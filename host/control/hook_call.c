@@ -36,6 +36,7 @@ void pl_hook_call_unref(struct pl_hook_call *call)
         pl_doc_unref(call->answer.objects[i]);
     pl_free(call->answer.objects);
     pl_free(call->desired);
+    pl_free(call->name);
     pl_free(call);
 }
 

@@ -13,6 +13,7 @@
 struct pl_hook_call {
     atomic_int refs;
     enum pl_hook_sort sort;
+    char *name;   /* owned: of the webhook that is asked; NULL: unknown */
     bool dry_run; /* its writes are sent as dry runs */
     /* validate, mutate: how many of object, old and request are made for the handler; of object
      * always */

@@ -161,9 +161,11 @@ int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exe
     hook_push_object(L, s, call->object);
     hook_push_object(L, s, call->old);
     if (call->request == NULL)
-        return PL_HOOK_PARAMETERS - 1;
-    pl_lazy_push(L, s, call->request, 0);
-    return PL_HOOK_PARAMETERS;
+        lua_pushnil(L);
+    else
+        pl_lazy_push(L, s, call->request, 0);
+    lua_pushstring(L, call->name);
+    return PL_HOOK_PARAMETERS + 1;
 }
 
 /* ---- answers ---- */

@@ -259,6 +259,7 @@ static void request_start(struct request *request)
     pl_run_set_id(run, pl_rand_u64(pl_site_rand(site)));
     run->deadline_ns = request->began_ns + request->limit_ns;
     run->hook = pl_hook_call_ref(request->review.call);
+    run->hook->name = pl_strdup(request->kind->name);
     request->running = true;
     request->set->running++;
     pl_site_hold(site);

@@ -165,6 +165,10 @@ local function audit_of(what, request)
   return out
 end
 
+local function webhook_text(name)
+  return format("webhook %q", name)
+end
+
 local function said_of(what, first)
   if first == nil then
     return { allowed = true }
@@ -180,8 +184,10 @@ local function said_of(what, first)
   fail("%s returned %s; it may return %s", what, describe(first), allowed_results)
 end
 
-local function admission(what, f, mutates)
-  local function finish(object, request, first, warnings, ...)
+-- `first_name` is said in messages if the host does not name the webhook that was asked.
+local function admission(first_name, f, mutates)
+  local function finish(object, request, asked, first, warnings, ...)
+    local what = webhook_text(asked or first_name)
     check.blame(f)
     if select("#", ...) > 0 then
       fail("%s returned more than two values; it may return %s", what, allowed_results)
@@ -195,8 +201,8 @@ local function admission(what, f, mutates)
     end
     return "done"
   end
-  return function(object, old, request)
-    return finish(object, request, f(object, old, request))
+  return function(object, old, request, asked)
+    return finish(object, request, asked, f(object, old, request))
   end
 end
 
@@ -367,7 +373,7 @@ local function declare(self, hook)
   if host.leaving then
     return
   end
-  local sources, what = {}, format("webhook %q", hook.kinds[1].name)
+  local sources, what = {}, webhook_text(hook.kinds[1].name)
   for i, kind in ipairs(self.options.reads or {}) do
     sources[i] = { role = "reads", kind = kind }
   end
@@ -379,7 +385,7 @@ local function declare(self, hook)
   controller.note_hook({ name = name, file = self.file, line = self.line, sources = sources,
     writes = self.options.writes, hook = hook })
   local run = self.sort == "convert" and conversion(what, self.f)
-    or admission(what, self.f, self.sort == "mutate")
+    or admission(hook.kinds[1].name, self.f, self.sort == "mutate")
   local ok, message = pcall(host.controller, {
     name = name, file = self.file, line = self.line, sources = sources,
     writes = self.options.writes or {}, leader_election = false, on_reload = "none",

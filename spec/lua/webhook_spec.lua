@@ -156,6 +156,15 @@ describe("a handler", function()
     end
   end
 
+  it("is blamed under the name of the webhook that was asked", function()
+    perilune.webhook.validate({ "v1/Pod", "v1/ConfigMap" }, returning(5))
+    local one = finish()[1]
+    host.set_phase("run")
+    refuses('webhook "validate.configmap.core" returned the number 5', one.reconcile, {}, nil, {},
+      "validate.configmap.core")
+    refuses('webhook "validate.pod.core" returned the number 5', one.reconcile, {}, nil, {})
+  end)
+
   it("allows by returning nothing, and denies by returning a text", function()
     assert.same({ allowed = true }, (run(nothing)))
     begin()

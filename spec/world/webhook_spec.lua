@@ -74,6 +74,15 @@ describe("webhooks in a world", function()
     assert.same({ good = "yes" }, world:get(CONFIG, "default/one").data)
   end)
 
+  it("of several kinds are named in errors as the one that was asked", function()
+    local world = test.world{ scripts = script[[
+      perilune.webhook.validate({ "v1/Secret", "v1/ConfigMap" }, function() return 5 end)
+    ]] }
+    local err = problem(world.create, world, config("one", { good = "yes" }))
+    assert.truthy(err.message:find('webhook "validate.configmap.core" returned the number 5', 1, true), err.message)
+    assert.is_nil(err.message:find("validate.secret", 1, true), err.message)
+  end)
+
   it("are given what they have parameters for", function()
     local world = test.world{ scripts = script([[
       local function hook(name, f)
