@@ -107,9 +107,16 @@ static int duration(lua_State *L)
 
 static int time_parse(lua_State *L)
 {
-    int64_t ns;
-    return pl_time_parse(pl_lua_check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+    int64_t seconds;
+    int ns;
+    if (!pl_time_parse_wide(pl_lua_check_text(L, 1), &seconds, &ns))
+        return 0;
+    lua_pushnumber(L, (lua_Number)seconds + (lua_Number)ns / (lua_Number)PL_SECOND);
+    return 1;
 }
+
+#define FIRST_SECOND (-62167219200.0) /* of the year 0000, and of the year 10000 */
+#define AFTER_LAST   253402300800.0
 
 /* time_format(seconds, digits | nil): RFC 3339 in UTC with that many digits after the point, the
  * rest cut; without a number, microseconds, rounded, if there is a fraction. */
@@ -117,14 +124,17 @@ static int time_format(lua_State *L)
 {
     lua_Number seconds = luaL_checknumber(L, 1);
     int digits = (int)luaL_optinteger(L, 2, -1);
-    if (!(fabs(seconds) < 9e9))
-        return pl_lerr_raise(L, pl_state_of(L), "time.format: %g is outside of 1684 to 2255",
-                             seconds);
-    int64_t ns = (int64_t)floor(seconds) * PL_SECOND;
-    double fraction = seconds - floor(seconds);
-    ns += (int64_t)(fraction * 1e6 + 0.5) * 1000;
+    if (!(seconds >= FIRST_SECOND && seconds < AFTER_LAST))
+        return pl_lerr_raise(L, pl_state_of(L),
+                             "time.format: %g is outside of the years 0000 to 9999", seconds);
+    int64_t whole = (int64_t)floor(seconds);
+    int us = (int)((seconds - floor(seconds)) * 1e6 + 0.5);
+    if (us == 1000000) {
+        whole++;
+        us = 0;
+    }
     char text[40];
-    pl_time_text(ns, digits >= 0 ? digits : ns % PL_SECOND ? 6 : 0, text);
+    pl_time_text_wide(whole, us * 1000, digits >= 0 ? digits : us != 0 ? 6 : 0, text);
     lua_pushstring(L, text);
     return 1;
 }

@@ -294,23 +294,32 @@ static bool time_fraction(struct pl_slice *in, int *ns)
     return digits.len != 0;
 }
 
-bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
+bool pl_time_parse_wide(struct pl_slice text, int64_t *seconds, int *ns)
 {
-    int year, month, day, hour, minute, second, ns, offset;
+    int year, month, day, hour, minute, second, offset;
     if (!fixed_digits(&text, 4, &year) || !units_take(&text, '-') ||
         !fixed_digits(&text, 2, &month) || !units_take(&text, '-') ||
         !fixed_digits(&text, 2, &day) || (!units_take(&text, 'T') && !units_take(&text, 't')))
         return false;
     if (!fixed_digits(&text, 2, &hour) || !units_take(&text, ':') ||
         !fixed_digits(&text, 2, &minute) || !units_take(&text, ':') ||
-        !fixed_digits(&text, 2, &second) || !time_fraction(&text, &ns) ||
+        !fixed_digits(&text, 2, &second) || !time_fraction(&text, ns) ||
         !time_offset(&text, &offset) || text.len != 0)
         return false;
     if (month < 1 || month > 12 || day < 1 || day > pl_days_in_month(year, month) || hour > 23 ||
         minute > 59 || second > 59)
         return false;
-    int64_t seconds =
+    *seconds =
         pl_days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+    return true;
+}
+
+bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
+{
+    int64_t seconds;
+    int ns;
+    if (!pl_time_parse_wide(text, &seconds, &ns))
+        return false;
     __int128 total = (__int128)seconds * PL_SECOND + ns;
     *wall_ns = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
     return true;
@@ -323,6 +332,11 @@ void pl_time_text(int64_t wall_ns, int digits, char out[40])
         ns += PL_SECOND;
         seconds--;
     }
+    pl_time_text_wide(seconds, (int)ns, digits, out);
+}
+
+void pl_time_text_wide(int64_t seconds, int ns, int digits, char out[40])
+{
     int64_t days = seconds / 86400, rest = seconds % 86400;
     if (rest < 0) {
         rest += 86400;
@@ -342,7 +356,7 @@ void pl_time_text(int64_t wall_ns, int digits, char out[40])
                        (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
     if (digits > 0) {
         char fraction[16];
-        snprintf(fraction, sizeof(fraction), "%09d", (int)ns);
+        snprintf(fraction, sizeof(fraction), "%09d", ns);
         len += snprintf(out + len, 40 - (size_t)len, ".%.*s", digits > 9 ? 9 : digits, fraction);
     }
     snprintf(out + len, 40 - (size_t)len, "Z");

@@ -17,8 +17,13 @@ bool pl_quantity_parse(struct pl_slice text, double *value);
 /* RFC 3339 with any fraction and offset: nanoseconds since 1970. An instant before 1677 or after
  * 2262 (Go's zero time, "9999-12-31T23:59:59Z") gives INT64_MIN or INT64_MAX. */
 bool pl_time_parse(struct pl_slice text, int64_t *wall_ns);
+/* The same for all years from 0000 to 9999, as seconds since 1970 and the nanoseconds after them.
+ */
+bool pl_time_parse_wide(struct pl_slice text, int64_t *seconds, int *ns);
 /* "2026-11-21T09:30:00Z"; digits: of the fraction of a second, 0 to 9. */
 void pl_time_text(int64_t wall_ns, int digits, char out[40]);
+/* The same for an instant of the years 0000 to 9999; ns: 0 to 999999999. */
+void pl_time_text_wide(int64_t seconds, int ns, int digits, char out[40]);
 /* In the proleptic Gregorian calendar: days since 1970-01-01, and of a month (1 to 12). */
 int64_t pl_days_from_date(int year, int month, int day);
 int pl_days_in_month(int year, int month);

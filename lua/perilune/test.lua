@@ -342,11 +342,15 @@ local world_class = methods.class("a world", World)
 
 -- ---- worlds ----
 
+local CLOCK_END = 9e9 -- seconds before or after 1970: the clock counts nanoseconds in 64 bits
+
 local function check_time(what, value)
   check.string(what, value)
   local seconds = host.time_parse(value)
   if not seconds then
     fail('%s must be a time such as "%s", not %q', what, START, value)
+  elseif math.abs(seconds) >= CLOCK_END then
+    fail("%s: %s: the clock of a world goes from 1685 to 2254", what, value)
   end
   return seconds
 end

@@ -56,6 +56,20 @@ describe("perilune.duration", function()
 end)
 
 describe("perilune.time", function()
+  it("has room for the years 0000 to 9999", function()
+    for text, seconds in pairs({ ["0000-01-01T00:00:00Z"] = -62167219200, ["0001-01-01T00:00:00Z"] = -62135596800,
+      ["9999-12-31T23:59:59Z"] = 253402300799, ["2262-04-12T00:00:00Z"] = 9223372800,
+      ["1677-09-21T00:00:00Z"] = -9223372800 }) do
+      assert.equal(seconds, perilune.time.parse(text))
+      assert.equal(text, perilune.time.format(seconds))
+    end
+    assert.equal("9999-12-31T23:59:59.500000Z", perilune.time.format(253402300799.5))
+    for _, seconds in ipairs({ 253402300800, -62167219201, 1e300 }) do
+      local message = spec.message_of(perilune.time.format, seconds)
+      assert.truthy(message:find("is outside of the years 0000 to 9999", 1, true), message)
+    end
+  end)
+
   it("parses RFC 3339 in every zone", function()
     assert.equal(0, perilune.time.parse("1970-01-01T00:00:00Z"))
     assert.equal(3600, perilune.time.parse("1970-01-01T00:00:00-01:00"))

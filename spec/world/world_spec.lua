@@ -22,6 +22,14 @@ describe("a world", function()
     assert.same({ hard = { pods = "2" }, used = { pods = "0" } }, world:get("v1/ResourceQuota", "default/q").status)
   end)
 
+  it("refuses a time that its clock cannot show", function()
+    for _, time in ipairs({ "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z" }) do
+      local ok, e = pcall(test.world, { time = time })
+      assert.is_false(ok)
+      assert.truthy(tostring(e):find("time: " .. time .. ": the clock of a world goes from 1685 to 2254", 1, true), e)
+    end
+  end)
+
   it("refuses scripts that name other clusters, also in a reload", function()
     local path = script[[
 perilune.cluster("east", { secret = "fleet/east" })

@@ -194,6 +194,30 @@ TEST(instants_that_have_no_room_are_the_first_or_the_last)
     CHECK(pl_time_parse(pl_slice_z("0001-01-01T00:00:00Z"), &ns) && ns == INT64_MIN);
 }
 
+TEST(all_years_have_room_as_seconds)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds;
+        int ns;
+    } cases[] = {
+        {"0000-01-01T00:00:00Z", -INT64_C(62167219200), 0},
+        {"0001-01-01T00:00:00Z", -INT64_C(62135596800), 0},
+        {"1970-01-01T00:00:00.5Z", 0, 500000000},
+        {"9999-12-31T23:59:59.999999999Z", INT64_C(253402300799), 999999999},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        int64_t seconds = -77;
+        int ns = -77;
+        char out[40];
+        if (!pl_time_parse_wide(pl_slice_z(cases[i].text), &seconds, &ns) ||
+            seconds != cases[i].seconds || ns != cases[i].ns)
+            TEST_FAIL("%s: got %" PRId64 " and %d", cases[i].text, seconds, ns);
+        pl_time_text_wide(seconds, ns, ns == 0 ? 0 : ns == 500000000 ? 1 : 9, out);
+        CHECK_STR(out, cases[i].text);
+    }
+}
+
 TEST(every_day_of_four_centuries_is_read_back)
 {
     for (int64_t day = -106751; day <= 106751; day++) {
