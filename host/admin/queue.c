@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "admin/admin.h"
 #include "write/pause.h"
+#include "control/edition.h"
 #include "control/report.h"
 #include "object/meta.h"
 
@@ -102,12 +103,16 @@ static void change(struct pl_admin_call *call, struct pl_controller *controller,
                    struct pl_slice key)
 {
     struct pl_slice ns, name;
+    struct pl_err err;
+    pl_err_clear(&err);
     if (refuse_task(call, controller, action, key))
         return;
     if (pl_key_split(key, &ns, &name) != 0) {
         pl_admin_fail(call, "queue %s takes a controller and a key: website default/blog", action);
     } else if (strcmp(action, "drop") == 0) {
         reply_bool(call, "dropped", pl_controller_drop(controller, key));
+    } else if (pl_edition_check_key(pl_controller_edition(controller), "requeue", key, &err) != 0) {
+        pl_admin_fail(call, "%s", err.message);
     } else {
         struct pl_add how = {0};
         pl_controller_enqueue(controller, key, &how, PL_CAUSE_REQUEUE);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "object/meta.h"
 
 #include <string.h>
 
@@ -107,6 +108,28 @@ const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *editio
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source)
 {
     return edition->subscriptions[source].informer;
+}
+
+int pl_edition_check_key(const struct pl_edition *edition, const char *verb, struct pl_slice key,
+                         struct pl_err *err)
+{
+    struct pl_slice ns, name;
+    struct pl_err why;
+    pl_err_clear(&why);
+    if (pl_key_split(key, &ns, &name) != 0)
+        return pl_err_set(err, PL_EINVAL, "%s to controller \"%s\": \"%.*s\" is no key", verb,
+                          edition->spec.name, PL_FMT(key));
+    for (size_t i = 0; i < edition->spec.source_count; i++) {
+        if (edition->spec.sources[i].role != PL_SOURCE_FOR)
+            continue;
+        const struct pl_informer *informer = pl_edition_informer(edition, i);
+        const struct pl_resource *resource =
+            informer != NULL ? pl_informer_resource(informer) : NULL;
+        if (resource != NULL && pl_resource_check_scope(resource, ns, name, &why) != 0)
+            return pl_err_set(err, PL_EINVAL, "%s to controller \"%s\": %s", verb,
+                              edition->spec.name, why.message);
+    }
+    return 0;
 }
 
 bool pl_edition_is_quiet(const struct pl_edition *edition)

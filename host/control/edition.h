@@ -32,6 +32,10 @@ const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *editio
 const struct pl_controller_options *pl_edition_options(const struct pl_edition *edition);
 /* The informer of source i; NULL before it was opened. The edition holds the reference. */
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source);
+/* Refuses a key that no object of the For kind can have: "VERB to controller ...: why". Takes every
+ * key without a For kind, and while its scope is unknown. */
+PL_MUST_USE int pl_edition_check_key(const struct pl_edition *edition, const char *verb,
+                                     struct pl_slice key, struct pl_err *err);
 
 /* Sets the kinds that a family follows from now on: these kinds, and its current kinds of every
  * group and version that is among the unknown (their kind is ignored). If no version of a kind is

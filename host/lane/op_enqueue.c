@@ -5,7 +5,6 @@
 #include "base/nearest.h"
 #include "control/key_shards.h"
 #include "lane/lane.h"
-#include "object/meta.h"
 
 #include <stdio.h>
 
@@ -36,30 +35,15 @@ static void fail_unknown(struct pl_lop *op)
     pl_lop_fail(op, &err);
 }
 
-/* Whether the key is valid for the controller's For kind. True while the kind's scope is unknown,
- * and without a For. Completes the operation if not. */
+/* Whether the key is valid for the controller's For kind. Completes the operation if not. */
 static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *known)
 {
-    const struct pl_controller_spec *spec = pl_edition_spec(known->edition);
-    struct pl_slice ns, name;
-    struct pl_err why, err;
-    pl_err_clear(&why);
+    struct pl_err err;
     pl_err_clear(&err);
-    pl_key_split(op->in.enqueue.key, &ns, &name);
-    for (size_t i = 0; i < spec->source_count; i++) {
-        if (spec->sources[i].role != PL_SOURCE_FOR)
-            continue;
-        const struct pl_informer *informer = pl_edition_informer(known->edition, i);
-        const struct pl_resource *resource =
-            informer != NULL ? pl_informer_resource(informer) : NULL;
-        if (resource == NULL || pl_resource_check_scope(resource, ns, name, &why) == 0)
-            continue;
-        pl_err_set(&err, PL_EINVAL, "%s to controller \"%s\": %s", op->verb, known->name,
-                   why.message);
-        pl_lop_fail(op, &err);
-        return false;
-    }
-    return true;
+    if (pl_edition_check_key(known->edition, op->verb, op->in.enqueue.key, &err) == 0)
+        return true;
+    pl_lop_fail(op, &err);
+    return false;
 }
 
 /* True when another replica owns the key and has to queue it. Then it completes the operation. */

@@ -139,6 +139,13 @@ const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *editio
     return pl_controller_spec((const struct pl_controller *)edition);
 }
 
+int pl_edition_check_key(const struct pl_edition *edition, const char *verb, struct pl_slice key,
+                         struct pl_err *err)
+{
+    PL_UNUSED(edition), PL_UNUSED(verb), PL_UNUSED(key), PL_UNUSED(err);
+    return 0;
+}
+
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source)
 {
     const struct pl_controller *controller = (const struct pl_controller *)edition;
