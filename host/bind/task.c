@@ -181,6 +181,21 @@ static void copy_headers(lua_State *L, struct pl_lop *op, size_t count)
     op->in.http.header_count = count;
 }
 
+/* -- headers: adds one. Values of the same name are joined (RFC 9110, 5.3). */
+static void add_header(lua_State *L, const char *name, const char *value)
+{
+    lua_getfield(L, -1, name);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushstring(L, value);
+    } else {
+        lua_pushliteral(L, ", ");
+        lua_pushstring(L, value);
+        lua_concat(L, 3);
+    }
+    lua_setfield(L, -2, name);
+}
+
 static int push_response(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     PL_UNUSED(s);
@@ -192,8 +207,7 @@ static int push_response(lua_State *L, struct pl_state *s, struct pl_lop *op)
     lua_newtable(L);
     for (size_t at = 0; at < op->out.blob.len;) {
         const char *name = op->out.blob.ptr + at, *value = name + strlen(name) + 1;
-        lua_pushstring(L, value);
-        lua_setfield(L, -2, name);
+        add_header(L, name, value);
         at = (size_t)(value + strlen(value) + 1 - op->out.blob.ptr);
     }
     lua_setfield(L, -2, "headers");

@@ -113,6 +113,21 @@ describe("an answer", function()
     host:stop()
   end)
 
+  it("of other people's servers has all values of a header that is repeated", function()
+    proxy:add({ { name = "cookies", path = "^/cookies$", status = 200, body = "{}",
+      headers = { ["Set-Cookie"] = { "a=1", "b=2", "c=3" }, ["X-One"] = "one" } } })
+    start(([[
+      function jobs.cookies(map, log)
+        local headers = perilune.http.request({ url = "http://127.0.0.1:%s/cookies" }).headers
+        log:info("some headers", { cookies = headers["set-cookie"], one = headers["x-one"] })
+      end
+    ]]):format(e2e.read_file(proxy.kubeconfig):match("127.0.0.1:(%d+)")))
+    give("cookies")
+    local line = host:logged("^some headers$")
+    assert.same({ "a=1, b=2, c=3", "one" }, { line.cookies, line.one })
+    host:stop()
+  end)
+
   it("that an object is gone since it was read is told as quietly as a conflict", function()
     proxy:add({ { name = "update", method = "PUT", path = "/configmaps/update$", delay = 0.5 },
       { name = "patch", method = "PATCH", path = "/configmaps/patch$", delay = 0.5 } })

@@ -344,7 +344,10 @@ class Connection:
         headers = {"Content-Type": "application/json", **rule.get("headers", {})}
         entry["status"] = rule.get("status")
         text = "HTTP/1.1 %d Spec\r\nContent-Length: %d\r\n" % (rule.get("status"), len(body))
-        text += "".join("%s: %s\r\n" % pair for pair in headers.items()) + "\r\n"
+        for name, value in headers.items():  # a list: the header is repeated
+            for one in value if isinstance(value, list) else [value]:
+                text += "%s: %s\r\n" % (name, one)
+        text += "\r\n"
         self.writer.write(text.encode() + body)
         await self.writer.drain()
         entry["bytes"], entry["done"] = len(body), "complete"
