@@ -1,7 +1,8 @@
 /* Applies manifests before the host starts (`perilune dev`: manifests/ beside the scripts, then
  * those of -f). All files are read first. CRDs are applied before namespaces and those before the
  * rest, otherwise in the order of the files. A kind that is still unknown right after its CRD is
- * retried for a moment. The first failure ends it, with the file's name. */
+ * retried for a moment. The first failure ends it, with the name of the file and the number of the
+ * document in it. */
 #include "reload/config.h"
 #include "cli/apply.h"
 
@@ -9,6 +10,8 @@
 #include "base/log.h"
 #include "cli/options.h"
 #include "object/meta.h"
+#include "object/patch.h"
+#include "value/build.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +24,7 @@
 
 struct manifest {
     struct pl_doc *doc; /* owned */
-    char *source;       /* owned: the file */
+    char *source;       /* owned: the file, in it the document and the item of a list */
     int rank;           /* objects that others need come first */
     size_t order;
 };
@@ -49,6 +52,60 @@ static int rank_of(struct pl_node object)
                                                           : 2;
 }
 
+/* What only servers set is left out: `kubectl get -o yaml` writes it, too, and an apply with it is
+ * refused. */
+static struct pl_doc *without_servers_fields(struct pl_node object)
+{
+    static const char *const fields[] = {"uid", "resourceVersion", "generation",
+                                         "creationTimestamp", "managedFields"};
+    struct pl_doc *doc = pl_doc_from_node(object, NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
+        const char *const path[] = {"metadata", fields[i]};
+        struct pl_node metadata = pl_node_getz(pl_doc_root(doc), "metadata");
+        if (pl_node_type(metadata) != PL_OBJECT ||
+            pl_node_is_missing(pl_node_getz(metadata, fields[i])))
+            continue;
+        struct pl_doc *with = doc;
+        doc = pl_doc_with(pl_doc_root(with), path, 2, PL_NODE_MISSING);
+        pl_doc_unref(with);
+    }
+    return doc;
+}
+
+static void add_manifest(struct apply *apply, const char *source, struct pl_node object)
+{
+    apply->items = pl_reallocarray(apply->items, apply->count + 1, sizeof(*apply->items));
+    apply->items[apply->count] = (struct manifest){
+        without_servers_fields(object), pl_strdup(source), rank_of(object), apply->count};
+    apply->count++;
+}
+
+/* Adds an object, or the items of a list, which `kubectl get -o yaml` writes. */
+static int add_all(struct apply *apply, const char *source, struct pl_node object)
+{
+    struct pl_scratch scratch;
+    struct pl_slice kind = pl_node_str(pl_node_getz(object, "kind"), &scratch);
+    struct pl_node items = pl_node_getz(object, "items");
+    bool ends = kind.len >= 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+    if (!ends || (kind.len > 4 && pl_node_is_missing(items))) {
+        add_manifest(apply, source, object);
+        return 0;
+    }
+    if (pl_node_type(items) != PL_ARRAY)
+        return pl_err_set(apply->err, PL_EINVAL, "%s: %.*s needs items, an array of objects",
+                          source, PL_FMT(kind));
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < pl_node_len(items); i++) {
+        char *item = pl_format("%s: items[%zu]", source, i + 1);
+        if (pl_node_type(pl_node_at(items, i)) == PL_OBJECT)
+            rc = add_all(apply, item, pl_node_at(items, i));
+        else
+            rc = pl_err_set(apply->err, PL_EINVAL, "%s must be an object", item);
+        pl_free(item);
+    }
+    return rc;
+}
+
 static int read_manifest(struct apply *apply, const char *path)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -57,11 +114,10 @@ static int read_manifest(struct apply *apply, const char *path)
     if (rc == 0 && (rc = pl_yaml_decode(pl_buf_slice(&text), &docs, apply->err)) != 0)
         pl_err_prefix(apply->err, "%s", path);
     for (size_t i = 0; rc == 0 && i < docs.count; i++) {
-        apply->items = pl_reallocarray(apply->items, apply->count + 1, sizeof(*apply->items));
-        apply->items[apply->count] =
-            (struct manifest){pl_doc_ref(docs.items[i]), pl_strdup(path),
-                              rank_of(pl_doc_root(docs.items[i])), apply->count};
-        apply->count++;
+        char *source =
+            docs.count > 1 ? pl_format("%s: document %zu", path, i + 1) : pl_strdup(path);
+        rc = add_all(apply, source, pl_doc_root(docs.items[i]));
+        pl_free(source);
     }
     pl_docs_deinit(&docs);
     pl_buf_deinit(&text);

@@ -383,7 +383,14 @@ end
 
 local function begin(self, o)
   for _, object in ipairs(files.manifests(o.manifests, self.folder)) do
-    apply_one(self, object)
+    local ok, e = pcall(apply_one, self, object)
+    local place = files.place(object)
+    if not ok and place and type(e) == "table" and type(e.message) == "string" then
+      e.message = place .. ": " .. e.message
+    end
+    if not ok then
+      error(e, 0)
+    end
   end
   if o.start ~= false and rawget(self, "scripts") ~= nil then
     start_host(self, "main", {})

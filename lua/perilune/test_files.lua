@@ -79,15 +79,58 @@ local function read_text(path)
   return text
 end
 
+-- Object -> where it is: the file, in it the document and the item of a list.
+local places = setmetatable({}, { __mode = "k" })
+
+-- Where an object of a file or of YAML text is; nil for others.
+function M.place(object)
+  return places[object]
+end
+
+-- What only servers set is left out: `kubectl get -o yaml` writes it, too.
+local servers_fields = { "uid", "resourceVersion", "generation", "creationTimestamp",
+  "managedFields" }
+
+local function add_object(out, where, object, of_text)
+  if of_text and (type(object.apiVersion) ~= "string" or type(object.kind) ~= "string") then
+    fail("%s: the object must have apiVersion and kind", where)
+  end
+  places[object] = of_text and where or nil
+  for _, name in ipairs(of_text and type(object.metadata) == "table" and servers_fields or {}) do
+    object.metadata[name] = nil
+  end
+  out[#out + 1] = object
+end
+
+-- Adds an object, or the items of a list, which `kubectl get -o yaml` writes.
+local function add_items(out, where, object, of_text)
+  local kind, items = object.kind, object.items
+  if type(kind) ~= "string" or not kind:find("List$") or (kind ~= "List" and items == nil) then
+    add_object(out, where, object, of_text)
+    return
+  elseif type(items) ~= "table" or (next(items) ~= nil and not host.is_array(items)) then
+    fail("%s: %s needs items, an array of objects, not %s", where, kind, check.describe(items))
+  end
+  for i, item in ipairs(items) do
+    local place = ("%s: items[%d]"):format(where, i)
+    if type(item) ~= "table" then
+      fail("%s must be an object, not %s", place, check.describe(item))
+    end
+    add_items(out, place, item, of_text)
+  end
+end
+
+-- The objects of a YAML stream. `name` says in messages where it is from.
 local function decode(name, text)
   local objects, message = host.yaml_decode(text)
   if not objects then
     fail("%s: %s", name, message)
   end
   local out = {}
-  for _, object in ipairs(objects) do
+  for i, object in ipairs(objects) do
+    local where = #objects > 1 and ("%s: document %d"):format(name, i) or name
     if type(object) == "table" and next(object) ~= nil then
-      out[#out + 1] = object
+      add_items(out, where, object, true)
     end
   end
   return out
@@ -100,7 +143,11 @@ end
 -- The objects of a file or of YAML text; an object is returned as it is.
 function M.objects(what, value, folder)
   if type(value) == "table" then
-    return value.kind == nil and #value > 0 and value or { value }
+    local out = {}
+    for _, object in ipairs(value.kind == nil and #value > 0 and value or { value }) do
+      add_items(out, what, check.table(what, object))
+    end
+    return out
   elseif type(value) ~= "string" then
     fail("%s takes a file, an object or YAML text, not %s", what, check.describe(value))
   elseif is_text(value) then
@@ -141,7 +188,7 @@ function M.manifests(value, folder)
   local found = {}
   for _, one in ipairs(list_of(value) or {}) do
     if type(one) == "table" then
-      found[#found + 1] = one
+      add_items(found, "manifests", one)
     elseif is_text(one) then
       for _, object in ipairs(decode("the YAML text", one)) do
         found[#found + 1] = object

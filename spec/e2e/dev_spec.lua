@@ -31,6 +31,53 @@ describe("perilune dev", function()
     host:stop()
   end)
 
+  local maps = e2e.folder() .. "/" .. e2e.unique("maps") .. ".lua"
+
+  -- The errors of a start with this manifest.
+  local function refused(text)
+    e2e.write_file(maps, 'require("perilune").controller("maps"):For("v1/ConfigMap"):Reconcile(function() end)\n')
+    local path = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("bad") .. ".yaml", text)
+    local code, _, err = e2e.run("dev", maps, "-f", path, "--once", "--metrics-bind-address", "0",
+      "--health-probe-bind-address", "0", "--ui-bind-address", "0", "--admin-socket", "0")
+    assert.equal(1, code)
+    return err, path
+  end
+
+  it("applies the items of a list as kubectl does", function()
+    local list = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("list") .. ".yaml", [[
+apiVersion: v1
+kind: List
+metadata: {resourceVersion: ""}
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: one, namespace: default, resourceVersion: "1234", uid: 3f0c1f5e-1111-4222-8333-444455556666,
+    creationTimestamp: "2020-01-01T00:00:00Z", generation: 7}
+  data: {a: b}
+- {apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap,
+    metadata: {name: two, namespace: default}}]}
+]])
+    local server = dev(e2e.write_file(maps,
+      'require("perilune").controller("maps"):For("v1/ConfigMap"):Reconcile(function() end)\n'), "-f", list)
+    host:logged("^controller started$")
+    local path = "/api/v1/namespaces/default/configmaps/"
+    assert.same({ a = "b" }, server:get(path .. "one").data)
+    assert.truthy(server:get(path .. "two"))
+    host:stop()
+  end)
+
+  it("says which document and item of a manifest is wrong", function()
+    local good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n---\n"
+    local err, path = refused(good .. "apiVersion: v1\nkind: List\n")
+    assert.truthy(err:find(path .. ": document 2: List needs items, an array of objects", 1, true), err)
+    err, path = refused(good .. "{apiVersion: v1, kind: List, items: [5]}\n")
+    assert.truthy(err:find(path .. ": document 2: items[1] must be an object", 1, true), err)
+    err, path = refused(good .. "{apiVersion: v1, kind: ConfigMap, metadata: {name: UPPER, namespace: default}}\n")
+    assert.truthy(err:find(path .. ': document 2: ConfigMap "UPPER" is invalid', 1, true), err)
+    err, path = refused("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap}]}\n")
+    assert.truthy(err:find(path .. ": items[1]: the object has no metadata.name", 1, true), err)
+  end)
+
   it("refuses as a cluster does what the scripts have not declared", function()
     local server = dev(e2e.write_file(e2e.folder() .. "/least.lua", [[
 local perilune = require("perilune")

@@ -30,6 +30,56 @@ describe("a world", function()
     end
   end)
 
+  local function list(kind, ...)
+    return { apiVersion = "v1", kind = kind, metadata = { resourceVersion = "" }, items = { ... } }
+  end
+
+  local of_two = [[
+apiVersion: v1
+kind: List
+metadata: {resourceVersion: ""}
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: b, namespace: default, resourceVersion: "1234", uid: 3f0c1f5e-1111-4222-8333-444455556666,
+    creationTimestamp: "2020-01-01T00:00:00Z"}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default}}
+]]
+
+  it("takes the items of a list one by one", function()
+    local world = test.world{ manifests = { of_two, list("ConfigMapList", config("d"), list("List", config("e"))) } }
+    local first, second = world:apply(list("List", config("f"), config("g")))
+    assert.same({ "f", "g" }, { first.metadata.name, second.metadata.name })
+    world:apply(of_two)
+    for _, name in ipairs({ "b", "c", "d", "e", "f", "g" }) do
+      assert.truthy(world:get(CONFIG, "default/" .. name), name)
+    end
+    world:apply(list("List"))
+  end)
+
+  it("says which document or item of a list is wrong", function()
+    local world = test.world{}
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(of_two, "---\napiVersion: v1\nkind: List\n")
+    file:close()
+    local function refuses(part, value)
+      local ok, e = pcall(world.apply, world, value)
+      assert.is_false(ok)
+      assert.truthy(tostring(e):find(part, 1, true), tostring(e))
+    end
+    refuses(path .. ": document 2: List needs items, an array of objects, not nil", path)
+    os.remove(path)
+    refuses("apply: List needs items, an array of objects, not the number 5", { apiVersion = "v1", kind = "List",
+      items = 5 })
+    refuses("apply: items[2] must be an object, not the number 7", list("List", config("a"), 7))
+    local ok, e = pcall(test.world, { manifests = of_two .. "---\napiVersion: v1\nkind: ConfigMap\n"
+      .. "metadata: {name: UPPER, namespace: default}\n" })
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find("the YAML text: document 2: ", 1, true), tostring(e))
+    refuses("the YAML text: document 2: the object must have apiVersion and kind", of_two .. "---\na: b\n")
+  end)
+
   it("refuses scripts that name other clusters, also in a reload", function()
     local path = script[[
 perilune.cluster("east", { secret = "fleet/east" })
