@@ -165,6 +165,34 @@ spec:
     assert(err:find("child.yaml:8: ", 1, true), err)
   end)
 
+  it("looks at modules that are required in functions, too", function()
+    local dir = folder .. "/late"
+    os.execute("mkdir -p " .. dir .. "/lib")
+    e2e.write_file(dir .. "/lib/sites.lua", [[
+local words = require("lib.words")
+return { host = function(site) return site.spec.hots .. words end }
+]])
+    e2e.write_file(dir .. "/lib/words.lua", "return 'words'\n")
+    e2e.write_file(dir .. "/lib/broken.lua", "local x = 1\nlocal = 2\n")
+    e2e.write_file(dir .. "/main.lua", [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("c"):For("example.com/v1/Website"):Reconcile(function(request, context)
+  local site = client:get("example.com/v1/Website", request)
+  require("lib.sites").host(site)
+  require(context.name)
+  require("lib.broken")
+  require("lib.not_there")
+end)
+]])
+    local code, _, err = e2e.run("check", dir, "--schema", FOLDER .. "schemas")
+    assert.equal(1, code)
+    assert.matches("late/main.lua:6: the name of the required module is computed", err)
+    assert.matches('late/lib/sites.lua:2: [^\n]*did you mean "host"', err)
+    assert.matches("late/lib/broken.lua:2: ", err)
+    assert.equal(3, select(2, err:gsub("\n", "")), err)
+  end)
+
   it("knows names of built-in kinds without any schema, and CRDs beside the script", function()
     local path = e2e.write_file(folder .. "/plain.lua", [[
 require("perilune").controller("c"):For("apps/v1/Deploymnt"):Reconcile(function() end)

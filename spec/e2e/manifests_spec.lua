@@ -194,6 +194,41 @@ perilune.webhook.convert("example.com/Website", function(object) return object e
     assert.same(texts, found)
   end)
 
+  -- The modules are no part of what was loaded.
+  it("holds modules that are required in functions, and warns of computed names", function()
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+local eager = require("lib.eager")
+local function late(name)
+  return require("lib." .. name)
+end
+perilune.controller("lazy"):For("v1/ConfigMap"):Reconcile(function(request)
+  require("lib.lazy").note(request)
+  pcall(require, "lib.guarded")
+  require "nowhere"
+  late("late")
+end)
+]])
+    e2e.write_file(folder .. "/lib/eager.lua", "return {}\n")
+    e2e.write_file(folder .. "/lib/lazy.lua", "local more = require('more')\nreturn { note = more }\n")
+    e2e.write_file(folder .. "/lib/guarded.lua", "return { function() return require('cjson') end }\n")
+    e2e.write_file(folder .. "/lib/late.lua", "return {}\n")
+    e2e.write_file(folder .. "/lib/unused.lua", "return {}\n")
+    os.execute("mkdir " .. folder .. "/more")
+    e2e.write_file(folder .. "/more/init.lua", "return print\n")
+    for _, path in ipairs({ folder, folder .. "/", folder .. "/main.lua" }) do
+      local text, err = manifests(path, "-n", "x")
+      local found = {}
+      for inside in text:gmatch("%- key: %S+%s+path: \"([^\"]+)\"") do
+        found[#found + 1] = inside
+      end
+      table.sort(found)
+      assert.same({ "lib/eager.lua", "lib/guarded.lua", "lib/lazy.lua", "main.lua", "more/init.lua" }, found)
+      assert.matches("main%.lua:4: the name of the required module is computed", err)
+      assert.equal(1, select(2, err:gsub("\n", "\n")))
+    end
+  end)
+
   it("splits what is large, warns of one that is too large for kubectl, and refuses over 1 MiB", function()
     e2e.write_file(folder .. "/main.lua", [[
 local perilune = require("perilune")

@@ -118,6 +118,23 @@ require("perilune").controller("c"):For("none.org/v1/None"):Reconcile(function()
     assert(err:find("127.0.0.1:1", 1, true), err)
   end)
 
+  it("counts what modules do that are required in functions", function()
+    os.execute("mkdir " .. folder .. "/lib")
+    e2e.write_file(folder .. "/lib/tell.lua", [[
+local perilune = require("perilune")
+return function(object) perilune.event(object, "Normal", "A", "b") end
+]])
+    local text = rbac([[
+require("perilune").controller("c"):For("v1/ConfigMap"):Reconcile(function(request)
+  require("lib.tell")(request)
+end)
+]])
+    assert(text:find("# lib/tell.lua:2: perilune.event", 1, true), text)
+    assert.equal([[
+ClusterRole /configmaps: get list watch
+ClusterRole events.k8s.io/events: create patch]], rules(text))
+  end)
+
   it("gives Roles where namespaces are enough", function()
     local script = [[
 local perilune = require("perilune")

@@ -38,19 +38,11 @@ local function roots_of(tool, paths)
   return out, by_folder
 end
 
-local function within(root, path)
-  if root.folder == "." and path:sub(1, 1) ~= "/" and path:sub(1, 3) ~= "../" then
-    return (path:gsub("^%./", ""))
-  elseif path:sub(1, #root.folder + 1) == root.folder .. "/" then
-    return path:sub(#root.folder + 2)
-  end
-end
-
 -- Adds a file once, under the deepest root that holds it.
 local function add(self, path)
   local best, inside
   for _, root in ipairs(self.roots) do
-    local one = within(root, path)
+    local one = crds.within(root.folder, path)
     if one and (not best or #root.folder > #best.folder) then
       best, inside = root, one
     end

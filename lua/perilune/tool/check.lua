@@ -8,6 +8,7 @@ local flow = require("perilune.tool.flow")
 local globals = require("perilune.tool.globals")
 local kinds_module = require("perilune.tool.kinds")
 local known_module = require("perilune.tool.known")
+local required = require("perilune.tool.required")
 local scripts = require("perilune.tool.scripts")
 
 local format = string.format
@@ -83,6 +84,7 @@ end
 return function(tool, input)
   local known = known_module.new(kinds_module.read(tool, input))
   local list, report = collector()
+  required.add(tool, input, report)
   local trees = scripts.trees(tool, input.files or {})
   flow.follow(trees, known, report, function(path, kind, line)
     local message = known:judge(kind)

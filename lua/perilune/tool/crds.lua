@@ -38,6 +38,15 @@ function M.folder_of(path)
   return path:match("^(.*)/[^/]*$") or "."
 end
 
+-- The rest of the path below the folder; nil: it is not below it.
+function M.within(folder, path)
+  if folder == "." and path:sub(1, 1) ~= "/" and path:sub(1, 3) ~= "../" then
+    return (path:gsub("^%./", ""))
+  elseif path:sub(1, #folder + 1) == folder .. "/" then
+    return path:sub(#folder + 2)
+  end
+end
+
 -- Matching files in the folder, sorted by name; a file is returned as it is. deep: also in
 -- sub-folders.
 function M.files(tool, path, fits, deep)

@@ -4,6 +4,7 @@ local host = require("perilune.host")
 local bundle = require("perilune.tool.bundle")
 local crds = require("perilune.tool.crds")
 local rbac = require("perilune.tool.rbac")
+local required = require("perilune.tool.required")
 local rights = require("perilune.tool.rights")
 
 local format, concat = string.format, table.concat
@@ -237,6 +238,7 @@ end
 
 return function(tool, input)
   local s = settings(tool, input)
+  required.add(tool, input)
   local documents = {}
   local function add(list)
     for _, one in ipairs(list) do

@@ -4,6 +4,7 @@
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
 local kinds_module = require("perilune.tool.kinds")
+local required = require("perilune.tool.required")
 local rights = require("perilune.tool.rights")
 local scripts = require("perilune.tool.scripts")
 
@@ -186,6 +187,7 @@ function M.check_name(tool, name)
 end
 
 return setmetatable(M, { __call = function(_, tool, input)
+  required.add(tool, input)
   local job = M.job(tool, input)
   local first = rights.first(job.controllers)
   local name = M.check_name(tool, input.flags.name or first and first.name or "perilune")
