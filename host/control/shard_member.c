@@ -52,15 +52,26 @@ static void member_fail(struct pl_shard_member *s, int exit_code)
     s->o.ops->on_failed(s->o.arg, exit_code);
 }
 
-static void on_refused(void *self, unsigned other, const char *who)
+static const char *name_of(enum pl_shard_by by)
+{
+    return by == PL_SHARD_BY_UID ? "uid" : "namespace";
+}
+
+static void on_refused(void *self, const struct pl_membership_refusal *refusal)
 {
     struct pl_shard_member *s = self;
-    if (!s->failed)
+    if (!s->failed && refusal->count != pl_shards_count(s->o.shards))
         pl_log(PL_LOG_ERROR,
                "a live replica of this name has another number of shards: changing it needs "
                "strategy Recreate",
                pl_str("lease", s->lease), pl_int("shards", pl_shards_count(s->o.shards)),
-               pl_int("other_shards", other), pl_str("member", who));
+               pl_int("other_shards", refusal->count), pl_str("member", refusal->who));
+    else if (!s->failed)
+        pl_log(PL_LOG_ERROR,
+               "a live replica of this name has another --shard-by: changing it needs strategy "
+               "Recreate",
+               pl_str("lease", s->lease), pl_str("shard_by", name_of(pl_shards_by(s->o.shards))),
+               pl_str("other_shard_by", name_of(refusal->by)), pl_str("member", refusal->who));
     member_fail(s, EXIT_MISTAKE);
 }
 

@@ -82,6 +82,8 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
     lease->duration_s = count_in(pl_node_getz(spec, "leaseDurationSeconds"));
     int64_t count = number_in(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
     lease->count = count <= PL_SHARDS_MAX ? (unsigned)count : 0;
+    if (pl_slice_eqz(note_of(object, PL_SHARD_BY_NOTE, &scratch), "uid"))
+        lease->by = PL_SHARD_BY_UID;
     lease->leaving = pl_slice_eqz(note_of(object, PL_SHARD_LEAVING_NOTE, &scratch), "true");
     struct pl_node labels = pl_node_getz(pl_node_getz(object, "metadata"), "labels");
     lease->unlabelled = !pl_node_str_eq(pl_node_getz(labels, PL_SHARDS_LABEL), pl_slice_z(name));
@@ -126,6 +128,7 @@ static void put_metadata(struct pl_build *b, const struct pl_shard_lease_draft *
         pl_build_keyz(b, "annotations");
         pl_build_object(b);
         pl_build_put_strz(b, PL_SHARD_COUNT_NOTE, count);
+        pl_build_put_strz(b, PL_SHARD_BY_NOTE, lease->by == PL_SHARD_BY_UID ? "uid" : "namespace");
         if (lease->leaving)
             pl_build_put_strz(b, PL_SHARD_LEAVING_NOTE, "true");
         pl_build_end(b);

@@ -6,6 +6,7 @@
 
 #define PL_SHARDS_LABEL       "perilune.dev/shards"
 #define PL_SHARD_COUNT_NOTE   "perilune.dev/shard-count"
+#define PL_SHARD_BY_NOTE      "perilune.dev/shard-by"
 #define PL_SHARD_LEAVING_NOTE "perilune.dev/leaving"
 
 /* Reads the Lease tolerantly: missing and invalid members are left out. False if it is not one of

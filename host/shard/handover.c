@@ -121,7 +121,8 @@ static void handover_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb
                                    .index = i,
                                    .holder = pl_slice_z(holder != NULL ? holder->id : NULL),
                                    .duration_s = m->o.lease_duration_ns / PL_SECOND,
-                                   .count = m->count};
+                                   .count = m->count,
+                                   .by = m->by};
     m->hands[i].busy = true;
     pl_membership_ask(m, verb, &lease, on_hands_answer, &m->hands[i]);
 }

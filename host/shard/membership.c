@@ -24,6 +24,7 @@ struct pl_membership *pl_membership_create(const struct pl_membership_options *o
     struct pl_membership *m = PL_NEW(struct pl_membership);
     m->o = *options;
     m->count = pl_shards_count(options->shards);
+    m->by = pl_shards_by(options->shards);
     pl_shards_on_settled(options->shards, on_settled, m);
     return m;
 }
@@ -260,6 +261,7 @@ static void membership_renew(struct pl_membership *m)
         .holder = pl_slice_z(m->me->id),
         .duration_s = m->o.lease_duration_ns / PL_SECOND,
         .count = m->count,
+        .by = m->by,
         .leaving = m->state == PL_MEMBER_LEAVING,
     };
     m->renewing = true;
@@ -280,7 +282,7 @@ static void renew_if_due(struct pl_membership *m)
         pl_membership_at(m, due_ns);
 }
 
-/* ---- one name, one N ---- */
+/* ---- one name, one division ---- */
 
 static bool has_shards(const struct pl_membership *m, const struct pl_member *member)
 {
@@ -292,15 +294,16 @@ static bool has_shards(const struct pl_membership *m, const struct pl_member *me
 
 static void membership_refuse(struct pl_membership *m, const struct pl_member *other)
 {
-    unsigned count = other->count;
+    struct pl_membership_refusal refusal = {other->count, other->by, other->id};
     pl_handover_drop(m);
-    m->o.ops->on_refused(m->o.self, count, other->id);
+    m->o.ops->on_refused(m->o.self, &refusal);
 }
 
 enum verdict { NOBODY_ELSE, PERHAPS, REFUSED };
 
-/* A living member with another number of shards, shown by a renewal, keeps us out; until it is
- * clear whether it lives nothing is taken. Of two members without shards, the first by id stays. */
+/* A living member with another number of shards, or that places keys in another way, shown by a
+ * renewal, keeps us out; until it is clear whether it lives nothing is taken. Of two members
+ * without shards, the first by id stays. */
 static enum verdict judge_others(struct pl_membership *m)
 {
     enum verdict verdict = NOBODY_ELSE;
@@ -309,7 +312,7 @@ static enum verdict judge_others(struct pl_membership *m)
     for (size_t i = 0; i < m->member_count; i++) {
         const struct pl_member *other = m->members[i];
         if (other == m->me || !other->there || other->dead || other->count == 0 ||
-            other->count == m->count)
+            pl_roster_divides_alike(m, other))
             continue;
         bool first =
             !pl_membership_is_member(m) || has_shards(m, other) || strcmp(other->id, m->me->id) < 0;

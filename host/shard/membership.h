@@ -35,6 +35,7 @@ struct pl_shard_lease {
     struct pl_slice holder; /* empty: none */
     int64_t duration_s;     /* 0: missing */
     unsigned count;         /* its writer's number of shards; 0: missing */
+    enum pl_shard_by by;    /* its writer's way to place keys; missing: by namespace */
     bool leaving;           /* of a member: it gives its shards away */
     bool unlabelled;        /* others do not see it in their watches; not written from here */
     int64_t stamp;          /* different at each renewal; not written from here */
@@ -50,6 +51,13 @@ typedef void (*pl_shard_answer_fn)(void *arg, const struct pl_err *err,
 
 struct pl_membership;
 
+/* A living member that divides the keys in another way. */
+struct pl_membership_refusal {
+    unsigned count;
+    enum pl_shard_by by;
+    const char *who; /* its id; borrowed for the call */
+};
+
 struct pl_membership_ops {
     /* One request for each Lease at a time; its answer comes exactly once, later. UPDATE and DELETE
      * apply to the last known version, and fail with 409 when the server has another. A request has
@@ -58,8 +66,9 @@ struct pl_membership_ops {
                   pl_shard_answer_fn on_answer, void *arg);
     /* The member's Lease has expired; `why` is for people. All shards are elsewhere already. */
     void (*on_lost)(void *self, const char *why);
-    /* A living member has another number of shards: this one must not join. */
-    void (*on_refused)(void *self, unsigned other, const char *who);
+    /* A living member has another number of shards, or places keys in another way: this one must
+     * not join. */
+    void (*on_refused)(void *self, const struct pl_membership_refusal *refusal);
     /* New shards have not settled within the time limit. */
     void (*on_late)(void *self);
 };

@@ -13,6 +13,7 @@ struct pl_member {
     int64_t stamp;
     uint64_t version;
     unsigned count;
+    enum pl_shard_by by;
     unsigned held;  /* number of its shards: computed in each step */
     unsigned names; /* number of hands that name it, computed in each step */
     size_t order;   /* position among the counting members; PL_PLAN_NOBODY: it does not count */
@@ -63,6 +64,7 @@ enum pl_membership_state {
 struct pl_membership {
     struct pl_membership_options o;
     unsigned count;
+    enum pl_shard_by by;
     enum pl_membership_state state;
     struct pl_member *me; /* NULL before the first join */
     struct pl_map by_id;
@@ -121,6 +123,12 @@ void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);
 bool pl_roster_is_free(const struct pl_membership *m, const struct pl_hand *hand);
+/* The member divides the keys into the same shards as we do. */
+static inline bool pl_roster_divides_alike(const struct pl_membership *m,
+                                           const struct pl_member *member)
+{
+    return member->count == m->count && member->by == m->by;
+}
 /* True when another member lives, whatever its number of shards. */
 bool pl_roster_has_others(const struct pl_membership *m);
 /* Forgets members without a Lease and without a shard; deletes Leases of vanished ones, if

@@ -94,7 +94,7 @@ void pl_roster_deinit(struct pl_membership *m)
 static bool roster_is_news(const struct pl_member *member, const struct pl_shard_lease *lease)
 {
     return !member->there || member->stamp != lease->stamp || member->leaving != lease->leaving ||
-           member->count != lease->count;
+           member->count != lease->count || member->by != lease->by;
 }
 
 /* Most reports are renewals: they end here. */
@@ -108,7 +108,7 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     if (!roster_is_news(member, lease))
         return;
     bool same = member->there && member->leaving == lease->leaving &&
-                member->count == lease->count && !member->dead;
+                member->count == lease->count && member->by == lease->by && !member->dead;
     member->moved = member->there;
     member->there = true;
     member->confirmed = false;
@@ -116,10 +116,11 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     member->stamp = lease->stamp;
     member->leaving = lease->leaving;
     member->count = lease->count;
+    member->by = lease->by;
     member->duration_ns =
         lease->duration_s > 0 ? lease->duration_s * PL_SECOND : m->o.lease_duration_ns;
-    /* The membership waits to learn whether a member with another number of shards lives. */
-    if (!same || member->count != m->count)
+    /* The membership waits to learn whether a member that divides in another way lives. */
+    if (!same || !pl_roster_divides_alike(m, member))
         pl_membership_poke(m);
 }
 
@@ -240,7 +241,7 @@ void pl_roster_work_out(struct pl_membership *m)
         struct pl_member *member = m->members[i];
         bool counts = member == m->me ? m->state == PL_MEMBER_IN
                                       : member->there && !member->dead && !member->leaving &&
-                                            !member->is_ours && member->count == m->count;
+                                            !member->is_ours && pl_roster_divides_alike(m, member);
         member->order = counts ? m->those_count : PL_PLAN_NOBODY;
         if (!counts)
             continue;

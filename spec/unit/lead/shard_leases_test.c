@@ -42,13 +42,15 @@ TEST(a_members_lease_says_whose_it_is)
 {
     struct reading r;
     begin_reading(&r, "web-member-host-1",
-                  "{\"perilune.dev/shard-count\":\"16\",\"perilune.dev/leaving\":\"true\"}",
+                  "{\"perilune.dev/shard-count\":\"16\",\"perilune.dev/shard-by\":\"uid\","
+                  "\"perilune.dev/leaving\":\"true\"}",
                   "{\"holderIdentity\":\"host-1\",\"leaseDurationSeconds\":15,"
                   "\"renewTime\":\"1970-01-01T00:00:01.000002Z\"}");
     CHECK(r.ok);
     CHECK_INT(r.lease.kind, PL_LEASE_OF_MEMBER);
     CHECK(pl_slice_eqz(r.lease.id, "host-1") && pl_slice_eqz(r.lease.holder, "host-1"));
     CHECK_INT(r.lease.count, 16);
+    CHECK_INT(r.lease.by, PL_SHARD_BY_UID);
     CHECK_INT(r.lease.duration_s, 15);
     CHECK_INT(r.lease.stamp, 1000002);
     CHECK_INT((int64_t)r.lease.version, 7);
@@ -91,10 +93,14 @@ TEST(a_lease_that_others_do_not_watch_is_told)
 TEST(nonsense_is_not_said)
 {
     static const char *const notes[] = {
-        "{\"perilune.dev/shard-count\":\"257\"}", "{\"perilune.dev/shard-count\":\"-3\"}",
-        "{\"perilune.dev/shard-count\":\"3x\"}",  "{\"perilune.dev/shard-count\":16}",
-        "{\"perilune.dev/shard-count\":\"\"}",    "[]",
+        "{\"perilune.dev/shard-count\":\"257\"}",
+        "{\"perilune.dev/shard-count\":\"-3\"}",
+        "{\"perilune.dev/shard-count\":\"3x\"}",
+        "{\"perilune.dev/shard-count\":16}",
+        "{\"perilune.dev/shard-count\":\"\"}",
+        "[]",
         "{\"perilune.dev/leaving\":\"maybe\"}",
+        "{\"perilune.dev/shard-by\":\"name\"}", /* as in one of an older version, without it */
     };
     static const char *const specs[] = {
         "{\"leaseDurationSeconds\":-1}", "{\"leaseDurationSeconds\":\"x\"}",
@@ -104,8 +110,9 @@ TEST(nonsense_is_not_said)
         struct reading r;
         begin_reading(&r, "web-member-a", notes[i % PL_ARRAY_LEN(notes)],
                       specs[i / PL_ARRAY_LEN(notes)]);
-        CHECK(r.ok && r.lease.count == 0 && !r.lease.leaving && r.lease.duration_s == 0 &&
-              r.lease.holder.len == 0 && r.lease.stamp == 0);
+        CHECK(r.ok && r.lease.count == 0 && r.lease.by == PL_SHARD_BY_NAMESPACE &&
+              !r.lease.leaving && r.lease.duration_s == 0 && r.lease.holder.len == 0 &&
+              r.lease.stamp == 0);
         pl_doc_unref(r.doc);
     }
 }
@@ -371,6 +378,7 @@ TEST(what_a_member_writes_says_whose_it_is)
                                        .holder = pl_slice_z("host-1"),
                                        .duration_s = 15,
                                        .count = 4,
+                                       .by = leaving ? PL_SHARD_BY_UID : PL_SHARD_BY_NAMESPACE,
                                        .leaving = leaving};
         pl_shard_leases_start(w.leases, PL_SHARD_CREATE, &lease, ignore, NULL);
         run(&w, 0);
@@ -378,10 +386,11 @@ TEST(what_a_member_writes_says_whose_it_is)
         const char *body = pl_buf_z(&post->body);
         CHECK(strstr(body, "\"name\":\"web-member-host-1\",\"namespace\":\"default\"") != NULL);
         CHECK(strstr(body, "\"labels\":{\"perilune.dev/shards\":\"web\"}") != NULL);
-        CHECK(strstr(body, leaving
-                               ? "\"annotations\":{\"perilune.dev/shard-count\":\"4\","
-                                 "\"perilune.dev/leaving\":\"true\"}"
-                               : "\"annotations\":{\"perilune.dev/shard-count\":\"4\"}") != NULL);
+        CHECK(strstr(body, leaving ? "\"annotations\":{\"perilune.dev/shard-count\":\"4\","
+                                     "\"perilune.dev/shard-by\":\"uid\","
+                                     "\"perilune.dev/leaving\":\"true\"}"
+                                   : "\"annotations\":{\"perilune.dev/shard-count\":\"4\","
+                                     "\"perilune.dev/shard-by\":\"namespace\"}") != NULL);
         CHECK(strstr(body, "\"holderIdentity\":\"host-1\",\"leaseDurationSeconds\":15,") != NULL);
         answer(&w, post, 201,
                "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"

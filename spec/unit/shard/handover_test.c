@@ -309,4 +309,51 @@ TEST(of_two_numbers_of_shards_that_begin_together_one_stays)
     }
 }
 
+/* ---- one name, one way to place keys ---- */
+
+TEST(of_two_ways_to_place_keys_that_begin_together_one_stays)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct world w;
+        int both = 0;
+        world_init(&w, seed, 2, 16);
+        w.limit_ns *= 4; /* no promise holds until they find out */
+        w.by = seed % 3 == 0 ? PL_SHARD_BY_UID : PL_SHARD_BY_NAMESPACE;
+        begin(&w.processes[0]);
+        if (seed % 2 == 0) /* otherwise neither sees the other before it has joined */
+            pass(&w, (int64_t)(chance(&w) * (double)(3 * S)));
+        w.by = seed % 3 == 0 ? PL_SHARD_BY_NAMESPACE : PL_SHARD_BY_UID;
+        begin(&w.processes[1]);
+        for (int i = 0; i < 90 * 50; i++) {
+            tick(&w);
+            end_refused(&w);
+            both += is_acting(&w.processes[0]) && is_acting(&w.processes[1]);
+        }
+        CHECK_INT(both, 0); /* a key is in a shard of each of the two */
+        bool first = w.processes[0].m != NULL, second = w.processes[1].m != NULL;
+        if (first == second)
+            TEST_FAIL("seed %d: %s are there", (int)seed, first ? "both" : "none of them");
+        else
+            CHECK_INT(held_by(&w.processes[first ? 0 : 1]), 16);
+        world_deinit(&w);
+    }
+}
+
+TEST(a_newcomer_that_places_keys_in_another_way_is_refused)
+{
+    struct world w;
+    open_world(&w, 32, 2, 8);
+    kill_it(&w.processes[1]);
+    rest(&w);
+    uint64_t moves = w.moves;
+    w.by = PL_SHARD_BY_UID;
+    begin(&w.processes[1]);
+    pass(&w, 5 * S);
+    CHECK(w.refusals > 0);
+    CHECK_INT(held_by(&w.processes[1]), 0);
+    CHECK_INT(held_by(&w.processes[0]), 8);
+    CHECK(w.moves == moves);
+    world_deinit(&w);
+}
+
 TEST_MAIN()

@@ -79,6 +79,7 @@ struct world {
     struct process *processes;
     int count;
     unsigned shards;
+    enum pl_shard_by by; /* of those that begin from now on */
     bool rough;
     int64_t settle_ns; /* how long shards may take; 0: for ever */
     bool never_lists, never_drains;
@@ -277,11 +278,10 @@ static inline void on_lost(void *self, const char *why)
     p->has_joined = false;
 }
 
-static inline void on_refused(void *self, unsigned other, const char *who)
+static inline void on_refused(void *self, const struct pl_membership_refusal *refusal)
 {
     struct process *p = self;
-    PL_UNUSED(other);
-    PL_UNUSED(who);
+    PL_UNUSED(refusal);
     p->world->refusals++;
     p->refused = true;
 }
@@ -360,7 +360,7 @@ static inline void begin(struct process *p)
     memset(p->known, 0, sizeof p->known);
     pl_timers_init(&p->timers, &p->clock);
     pl_rand_seed(&p->rand, pl_rand_u64(&w->rand));
-    p->shards = pl_shards_create(w->shards, PL_SHARD_BY_NAMESPACE);
+    p->shards = pl_shards_create(w->shards, w->by);
     pl_shards_follow(p->shards, &p->follower, &follower_ops, p);
     const struct pl_membership_options options = {.ops = &ops,
                                                   .self = p,
