@@ -169,16 +169,32 @@ static unsigned count_leaving(const struct pl_membership *m)
     return n;
 }
 
-/* NULL: no one should get it. */
+/* Of a member that leaves: the one with the fewest that may get one. NULL: none may. */
+static struct pl_member *receiver_of_leaving(const struct pl_membership *m, unsigned rank)
+{
+    bool any = false;
+    unsigned level;
+    for (size_t i = 0; i < m->those_count && !any; i++)
+        any = pl_roster_may_get(m, m->those[i]);
+    while (any) {
+        struct pl_member *to = m->those[pl_plan_receiver(m->held, m->those_count, rank++, &level)];
+        if (pl_roster_may_get(m, to))
+            return to;
+    }
+    return NULL;
+}
+
+/* NULL: no one should get it, or the one that should may be dead. That one counts all the same: if
+ * it lives, it gets its share as soon as that is seen, and nobody has got it instead. */
 static struct pl_member *receiver(struct pl_membership *m, unsigned nth)
 {
-    unsigned before = count_free(m) + count_leaving(m) + nth, level;
-    size_t at = PL_PLAN_NOBODY;
-    if (m->state == PL_MEMBER_LEAVING && m->those_count > 0)
-        at = pl_plan_receiver(m->held, m->those_count, before, &level);
-    else if (m->state == PL_MEMBER_IN)
-        at = pl_plan_give(m->held, m->those_count, m->me->order, before);
-    return at != PL_PLAN_NOBODY ? m->those[at] : NULL;
+    unsigned before = count_free(m) + count_leaving(m) + nth;
+    if (m->state == PL_MEMBER_LEAVING)
+        return receiver_of_leaving(m, before);
+    if (m->state != PL_MEMBER_IN)
+        return NULL;
+    size_t at = pl_plan_give(m->held, m->those_count, m->me->order, before);
+    return at != PL_PLAN_NOBODY && pl_roster_may_get(m, m->those[at]) ? m->those[at] : NULL;
 }
 
 /* It is ours again, when no earlier request can name another member in its Lease any more. */

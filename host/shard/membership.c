@@ -404,6 +404,8 @@ void pl_membership_join(struct pl_membership *m, const char *id)
     m->me = pl_roster_member(m, pl_slice_z(id));
     PL_REQUIRE(m->me != NULL);
     m->me->is_ours = true;
+    for (size_t i = 0; i < m->member_count; i++)
+        m->members[i]->fresh = false;
     m->state = PL_MEMBER_JOINING;
     m->forced = m->told_left = m->echoed = false;
     m->renew_now = true;

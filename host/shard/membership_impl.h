@@ -20,6 +20,7 @@ struct pl_member {
     bool there;     /* its Lease exists */
     bool leaving;
     bool moved;     /* it was seen to change after it was first seen */
+    bool fresh;     /* it was seen to appear or change after our own Lease had come */
     bool confirmed; /* found unchanged on the server after it had expired */
     bool dead;      /* it has expired; computed in each step */
     bool asked;     /* a request for its Lease is under way */
@@ -122,6 +123,9 @@ struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id);
 void pl_roster_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* Computes which members are dead, which count, and their numbers of shards. */
 void pl_roster_work_out(struct pl_membership *m);
+/* True when a shard may be given to it: we have seen it live since we joined, and it may still be a
+ * member. A Lease that was there before may have been left by one that died. */
+bool pl_roster_may_get(const struct pl_membership *m, const struct pl_member *member);
 bool pl_roster_is_free(const struct pl_membership *m, const struct pl_hand *hand);
 /* The member divides the keys into the same shards as we do. */
 static inline bool pl_roster_divides_alike(const struct pl_membership *m,

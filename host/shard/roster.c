@@ -109,6 +109,8 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
         return;
     bool same = member->there && member->leaving == lease->leaving &&
                 member->count == lease->count && member->by == lease->by && !member->dead;
+    same = same && (member->fresh || !m->echoed);
+    member->fresh = m->echoed;
     member->moved = member->there;
     member->there = true;
     member->confirmed = false;
@@ -189,6 +191,11 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
 }
 
 /* ---- the consequences ---- */
+
+bool pl_roster_may_get(const struct pl_membership *m, const struct pl_member *member)
+{
+    return member->fresh && pl_membership_now(m) < member->changed_ns + m->o.renew_deadline_ns;
+}
 
 bool pl_roster_is_free(const struct pl_membership *m, const struct pl_hand *hand)
 {

@@ -135,6 +135,57 @@ TEST(a_shard_that_drains_for_a_receiver_that_dies_is_kept)
     world_deinit(&w);
 }
 
+/* ---- newcomers after a death ---- */
+
+/* True when the shard is named again for a member from whom it was taken. */
+static bool comes_back_to(const struct world *w, const char *dead, bool *taken)
+{
+    bool back = false;
+    for (unsigned i = 0; i < w->shards; i++) {
+        bool names = strcmp(w->leases[1 + i].holder, dead) == 0;
+        back = back || (names && taken[i]);
+        taken[i] = taken[i] || !names;
+    }
+    return back;
+}
+
+/* One of `members` dies, and after `pause_ns` another begins in its place. */
+static void die_and_begin(uint64_t seed, int members, unsigned shards, int64_t pause_ns)
+{
+    struct world w;
+    bool taken[PL_SHARDS_MAX] = {false};
+    int returns = 0, dead = (int)(seed % (unsigned)members);
+    char id[64];
+    open_world(&w, seed, members, shards);
+    w.worst_gap_ns = 0;
+    uint64_t moves = w.moves;
+    unsigned held = held_by(&w.processes[dead]);
+    snprintf(id, sizeof id, "%s", w.processes[dead].id);
+    kill_it(&w.processes[dead]);
+    for (int64_t begins_ns = w.now_ns + pause_ns, until = begins_ns + 60 * S; w.now_ns < until;) {
+        tick(&w);
+        if (w.now_ns >= begins_ns && w.processes[dead].m == NULL)
+            begin(&w.processes[dead]);
+        returns += comes_back_to(&w, id, taken);
+    }
+    check_rest(&w);
+    check_promises(&w);
+    if (returns > 0 ||
+        w.moves - moves > held + (shards + (unsigned)members - 1) / (unsigned)members)
+        TEST_FAIL("%d members, %.1f s after the death: %d ticks with a shard given to the dead, "
+                  "%d moves",
+                  members, (double)pause_ns / 1e9, returns, (int)(w.moves - moves));
+    CHECK(w.worst_gap_ns < (int64_t)(1.055 * 18 * (double)S));
+    world_deinit(&w);
+}
+
+TEST(a_newcomer_gives_nothing_to_a_member_that_died_before_it_came)
+{
+    for (uint64_t seed = 40; seed < 100; seed++)
+        die_and_begin(seed, 2 + (int)(seed % 4), 8 + 4 * (unsigned)(seed % 3),
+                      (int64_t)(seed - 40) * S / 2 + S / 4);
+}
+
 /* ---- Leases that others delete ---- */
 
 TEST(a_dead_members_lease_that_somebody_deletes_is_waited_for_all_the_same)

@@ -51,6 +51,8 @@ static void disturb(struct world *w)
         stop(p);
     } else if (what < 0.75) {
         kill_it(p);
+        if (chance(w) < 0.5) /* another comes in its place while its Lease is there */
+            p->back_at_ns = w->now_ns + (int64_t)(chance(w) * 30 * (double)S);
     } else if (what < 0.85) {
         w->freezes++;
         w->promised += held_by(p);
