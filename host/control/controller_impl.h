@@ -203,6 +203,12 @@ static inline int64_t pl_controller_now(const struct pl_controller *controller)
     return pl_clock_mono(controller->timers->clock);
 }
 
+/* Delayed keys that are due until then are not late any more (pl_controller_set_lateness). */
+static inline int64_t pl_controller_due_until(const struct pl_controller *controller)
+{
+    return pl_controller_now(controller) - controller->late_ns;
+}
+
 /* ---- subscription.c ---- */
 
 void pl_subscription_init(struct pl_subscription *subscription, struct pl_edition *edition,

@@ -10,12 +10,6 @@ static bool sources_are_settled(const struct pl_controller *c)
     return true;
 }
 
-/* Delayed keys that are due until then are not late any more (pl_controller_set_lateness). */
-static int64_t due_until(struct pl_controller *c)
-{
-    return pl_controller_now(c) - c->late_ns;
-}
-
 const char *pl_controller_busy_with(struct pl_controller *c)
 {
     bool is_task = c->spec->task.form != PL_NO_TASK;
@@ -25,7 +19,7 @@ const char *pl_controller_busy_with(struct pl_controller *c)
     if (!pl_controller_has_synced(c) || c->asked > 0)
         return "predicates and map functions of its sources still run";
     if ((c->in_flight > 0 && !endless) || c->drive_deferred ||
-        pl_workqueue_len(c->queue, due_until(c)) > 0)
+        pl_workqueue_len(c->queue, pl_controller_due_until(c)) > 0)
         return is_task ? "it runs" : "keys are reconciled";
     if (!sources_are_settled(c))
         return "its watches have not yet delivered what was written";
@@ -52,7 +46,7 @@ void pl_controller_each_due(struct pl_controller *c,
 {
     struct due_visit to = {visit, arg, c->late_ns};
     if (pl_workqueue_waiting(c->queue) > 0)
-        pl_workqueue_each(c->queue, due_until(c), SIZE_MAX, see, &to);
+        pl_workqueue_each(c->queue, pl_controller_due_until(c), SIZE_MAX, see, &to);
     if (c->retry_keys.count > 0 && pl_timer_is_active(&c->retry))
         visit(arg, pl_slice_z("(a map function)"), c->retry.due_ns, true);
 }

@@ -442,7 +442,7 @@ static void on_run_due(struct pl_timer *timer)
 static void arm_due(struct pl_controller *c)
 {
     int64_t due_ns;
-    pl_workqueue_promote(c->queue, pl_controller_now(c) - c->late_ns); /* they wait for a worker */
+    pl_workqueue_promote(c->queue, pl_controller_due_until(c)); /* they wait for a worker */
     if (!c->running || !pl_workqueue_next_due(c->queue, &due_ns)) {
         pl_timer_stop(c->timers, &c->due);
         pl_wait_end(&c->due_wait);

@@ -385,13 +385,18 @@ repeat until perilune.time.now() > ends
     host:stop()
   end)
 
-  it("goes back when the new scripts fail at once, and does not try them again", function()
+  -- Six keys have run with the first scripts.
+  local function start_with_six()
     local script = write("main.lua", says("'one'"))
     for i = 1, 6 do
       config_map("m" .. i)
     end
     start(script)
     ran("one", "m6")
+  end
+
+  it("goes back when the new scripts fail at once, and does not try them again", function()
+    start_with_six()
     local bad = says("error('worse than before')")
     write("main.lua", bad)
     local line = host:logged("^the new scripts fail")
@@ -412,18 +417,13 @@ repeat until perilune.time.now() > ends
 
   -- Saves within the time of the guard: what ran well is not undone by what fails after it.
   it("goes back to the newest scripts that ran well, whatever their age", function()
-    local script = write("main.lua", says("'one'"))
-    for i = 1, 6 do
-      config_map("m" .. i)
-    end
+    start_with_six()
     local function save(word)
       write("main.lua", says("'" .. word .. "'"))
       for i = 1, 6 do
         ran(word, "m" .. i)
       end
     end
-    start(script)
-    ran("one", "m6")
     save("two")
     save("three")
     write("main.lua", says("error('worse than before')"))
@@ -435,12 +435,7 @@ repeat until perilune.time.now() > ends
   end)
 
   it("does not go back to scripts that never ran", function()
-    local script = write("main.lua", says("'one'"))
-    for i = 1, 6 do
-      config_map("m" .. i)
-    end
-    start(script)
-    ran("one", "m6")
+    start_with_six()
     write("main.lua", (says("'two'"):gsub('"words"', '"words", { on_reload = "none" }')))
     host:logged("^reloaded$") -- it runs for nothing
     write("main.lua", says("error('worse than before')"))

@@ -366,7 +366,7 @@ local function message_of(e)
 end
 
 -- Whether a world, or an assertion about it, says this: it never settles.
-local function is_unsettled(text)
+function exec.says_unsettled(text)
   for _, words in ipairs({ "it does not settle", "it has not settled within", "the world has not settled" }) do
     if text:find(words, 1, true) then
       return true
@@ -392,7 +392,7 @@ function exec:scenario()
     return
   end
   local text, place = message_of(e)
-  if is_unsettled(text) then
+  if self.says_unsettled(text) then
     local controller, key = text:match("(%S+) (%S+/%S+) %(%d+ runs%)")
     key = key or text:match("(%S+/%S+)") or ""
     local field, more = self:flips(key)
