@@ -120,6 +120,15 @@ struct ask {
     void *what;
 };
 
+static void on_answer_of_earlier(struct pl_membership *m, const struct ask *ask)
+{
+    struct pl_member *member =
+        ask->kind == PL_LEASE_OF_MEMBER ? pl_map_get(&m->by_id, pl_slice_z(ask->id)) : NULL;
+    if (member != NULL)
+        member->asked = false;
+    pl_membership_poke(m);
+}
+
 static void on_membership_answer(void *arg, const struct pl_err *err,
                                  const struct pl_shard_lease *lease)
 {
@@ -136,7 +145,7 @@ static void on_membership_answer(void *arg, const struct pl_err *err,
     if (ask->epoch == m->epoch)
         ask->on_answer(m, ask->what, err);
     else
-        pl_membership_poke(m);
+        on_answer_of_earlier(m, ask);
     pl_free(ask->id);
     pl_free(ask);
 }
@@ -164,6 +173,7 @@ void pl_membership_ask(
  * about others. */
 static void membership_reset(struct pl_membership *m)
 {
+    bool was_asked = m->renewing || m->deleting;
     m->state = PL_MEMBER_OUT;
     m->epoch++;
     m->deadline_ns = 0;
@@ -177,8 +187,7 @@ static void membership_reset(struct pl_membership *m)
     }
     m->main_lease.doubtful = m->main_lease.doubtful || m->main_lease.busy;
     m->main_lease.busy = m->main_lease.mine = false;
-    for (size_t i = 0; i < m->member_count; i++)
-        m->members[i]->asked = false;
+    m->me->asked = m->me->asked || was_asked;
     pl_handover_drop(m);
 }
 

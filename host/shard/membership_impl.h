@@ -10,6 +10,7 @@ struct pl_member {
     char *id;           /* owned */
     int64_t changed_ns; /* boot: when it was last seen to change; if gone: when it last existed */
     int64_t duration_ns;
+    int64_t tried_ns; /* boot: when its Lease was last asked to be deleted; 0: never */
     int64_t stamp;
     uint64_t version;
     unsigned count;
@@ -135,8 +136,8 @@ static inline bool pl_roster_divides_alike(const struct pl_membership *m,
 }
 /* True when another member lives, whatever its number of shards. */
 bool pl_roster_has_others(const struct pl_membership *m);
-/* Forgets members without a Lease and without a shard; deletes Leases of vanished ones, if
- * `remove`. */
+/* Forgets members without a Lease and without a shard; deletes Leases of our earlier memberships,
+ * and those of vanished members, if `remove`. */
 void pl_roster_tidy(struct pl_membership *m, bool remove);
 void pl_roster_deinit(struct pl_membership *m);
 

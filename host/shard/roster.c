@@ -277,12 +277,25 @@ static void on_removed(struct pl_membership *m, void *what, const struct pl_err 
     pl_membership_poke(m);
 }
 
-/* Its Lease did not change for twice its duration, and no shard names it. */
 static void remove(struct pl_membership *m, struct pl_member *member)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(member->id)};
     member->asked = true;
+    member->tried_ns = pl_membership_now(m);
     pl_membership_ask(m, PL_SHARD_DELETE, &lease, on_removed, member);
+}
+
+/* Others believe that it lives while its Lease is renewed by a request that we sent before we lost
+ * it, and would give it shards. */
+static void remove_earlier(struct pl_membership *m, struct pl_member *member)
+{
+    int64_t due_ns = member->tried_ns + m->o.retry_period_ns / 4;
+    if (!member->there || member->asked)
+        return;
+    if (member->tried_ns != 0 && pl_membership_now(m) < due_ns)
+        pl_membership_at(m, due_ns);
+    else
+        remove(m, member);
 }
 
 void pl_roster_tidy(struct pl_membership *m, bool remove_them)
@@ -291,6 +304,8 @@ void pl_roster_tidy(struct pl_membership *m, bool remove_them)
     for (size_t i = m->member_count; i-- > 0;) {
         struct pl_member *member = m->members[i];
         int64_t since_ns = member->changed_ns + member->duration_ns;
+        if (member->is_ours && member != m->me)
+            remove_earlier(m, member);
         if (member == m->me || member->names > 0 || member->asked || !member->dead)
             continue;
         if (!member->there && strcmp(m->main_lease.holder, member->id) != 0)

@@ -60,10 +60,10 @@ function Group:leases()
 end
 
 -- How many shards each holder has, largest first: "3 3 2". Shards without a holder count as a
--- negative number.
-function Group:shares()
+-- negative number. leases: as they are now, if nil.
+function Group:shares(leases)
   local count, out = {}, {}
-  for _, holder in pairs(self:leases().shards) do
+  for _, holder in pairs((leases or self:leases()).shards) do
     count[holder] = (count[holder] or 0) + 1
   end
   for holder, shards in pairs(count) do
