@@ -22,6 +22,7 @@ void pl_known_deinit(struct pl_known *known)
     while (pl_map_next(&known->objects, &at, &key, &doc))
         pl_doc_unref(doc);
     pl_map_deinit(&known->objects);
+    pl_map_deinit(&known->kept);
 }
 
 static void learn_object(struct pl_known *known, struct pl_slice json)
@@ -42,7 +43,8 @@ static void learn_object(struct pl_known *known, struct pl_slice json)
         pl_format("%.*s/%.*s", PL_FMT(pl_node_str(pl_node_getz(root, "apiVersion"), &api)),
                   PL_FMT(pl_node_str(pl_node_getz(root, "kind"), &kind)));
     char *name = name_of(pl_slice_z(whole), pl_buf_slice(&key));
-    pl_doc_unref(pl_map_put(&known->objects, pl_slice_z(name), doc));
+    bool kept = pl_map_has(&known->kept, pl_slice_z(name));
+    pl_doc_unref(kept ? doc : pl_map_put(&known->objects, pl_slice_z(name), doc));
     pl_free(name);
     pl_free(whole);
     pl_buf_deinit(&key);
@@ -85,9 +87,18 @@ static void learn(struct pl_known *known, struct pl_bytes *from, int depth)
     }
 }
 
-void pl_known_learn(struct pl_known *known, struct pl_bytes *from)
+void pl_known_learn_all(struct pl_known *known, struct pl_slice result)
 {
-    learn(known, from, 0);
+    struct pl_bytes from = pl_bytes_of(result);
+    for (uint64_t count = pl_bytes_int(&from); count > 0 && !from.bad; count--)
+        learn(known, &from, 0);
+}
+
+void pl_known_keep(struct pl_known *known, struct pl_slice kind, struct pl_slice key)
+{
+    char *name = name_of(kind, key);
+    pl_map_put(&known->kept, pl_slice_z(name), NULL);
+    pl_free(name);
 }
 
 struct pl_doc *pl_known_get(const struct pl_known *known, struct pl_slice kind, struct pl_slice key)

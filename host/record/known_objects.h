@@ -8,11 +8,14 @@
 
 struct pl_known {
     struct pl_map objects; /* "v1/Secret default/a" -> struct pl_doc, counted */
+    struct pl_map kept;    /* names of objects whose later states are not learned */
 };
 
 void pl_known_deinit(struct pl_known *known);
-/* Reads a value of a record (record/value.h) and keeps the objects in it. */
-void pl_known_learn(struct pl_known *known, struct pl_bytes *from);
+/* Reads the results of a call (count, values: record/value.h) and keeps the objects in them. */
+void pl_known_learn_all(struct pl_known *known, struct pl_slice result);
+/* Later states of this object are not learned. */
+void pl_known_keep(struct pl_known *known, struct pl_slice kind, struct pl_slice key);
 /* Borrowed: lives until the next value is read. NULL: not known. */
 struct pl_doc *pl_known_get(const struct pl_known *known, struct pl_slice kind,
                             struct pl_slice key);

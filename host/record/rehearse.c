@@ -1,6 +1,6 @@
-/* A read is answered from the run's own recorded calls first, then from the objects that the record
- * has shown before. If both lack the object, it counts as absent and the read is counted as
- * unknown. Writes become effects of a capture (rehearse_write.c). */
+/* The runs of a record, one after the other: what the recorded one wrote and what the other scripts
+ * write become effects of two captures (rehearse_write.c), which are compared. What the scripts'
+ * calls answer is in rehearse_call.c. */
 #include "record/rehearse_impl.h"
 
 #include "base/alloc.h"
@@ -38,32 +38,30 @@ static struct pl_doc *rehearse_request_of(struct pl_slice call)
     return from.bad ? NULL : pl_rehearse_scan(json);
 }
 
-/* True if the recorded write changed something. Its results are: failed?, object, {"skipped": ...}.
- */
-static bool has_written(struct pl_slice result)
+/* States that the run found after its own write to the object are not learned. */
+static void note_recorded_call(struct record_rehearsal *rehearsal,
+                               const struct pl_record_call *call)
 {
-    struct pl_bytes from = pl_bytes_of(result);
-    if (result.ptr == NULL || pl_bytes_int(&from) < 2 || pl_bytes_char(&from) != 'f')
-        return false;
-    return pl_text_find(result, "\"skipped\":true") == NULL;
+    struct pl_err err;
+    bool skipped;
+    if (pl_rehearse_answer(rehearsal->recorded, call->call))
+        return;
+    struct pl_doc *request = rehearse_request_of(call->call), *object = NULL;
+    pl_err_clear(&err);
+    if (request != NULL && pl_rehearse_has_written(call->result))
+        PL_IGNORE(pl_rehearse_write(rehearsal, PL_REHEARSED_RECORDED, pl_doc_root(request), &object,
+                                    &skipped, &err));
+    else
+        pl_known_learn_all(&rehearsal->found, call->result);
+    pl_doc_unref(object);
+    pl_doc_unref(request);
 }
 
 static void note_recorded(struct record_rehearsal *rehearsal)
 {
     const struct pl_record_run *run = rehearsal->run;
-    for (size_t i = 0; i < run->count; i++) {
-        struct pl_err err;
-        bool skipped;
-        if (pl_rehearse_answer(rehearsal->recorded, run->calls[i].call))
-            continue;
-        struct pl_doc *request = rehearse_request_of(run->calls[i].call), *object = NULL;
-        pl_err_clear(&err);
-        if (request != NULL && has_written(run->calls[i].result))
-            PL_IGNORE(pl_rehearse_write(rehearsal, rehearsal->recorded, pl_doc_root(request),
-                                        &object, &skipped, &err));
-        pl_doc_unref(object);
-        pl_doc_unref(request);
-    }
+    for (size_t i = 0; i < run->count; i++)
+        note_recorded_call(rehearsal, &run->calls[i]);
 }
 
 /* Scripts compute with the pseudonyms that they read. */
@@ -72,175 +70,6 @@ static void note_pseudonyms(struct record_rehearsal *rehearsal)
     const struct pl_record_run *run = rehearsal->run;
     for (size_t i = 0; rehearsal->veil != NULL && i < run->count && !rehearsal->out->veiled; i++)
         rehearsal->out->veiled = pl_veil_marks(run->calls[i].result);
-}
-
-/* ---- calls of the other scripts ---- */
-
-static int push_results(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
-                        struct pl_slice result)
-{
-    struct pl_bytes from = pl_bytes_of(result);
-    int count = (int)pl_bytes_int(&from);
-    for (int i = 0; i < count && !from.bad; i++)
-        pl_value_push(L, s, &from, rehearsal->veil);
-    return count;
-}
-
-/* The first equal call of the recorded run that was not used yet, else the last used one. NULL if
- * there is none. */
-static struct pl_record_call *find_call(const struct record_rehearsal *rehearsal,
-                                        struct pl_slice call)
-{
-    struct pl_record_call *found = NULL;
-    for (size_t i = 0; rehearsal->run != NULL && i < rehearsal->run->count; i++) {
-        struct pl_record_call *one = &rehearsal->run->calls[i];
-        if (one->result.ptr == NULL || !pl_slice_eq(one->call, call))
-            continue;
-        found = one;
-        if (!one->used)
-            break;
-    }
-    if (found != NULL)
-        found->used = true;
-    return found;
-}
-
-static int answer_write(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s)
-{
-    struct pl_err err;
-    bool skipped;
-    pl_err_clear(&err);
-    struct pl_box *request = pl_box_push(L, s), *object = pl_box_push(L, s);
-    request->doc = pl_lval_doc(L, s, 1, &err);
-    if (request->doc == NULL)
-        return pl_lerr_raise(L, s, "%s", err.message);
-    bool failed = pl_rehearse_write(rehearsal, rehearsal->candidate, pl_doc_root(request->doc),
-                                    &object->doc, &skipped, &err) != 0;
-    lua_pushboolean(L, failed);
-    if (failed) {
-        pl_lerr_push(L, s, &err, NULL);
-        return 2;
-    }
-    if (object->doc != NULL)
-        pl_lazy_push(L, s, object->doc, PL_OBJECT_ROOT);
-    else
-        lua_pushnil(L);
-    lua_createtable(L, 0, 1);
-    lua_pushboolean(L, skipped);
-    lua_setfield(L, -2, "skipped");
-    return 3;
-}
-
-/* False if neither the run nor the record knows it. */
-static bool push_object(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
-                        bool own)
-{
-    struct pl_kind kind = {.kind = ""};
-    struct pl_err err;
-    struct pl_buf key = PL_BUF_INIT;
-    struct pl_doc *doc = NULL;
-    pl_err_clear(&err);
-    if (lua_type(L, 1) != LUA_TSTRING || lua_type(L, 3) != LUA_TSTRING ||
-        pl_kind_parse(pl_lua_slice(L, 1), &kind, &err) != 0)
-        return false;
-    pl_key_add(&key, lua_isstring(L, 2) ? pl_lua_slice(L, 2) : pl_slice("", 0), pl_lua_slice(L, 3));
-    bool seen = pl_capture_sees(rehearsal->candidate, &kind, pl_buf_slice(&key), &doc);
-    if (!seen && !own)
-        doc = pl_doc_ref(pl_known_get(&rehearsal->known, pl_lua_slice(L, 1), pl_buf_slice(&key)));
-    pl_buf_deinit(&key);
-    if (doc == NULL && !seen)
-        return false;
-    lua_pushboolean(L, false);
-    if (doc != NULL)
-        pl_lazy_push(L, s, doc, PL_OBJECT_ROOT);
-    else
-        lua_pushnil(L);
-    pl_doc_unref(doc);
-    return true;
-}
-
-static bool is_one_of(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
-/* A read without an answer, or a call that cannot have one. */
-static int answer_unknown(struct record_rehearsal *rehearsal, lua_State *L, struct pl_state *s,
-                          const char *name)
-{
-    static const char *const reads[] = {"get", "key_changed", "shards", "owns_shard", NULL};
-    static const char *const lists[] = {"list", "batch", "http", NULL};
-    struct pl_err err;
-    if (is_one_of(name, lists)) {
-        rehearsal->out->unknown++;
-        pl_err_clear(&err);
-        pl_err_set(&err, PL_EIO, "the record has no answer to this %s", name);
-        lua_pushboolean(L, true);
-        pl_lerr_push(L, s, &err, NULL);
-        return 2;
-    }
-    if (is_one_of(name, reads))
-        rehearsal->out->unknown++;
-    if (strcmp(name, "memo") == 0) {
-        lua_newtable(L);
-        return 1;
-    }
-    lua_pushboolean(L, false);
-    lua_pushnil(L);
-    return 2;
-}
-
-static bool is_write(lua_State *L, const char *name)
-{
-    if (strcmp(name, "write") != 0 || lua_type(L, 1) != LUA_TTABLE)
-        return false;
-    lua_getfield(L, 1, "verb");
-    bool reads = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "get") == 0;
-    lua_getfield(L, 1, "raw_path");
-    bool raw = !lua_isnil(L, -1);
-    lua_pop(L, 2);
-    return !reads && !raw;
-}
-
-static int rehearse_call(struct pl_tape *base, lua_State *L, const char *name,
-                         lua_CFunction function)
-{
-    static const char *const own[] = {"random",    "x509_key",  "x509_public", "x509_request",
-                                      "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
-                                      "read_file", "zone_file", NULL};
-    struct record_rehearsal *rehearsal = PL_CONTAINER_OF(base, struct record_rehearsal, base);
-    struct pl_state *s = pl_state_of(L);
-    if (rehearsal->breakpoint.open)
-        return pl_lerr_raise(
-            L, s, "%s: a replay cannot call it here; only the script's own values can be read",
-            name);
-    if (rehearsal->run == NULL || strcmp(name, "join") == 0)
-        return function(L);
-    luaL_checkstack(L, 40, "a call");
-    if (is_write(L, name))
-        return answer_write(rehearsal, L, s);
-    if (strcmp(name, "get") == 0 && push_object(rehearsal, L, s, true))
-        return 2;
-    struct pl_buf text = PL_BUF_INIT;
-    if (pl_text_begins(pl_slice_z(name), "hook_") && strcmp(name, "hook_next") != 0) {
-        pl_entry_put_call(&text, L, s, name, NULL); /* pseudonyms stay as they are */
-        pl_rehearse_answer(rehearsal->candidate, pl_buf_slice(&text));
-        pl_buf_deinit(&text);
-        return 0;
-    }
-    pl_entry_put_call(&text, L, s, name, rehearsal->veil);
-    const struct pl_record_call *found = find_call(rehearsal, pl_buf_slice(&text));
-    pl_buf_deinit(&text);
-    if (found != NULL)
-        return push_results(rehearsal, L, s, found->result);
-    if (is_one_of(name, own))
-        return function(L);
-    if (strcmp(name, "get") == 0 && push_object(rehearsal, L, s, false))
-        return 2;
-    return answer_unknown(rehearsal, L, s, name);
 }
 
 static int64_t rehearsal_mono(void *arg)
@@ -256,7 +85,7 @@ static int64_t rehearsal_wall(void *arg)
 
 /* ---- the tape ---- */
 
-static const struct pl_tape_ops ops = {.call = rehearse_call};
+static const struct pl_tape_ops ops = {.call = pl_rehearse_call};
 
 static struct pl_tape *open_tape(void *arg, struct pl_lanes *lanes, int lane)
 {
@@ -336,6 +165,10 @@ static void compare_run(struct record_rehearsal *rehearsal, int controller)
     rehearsal->out->different += rehearsal->differs;
     pl_capture_unref(rehearsal->recorded);
     pl_capture_unref(rehearsal->candidate);
+    pl_known_deinit(&rehearsal->found);
+    pl_map_deinit(&rehearsal->apart);
+    rehearsal->found = (struct pl_known){.objects = PL_MAP_INIT};
+    rehearsal->apart = PL_MAP_INIT;
     if (exec->ended)
         pl_exec_unref(exec);
 }
@@ -374,8 +207,7 @@ static void learn_entry(struct pl_known *known, struct pl_slice entry)
         pl_bytes_int(&from);
         pl_bytes_int(&from);
     }
-    for (uint64_t count = pl_bytes_int(&from); count > 0 && !from.bad; count--)
-        pl_known_learn(known, &from);
+    pl_known_learn_all(known, pl_slice(from.at, (size_t)(from.end - from.at)));
 }
 
 static void rehearse_all(struct record_rehearsal *rehearsal, const struct pl_reader *reader,

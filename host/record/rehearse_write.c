@@ -3,6 +3,7 @@
  * are pseudonyms and are not compared. */
 #include "record/rehearse_impl.h"
 
+#include "base/text.h"
 #include "format/units.h"
 #include "object/kind.h"
 #include "object/meta.h"
@@ -86,26 +87,42 @@ static struct pl_doc *comparable(const struct record_rehearsal *rehearsal, struc
     return body;
 }
 
+/* ---- objects ---- */
+
+struct pl_doc *pl_rehearse_found(const struct record_rehearsal *rehearsal,
+                                 const struct pl_kind *kind, struct pl_slice key)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_slice name = pl_slice_z(pl_kind_text(kind, text));
+    struct pl_doc *doc = pl_known_get(&rehearsal->found, name, key);
+    return pl_doc_ref(doc != NULL ? doc : pl_known_get(&rehearsal->known, name, key));
+}
+
+static void name_object(struct pl_buf *out, const struct pl_kind *kind, struct pl_slice key)
+{
+    char text[PL_KIND_TEXT];
+    pl_buf_add_f(out, "%s %.*s", pl_kind_text(kind, text), PL_FMT(key));
+}
+
+bool pl_rehearse_is_apart(const struct record_rehearsal *rehearsal, const struct pl_kind *kind,
+                          struct pl_slice key)
+{
+    struct pl_buf name = PL_BUF_INIT;
+    name_object(&name, kind, key);
+    bool apart = pl_map_has(&rehearsal->apart, pl_buf_slice(&name));
+    pl_buf_deinit(&name);
+    return apart;
+}
+
+/* ---- writes ---- */
+
 struct writing {
     const char *verb;
     struct pl_kind kind;
     struct pl_buf key, name;
-    struct pl_doc *existing; /* a reference, or NULL */
 };
 
-/* The object as the run sees it: its own write, else the known object. */
-static struct pl_doc *find_object(const struct record_rehearsal *rehearsal,
-                                  struct pl_capture *capture, const struct pl_kind *kind,
-                                  struct pl_slice name, struct pl_slice key)
-{
-    struct pl_doc *doc = NULL;
-    if (pl_capture_sees(capture, kind, key, &doc))
-        return doc;
-    return pl_doc_ref(pl_known_get(&rehearsal->known, name, key));
-}
-
-static bool read_writing(const struct record_rehearsal *rehearsal, struct pl_capture *capture,
-                         struct pl_node request, struct writing *writing)
+static bool read_writing(struct pl_node request, struct writing *writing)
 {
     struct pl_scratch s[5];
     struct pl_err err;
@@ -118,8 +135,6 @@ static bool read_writing(const struct record_rehearsal *rehearsal, struct pl_cap
     pl_key_add(&writing->key, member(request, "namespace", &s[3]), member(request, "name", &s[4]));
     pl_buf_add_f(&writing->name, "%.*s %s%s%.*s", PL_FMT(kind), pl_buf_z(&writing->key),
                  sub.len > 0 ? " " : "", PL_FMT(sub));
-    writing->existing =
-        find_object(rehearsal, capture, &writing->kind, kind, pl_buf_slice(&writing->key));
     return true;
 }
 
@@ -127,11 +142,28 @@ static void end_writing(struct writing *writing)
 {
     pl_buf_deinit(&writing->key);
     pl_buf_deinit(&writing->name);
-    pl_doc_unref(writing->existing);
+}
+
+bool pl_rehearse_writes_apart(const struct record_rehearsal *rehearsal, struct pl_node request)
+{
+    struct writing writing;
+    bool apart = read_writing(request, &writing) &&
+                 pl_rehearse_is_apart(rehearsal, &writing.kind, pl_buf_slice(&writing.key));
+    end_writing(&writing);
+    return apart;
+}
+
+bool pl_rehearse_has_written(struct pl_slice result)
+{
+    struct pl_bytes from = pl_bytes_of(result);
+    if (result.ptr == NULL || pl_bytes_int(&from) < 2 || pl_bytes_char(&from) != 'f')
+        return false;
+    return pl_text_find(result, "\"skipped\":true") == NULL;
 }
 
 static int merge(struct record_rehearsal *rehearsal, struct pl_node request,
-                 const struct writing *writing, struct pl_doc **after, struct pl_err *err)
+                 const struct writing *writing, struct pl_doc *existing, struct pl_doc **after,
+                 struct pl_err *err)
 {
     char made_up[40], now[40];
     struct pl_scratch scratch;
@@ -143,28 +175,58 @@ static int merge(struct record_rehearsal *rehearsal, struct pl_node request,
         .kind = &writing->kind,
         .is_status = pl_slice_eqz(member(request, "subresource", &scratch), "status"),
         .body = pl_node_getz(request, "body"),
-        .existing = pl_doc_root(writing->existing),
+        .existing = pl_doc_root(existing),
         .made_up = made_up,
         .now = now};
     return pl_intent_merge(&intent, after, err);
 }
 
-int pl_rehearse_write(struct record_rehearsal *rehearsal, struct pl_capture *capture,
+/* The object as the run sees it: its own write, else what it found. */
+static struct pl_doc *find_existing(const struct record_rehearsal *rehearsal,
+                                    struct pl_capture *capture, const struct writing *writing)
+{
+    struct pl_doc *doc = NULL;
+    if (pl_capture_sees(capture, &writing->kind, pl_buf_slice(&writing->key), &doc))
+        return doc;
+    return pl_rehearse_found(rehearsal, &writing->kind, pl_buf_slice(&writing->key));
+}
+
+static void note_writing(struct record_rehearsal *rehearsal, enum pl_rehearsed whose,
+                         const struct writing *writing)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_buf name = PL_BUF_INIT;
+    if (whose == PL_REHEARSED_RECORDED)
+        pl_known_keep(&rehearsal->found, pl_slice_z(pl_kind_text(&writing->kind, text)),
+                      pl_buf_slice(&writing->key));
+    if (whose == PL_REHEARSED_OTHER) {
+        name_object(&name, &writing->kind, pl_buf_slice(&writing->key));
+        pl_map_put(&rehearsal->apart, pl_buf_slice(&name), NULL);
+    }
+    pl_buf_deinit(&name);
+}
+
+int pl_rehearse_write(struct record_rehearsal *rehearsal, enum pl_rehearsed whose,
                       struct pl_node request, struct pl_doc **object, bool *skipped,
                       struct pl_err *err)
 {
+    struct pl_capture *capture =
+        whose == PL_REHEARSED_RECORDED ? rehearsal->recorded : rehearsal->candidate;
     struct writing writing;
     *object = NULL;
     *skipped = false;
-    if (!read_writing(rehearsal, capture, request, &writing))
+    if (!read_writing(request, &writing)) {
+        end_writing(&writing);
         return 0;
-    int rc = merge(rehearsal, request, &writing, object, err);
+    }
+    struct pl_doc *existing = find_existing(rehearsal, capture, &writing);
+    int rc = merge(rehearsal, request, &writing, existing, object, err);
     struct pl_effect effect = {
         .name = (char *)pl_buf_z(&writing.name),
         .verb = writing.verb,
         .is_write = true,
         .is_secret = pl_kind_is_secret(&writing.kind),
-        .before = comparable(rehearsal, pl_doc_root(writing.existing), &writing.kind),
+        .before = comparable(rehearsal, pl_doc_root(existing), &writing.kind),
         .after = comparable(rehearsal, pl_doc_root(*object), &writing.kind),
         .sent = comparable(rehearsal, pl_node_getz(request, "body"), &writing.kind)};
     *skipped = rc == 0 && effect.before != NULL && effect.after != NULL &&
@@ -172,11 +234,13 @@ int pl_rehearse_write(struct record_rehearsal *rehearsal, struct pl_capture *cap
     if (rc == 0 && !*skipped) {
         pl_capture_show(capture, &writing.kind, pl_buf_slice(&writing.key), *object, false);
         pl_capture_add(capture, &effect);
+        note_writing(rehearsal, whose, &writing);
     } else {
         pl_doc_unref(effect.before);
         pl_doc_unref(effect.after);
         pl_doc_unref(effect.sent);
     }
+    pl_doc_unref(existing);
     end_writing(&writing);
     return rc;
 }

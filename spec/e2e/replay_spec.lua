@@ -268,6 +268,54 @@ end)
       .. "do not have\n$", out)
   end)
 
+  it("gives the same scripts the recorded answers to their writes, and finds what only one call changes", function()
+    local writing = [[
+local perilune = require("perilune")
+local client, live = perilune.client, perilune.live
+perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", finalizers = {"example.com/note"}})
+  :Reconcile(function(request)
+    local map = live:get("v1/ConfigMap", request)
+    return perilune.finalizer.handle(map, "example.com/note", {
+      apply = function(held)
+        local copy = client:apply({apiVersion = "v1", kind = "ConfigMap", data = {text = held.data.text},
+          metadata = {name = request.name .. "-copy", namespace = request.namespace}})
+        live:create_or_update({apiVersion = "v1", kind = "ConfigMap",
+          metadata = {name = "notes", namespace = request.namespace}}, function(notes)
+            notes.data = notes.data or {}
+            notes.data[request.name] = copy.metadata.uid .. " at " .. copy.metadata.resourceVersion
+          end)
+      end,
+      cleanup = function() end,
+    })
+  end)
+]]
+    local host = start(writing)
+    for _, text in ipairs({ "one", "two", "three" }) do
+      if text == "one" then
+        create("a", { text = text })
+      else
+        server:patch(path("configmaps", "a"), { data = { text = text } })
+      end
+      e2e.eventually("the copy follows", function()
+        local copy = server:get(path("configmaps", "a-copy"))
+        return copy and copy.data.text == text and server:get(path("configmaps", "notes"))
+      end)
+    end
+    server:delete(path("configmaps", "a"))
+    e2e.eventually("it has gone", function()
+      return not server:get(path("configmaps", "a"))
+    end)
+    host:stop()
+    local same = e2e.write_file(record .. "-same.lua", "-- moved\n" .. writing)
+    local code, out = replay(record, same, "--exit-code")
+    assert.matches("^0 of %d+ runs write something else\n$", out)
+    assert.equal(0, code)
+    local _, other = replay(record, e2e.write_file(record .. "-other.lua", (writing:gsub('" at "', '" as of "'))))
+    assert.matches('~ update v1/ConfigMap %S+/notes\n      data.a: "%S+ at %d+" %-> "%S+ as of %d+"\n', other)
+    assert.is_nil(other:find("a-copy", 1, true))
+    assert.is_nil(other:find("finalizers", 1, true))
+  end)
+
   it("compares values of Secrets only with --record-secrets, and says so only of runs that met some", function()
     local function use_secret(read)
       return ([[
