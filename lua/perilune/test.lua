@@ -143,12 +143,14 @@ local PATCHES = { merge = "application/merge-patch+json", json = "application/js
   strategic = "application/strategic-merge-patch+json" }
 
 -- Reads the arguments (object, ...) or (kind, reference, ...). Returns kind, namespace, name, and
--- the rest.
-local function target_of(what, value, ...)
+-- the rest, of which there are at most `most`.
+local function target_of(what, most, value, ...)
   if type(value) == "table" then
+    check.no_more(what, select(most + 1, ...))
     local kind, ns, name = named(what, value)
     return kind, ns, name, ...
   end
+  check.no_more(what, select(most + 2, ...))
   local kind = check.kind(what, value)
   local ns, name = ref.parse(what, (...))
   return kind, ns, name, select(2, ...)
@@ -158,7 +160,7 @@ local patch_options = { type = check.one_of("merge", "json", "strategic"),
   subresource = check.text }
 
 local function patch(self, what, subresource, ...)
-  local kind, ns, name, body, o = target_of(what, ...)
+  local kind, ns, name, body, o = target_of(what, 2, ...)
   o = check.options(what, o, patch_options)
   check.table("the patch", body)
   if subresource == "status" then
@@ -181,7 +183,7 @@ local delete_options = { propagation = check.one_of("Background", "Foreground", 
   grace_period = check.integer(0), uid = check.text, resource_version = check.text }
 
 function World:delete(...)
-  local kind, ns, name, o = target_of("delete", ...)
+  local kind, ns, name, o = target_of("delete", 1, ...)
   o = check.options("delete", o, delete_options)
   local preconditions = (o.uid or o.resource_version)
     and { uid = o.uid, resourceVersion = o.resource_version } or nil
@@ -192,7 +194,7 @@ end
 
 -- Returns nil if there is no such object.
 function World:get(...)
-  local kind, ns, name = target_of("get", ...)
+  local kind, ns, name = target_of("get", 0, ...)
   local ok, found = pcall(ask, self, "GET", path_to(self, kind, ns, name), {},
     about("get", kind, ns, name))
   if ok then

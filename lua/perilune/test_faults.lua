@@ -182,9 +182,10 @@ end
 
 -- ---- invariants ----
 
--- What is wrong, as the rule says it: a text, or false and a text; nil: all is well.
+-- What is wrong, as the rule says it: a text or an error object, also after false; nil: all is well.
 local function said_by(rule, said, why)
-  local text = said == false and why or said
+  local problem = said == false and why or said
+  local text = type(problem) == "table" and rawget(problem, "message") or problem
   return type(text) == "string" and format("always %q: %s", rule.name, text) or nil
 end
 

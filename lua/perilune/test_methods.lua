@@ -1,5 +1,5 @@
--- Classes whose values specs get. A method checks that it was called with such a value, and an
--- unknown name is an error.
+-- Classes whose values specs get. A method checks that it was called with such a value and with no
+-- more arguments than it takes. An unknown name is an error.
 
 local check = require("perilune.check")
 
@@ -22,10 +22,13 @@ function M.checker(class)
 end
 
 local function method(class, name, f)
+  local takes = debug.getinfo(f, "u")
   return function(self, ...)
     if not is_of(class, self) then
       fail("%s is a method of %s: write %s:%s(...), with a colon", name, class.called,
         class.called:match("%a+$"), name)
+    elseif not takes.isvararg then
+      check.no_more(name, select(takes.nparams, ...))
     end
     return f(self, ...)
   end

@@ -104,6 +104,30 @@ return none, e]])
   end)
 end)
 
+describe("a call of a world", function()
+  local map = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default" } }
+  local world
+
+  before_each(function()
+    world = test.world{ manifests = map }
+  end)
+
+  for _, case in ipairs({
+    { "stop", "b" }, { "compact", 1 }, { "now", 1 }, { "step", 2 }, { "crash", "b" },
+    { "apply", map, { force = true } }, { "create", map, {} }, { "update", map, {} },
+    { "get", "v1/ConfigMap", "default/a", {} }, { "get", map, {} }, { "list", "v1/ConfigMap", {}, 1 },
+    { "patch", map, { data = { x = "1" } }, {}, 1 }, { "patch_status", "v1/Pod", "default/a", { status = {} }, {}, 1 },
+    { "delete", "v1/ConfigMap", "default/a", {}, 1 }, { "settle", {}, 1 }, { "advance", "1s", 1 },
+    { "always", "name", function() end, 1 }, { "events", "v1/ConfigMap", "default/a", 1 },
+  }) do
+    it("takes no more arguments than it knows: " .. case[1], function()
+      local ok, e = pcall(world[case[1]], world, unpack(case, 2))
+      assert.is_false(ok)
+      assert.equal(case[1] .. " got more arguments than it takes", type(e) == "table" and e.message or e:match(": (.*)$"))
+    end)
+  end
+end)
+
 describe("a scenario inside a test", function()
   it("is an error at its line", function()
     local line = debug.getinfo(1, "l").currentline + 1

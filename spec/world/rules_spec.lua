@@ -214,6 +214,9 @@ describe("a mistake in a call of a world", function()
     ['always "told": too many'] = function()
       world:always("told", function() return false, "too many" end)
     end,
+    ['always "an error": it is refused'] = function()
+      world:always("an error", function() return { type = "api", message = "it is refused" } end)
+    end,
   }) do
     it("is an error: " .. said, function()
       local before = world:now()
@@ -227,6 +230,7 @@ describe("a mistake in a call of a world", function()
     world:always("well", function() return true end)
     world:always("well too", function() end)
     world:always("few", function(now) return #now:list("v1/Secret") > 100 and "too many" end)
+    world:always("looks", function(now) return assert.is_table(now:list("v1/Secret")) end)
     world:always("asserts", function(now) return assert.equal(0, #now:list("v1/Pod")) end)
     world:advance(0)
     world:create(config("a"))

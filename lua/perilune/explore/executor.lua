@@ -273,9 +273,10 @@ function exec:part_of_settle(d, o)
   self.choose:use(d)
   self:fault(d)
   for _ = 1, STEPS do
-    if self.effects - from >= d.n or not self.world:explore_runs()
-      or not self.world:explore_step(finish) then
-      break
+    if self.effects - from >= d.n or not self.world:explore_runs() then
+      return
+    elseif not self.world:explore_step(finish) then
+      return self.choose:miss(d) -- the step before had settled
     end
   end
 end

@@ -48,23 +48,31 @@ local function place_of(scenario, folder)
     listed(scenario.sample.sample, folder))
 end
 
+local function contents_of(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read("*a")
+  if file then
+    file:close()
+  end
+  return text
+end
+
 -- Returns a function that appends the finding of a group to the file, which is created with the first one.
+-- A finding that the file has already is not added again.
 function M.writer(path, scenario, seed)
   local folder = path:match("^(.*)/[^/]*$") or "."
   return function(group)
-    local had = io.open(path, "rb")
-    if had then
-      had:close()
+    local call = format("test.keep(%s, %s, %s%s)\n", place_of(scenario, folder), quoted(scenario.name),
+      quoted(group.plan), seed ~= 1 and ", " .. seed or "")
+    local had = contents_of(path)
+    if had and had:find(call, 1, true) then
+      return
     end
     local file, message = io.open(path, "ab")
     if not file then
       error("--write-spec: " .. message, 0)
     end
-    if not had then
-      file:write(HEAD)
-    end
-    file:write(format("-- %s\ntest.keep(%s, %s, %s%s)\n\n", report.headline(group.finding):gsub("\n", " "),
-      place_of(scenario, folder), quoted(scenario.name), quoted(group.plan), seed ~= 1 and ", " .. seed or ""))
+    file:write(had and "" or HEAD, "-- ", (report.headline(group.finding):gsub("\n", " ")), "\n", call, "\n")
     file:close()
   end
 end
