@@ -71,6 +71,27 @@ ClusterRole example.com/sites/finalizers: update
 ClusterRole example.com/sites/status: update patch]], rules(text))
   end)
 
+  it("includes the status of a kind that a task writes, if the scripts write statuses", function()
+    local task = [[
+local perilune = require("perilune")
+perilune.every("1m", { name = "sender", reads = { "example.com/v1/Site" },
+    writes = { ["example.com/v1/Site"] = { "patch" }, ["v1/ConfigMap"] = { "patch" }, ["example.com/v1/Log"] = { "create" } } },
+  function()
+    for _, site in ipairs(perilune.client:list("example.com/v1/Site")) do
+      perilune.client:METHOD(site, { status = { sent = true } })
+    end
+  end)
+]]
+    local text = rbac((task:gsub("METHOD", "patch_status")))
+    assert(text:find("# main.lua:6: it writes a status, perhaps that of example.com/v1/Site", 1, true), text)
+    assert.equal([[
+ClusterRole /configmaps: patch
+ClusterRole example.com/logs: create
+ClusterRole example.com/sites: get list watch patch
+ClusterRole example.com/sites/status: update patch]], rules(text))
+    assert.is_nil(rbac((task:gsub("METHOD", "patch"))):find("/status", 1, true))
+  end)
+
   it("knows plurals from CRDs beside the scripts and from --schema, and says what it guesses", function()
     local script = [[
 require("perilune").controller("c"):For("zoo.org/v1/Ox"):Reads("v9/Cherry"):Reconcile(function() end)

@@ -178,6 +178,25 @@ local function is_cached(controller, text)
   return false
 end
 
+local function changes(verbs)
+  for _, verb in ipairs(verbs) do
+    if verb == "update" or verb == "patch" or verb == "*" then
+      return true
+    end
+  end
+  return false
+end
+
+-- Nothing declares the status of a kind that is only written. A script that writes statuses may mean it.
+local function add_status_write(job, write, kind)
+  if kind.status and not kind.builtin and changes(write.verbs) then
+    for _, at in ipairs(job.scripts.status) do
+      add_all(job, kind, nil, kind.plural .. "/status", { "update", "patch" },
+        format("it writes a status, perhaps that of %s", write.kind), at)
+    end
+  end
+end
+
 -- A write that sets an owner, or changes the stored object, reads the object first.
 local function add_write(job, controller, write)
   if write.kind == "*" then
@@ -189,6 +208,7 @@ local function add_write(job, controller, write)
   local kind = job.kinds:find(write.kind)
   local what = format("Writes %s", write.kind)
   add_all(job, kind, nil, kind.plural, write.verbs, what, write.at)
+  add_status_write(job, write, kind)
   local places = #job.scripts.read_first > 0 and job.scripts.read_first or job.scripts.owners
   local deletes = #write.verbs == 1 and (write.verbs[1] == "delete" or write.verbs[1] == "deletecollection")
   if #places > 0 and not deletes and not is_cached(controller, write.kind) then
