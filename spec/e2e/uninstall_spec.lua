@@ -2,6 +2,7 @@
 -- nothing of others.
 
 local e2e = require("spec.support.e2e")
+local proxies = require("spec.support.proxy")
 
 describe("perilune uninstall", function()
   local server, namespace, folder
@@ -75,6 +76,41 @@ perilune.controller("keeper")
     assert.equal(0, code)
     assert.equal("nothing is left to remove\n", out)
     server:patch(maps("a"), { metadata = { finalizers = e2e.null } })
+  end)
+
+  it("looks for the Lease in all namespaces if its own is not given", function()
+    local function without_namespace(...)
+      return e2e.run("uninstall", folder, "--kubeconfig", server.kubeconfig, "-n", namespace, ...)
+    end
+    local host = start()
+    host:logged("controller started")
+    local code, out, err = without_namespace()
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find("the Lease " .. namespace .. "/perilune-keeper is held by ", 1, true), err)
+    assert(err:find("say with --leader-elect-resource-namespace where", 1, true), err)
+    code, _, err = without_namespace("--dry-run")
+    assert.equal(0, code, err)
+    assert(err:find("a host still runs", 1, true), err)
+    host:stop()
+    code, _, err = without_namespace()
+    assert.equal(0, code, err)
+    assert(err:find("Leases are not removed", 1, true), err)
+    assert.is_truthy(lease())
+    assert.equal(0, (uninstall()))
+    assert.is_nil(lease())
+  end)
+
+  it("says that it cannot know whether a host runs if it may not look for its Lease", function()
+    local proxy = proxies.start(server)
+    proxy:add({ { name = "leases", path = "/apis/coordination.k8s.io/v1/leases", status = 403, times = 0,
+      body = proxies.status(403, "Forbidden", "leases are forbidden") } })
+    local code, _, err = e2e.run("uninstall", folder, "--kubeconfig", proxy.kubeconfig, "-n", namespace)
+    proxy.child:signal("KILL")
+    proxy.child:wait()
+    assert.equal(0, code, err)
+    assert(err:find("whether a host still runs is unknown: ", 1, true), err)
+    assert(err:find("leases are forbidden", 1, true), err)
   end)
 
   it("goes on with --force though the Lease is held", function()

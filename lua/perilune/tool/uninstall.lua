@@ -87,10 +87,21 @@ local function is_held(lease)
   return spec.holderIdentity
 end
 
--- The Leases of the scripts: the leader's and, with shards, those of members and shards.
+-- True if the Leases of all namespaces can be read. Otherwise says so.
+function Run:may_look_everywhere()
+  local answer = self.tool.must_call("cluster", question(LEASE, "list"))
+  if answer.status == 403 then
+    self.tool.warn("whether a host still runs is unknown: --leader-elect-resource-namespace does not say where its "
+      .. "Lease is, and not all namespaces can be looked at: %s", answer.message)
+  end
+  return answer.status ~= 403
+end
+
+-- The Leases of the scripts: the leader's and, with shards, those of members and shards. In all namespaces, if
+-- theirs is not given.
 function Run:leases()
   local out = {}
-  if not self.namespace then
+  if not self.namespace and not self:may_look_everywhere() then
     return out
   end
   local prefix = self.lease .. "-"
@@ -108,12 +119,13 @@ function Run:refuse_held(leases)
   for _, lease in ipairs(leases) do
     local holder = is_held(lease)
     if holder then
-      local text = format("the Lease %s/%s is held by %s: a host still runs", self.namespace, lease.metadata.name,
-        holder)
+      local text = format("the Lease %s/%s is held by %s: a host still runs", lease.metadata.namespace,
+        lease.metadata.name, holder)
       if self.dry or self.force then
         self.tool.warn("%s", text)
       else
-        self.tool.fail("%s; stop it first (--force continues all the same)", text)
+        self.tool.fail("%s; stop it first%s (--force continues all the same)", text, self.namespace and ""
+          or ", or say with --leader-elect-resource-namespace where the Lease of these scripts is")
       end
       return
     end
@@ -313,10 +325,12 @@ return function(tool, input)
       self:conversion(controller.hook)
     end
   end
-  self:delete_leases(leases)
-  if not self.namespace then
+  if self.namespace then
+    self:delete_leases(leases)
+  else
     tool.warn("Leases are not removed: --leader-elect-resource-namespace must say where they are")
-  elseif self.done == 0 and not self.failed then
+  end
+  if self.namespace and self.done == 0 and not self.failed then
     tool.say("nothing is left to remove")
   end
   return self.failed and 1 or 0
