@@ -105,7 +105,7 @@ describe("perilune test --explore", function()
   for _, name in ipairs({ "allocator", "backup", "beat", "children", "clock_status", "conditions", "counter", "csr",
     "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
     "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "steps", "suffixed",
-    "task", "ttl", "two", "looked at" }) do
+    "task", "ttl", "two", "looked at", "weather" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")

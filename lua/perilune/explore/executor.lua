@@ -120,19 +120,25 @@ function exec:reload_of_step(o)
   end
 end
 
+-- Whether a settle has failed because its limit was over.
+local function is_over_limit(e)
+  return tostring(type(e) == "table" and e.message or e):find("has not settled within", 1, true) ~= nil
+end
+
 -- While a cache is held back, or lists are reversed, endless work is not a finding: it may end when the
--- disturbance ends.
+-- disturbance ends. A host that dies, or a request that is sent late, when the limit is over, gets the limit again.
 function exec:settle_once(o)
   if #self.held > 0 or self.reversed then
     return self:settle_within(o)
   end
   local ok, e = pcall(self.world.settle, self.world, o)
-  if not ok and not self.delayed then
+  if ok or is_over_limit(e) and not self.world:explore_runs() then
+    return
+  elseif not self.delayed then
     error(e, 0)
-  elseif not ok then -- the request may have been sent when the time was over
-    self.delayed = false
-    self.world:settle(o)
   end
+  self.delayed = false
+  self.world:settle(o)
 end
 
 -- Runs until the world has settled, with restarts after crashes. Raises the world's error if it
@@ -175,7 +181,7 @@ end
 -- Settles without letting time pass: runs that sleep continue later.
 function exec:settle_now()
   local ok, e = pcall(self.world.settle, self.world, { limit = self.world.elects and ELECTION or 0 })
-  if not ok and not tostring(type(e) == "table" and e.message or e):find("has not settled within", 1, true) then
+  if not ok and not is_over_limit(e) then
     error(e, 0)
   end
 end

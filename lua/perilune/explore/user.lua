@@ -14,6 +14,9 @@ local looks = { get = true, list = true, writes = true, requests = true, events 
 local changes = { apply = true, create = true, update = true, patch = true, patch_status = true,
   delete = true }
 
+-- What comes before the other replicas start: they may need it.
+local prepares = { http = true, exec = true, external = true, always = true, simulate = true }
+
 local function step_text(name, ...)
   local words = { name }
   for i = 1, select("#", ...) do
@@ -39,9 +42,13 @@ function exec:user_world()
       return class.metatable.__index[name] -- an error
     end
     if name == "settle" then
-      return function(_, o) return self:settle(o) end
+      return function(_, o)
+        self:start_replicas()
+        return self:settle(o)
+      end
     elseif name == "advance" then
       return function(user, duration)
+        self:start_replicas()
         self:advance_for_user(check.delay("advance", duration))
         return user
       end
@@ -49,6 +56,9 @@ function exec:user_world()
       return method
     end
     return function(_, ...)
+      if not prepares[name] and name ~= "start" then
+        self:start_replicas()
+      end
       if changes[name] then
         self:before_step(name, ...)
         local text = step_text(name, ...)
@@ -66,6 +76,14 @@ function exec:user_world()
       return self:noticed(name, method(self.world, ...))
     end
   end })
+end
+
+-- Starts the other replicas when the first one runs.
+function exec:start_replicas()
+  if not self.all_started and self.world:explore_runs("main") then
+    self.all_started = true
+    self.world:explore_start()
+  end
 end
 
 -- The scenario expects a settled world now, so disturbances that were to last until after the next

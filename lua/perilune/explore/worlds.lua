@@ -155,10 +155,10 @@ function Extended:explore_advance(seconds)
   end
 end
 
--- True if every host runs.
-function Extended:explore_runs()
+-- True if every host runs, or this one.
+function Extended:explore_runs(only)
   for _, name in ipairs(self.hosts) do
-    if not native.runs_host(self.handle, name) then
+    if (only or name) == name and not native.runs_host(self.handle, name) then
       return false
     end
   end
@@ -362,7 +362,8 @@ local function hosts_of(scenario, options)
   return hosts
 end
 
--- A world of `scenario`. Calls opened(world) before a host starts, and at(point) from then on.
+-- A world of `scenario`. Calls opened(world) before a host starts, and at(point) from then on. Other replicas
+-- start with the scenario's first call that needs them.
 function M.open(scenario, how, at, opened)
   local state = package.loaded["perilune.test_state"]
   local options = declare.world_options(scenario.options)
@@ -391,7 +392,7 @@ function M.open(scenario, how, at, opened)
   end
   ready = true
   if scenario.options.start ~= false and scenario.options.scripts then
-    world:explore_start()
+    world:start()
   end
   return world
 end

@@ -55,6 +55,13 @@ end)
 
 test.explore("elected", { scripts = "elected.lua", manifests = "../manifests", replicas = 2 }, scenario)
 
+test.explore("weather", { scripts = "weather.lua", replicas = 2 }, function(world)
+  world:http("https://weather.example.com/*", function() return { status = 200, body = "fine" } end)
+  world:settle()
+  world:create({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "other", namespace = "default" } })
+  world:settle()
+end)
+
 test.explore("replicas", { scripts = "replicas.lua", manifests = "../manifests", replicas = 2 }, function(world)
   scenario(world)
   world:delete("example.com/v1/Cluster", "default/a")
