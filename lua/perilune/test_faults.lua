@@ -182,7 +182,7 @@ end
 
 -- ---- invariants ----
 
--- What is wrong, as the rule says it: a text or an error object, also after false; nil: all is well.
+-- What is wrong, as the rule says it: a text or an error object, also after false; nil: nothing.
 local function said_by(rule, said, why)
   local problem = said == false and why or said
   local text = type(problem) == "table" and rawget(problem, "message") or problem

@@ -75,8 +75,8 @@ ClusterRole example.com/sites/status: update patch]], rules(text))
     local task = [[
 local perilune = require("perilune")
 perilune.every("1m", { name = "sender", reads = { "example.com/v1/Site" },
-    writes = { ["example.com/v1/Site"] = { "patch" }, ["v1/ConfigMap"] = { "patch" }, ["example.com/v1/Log"] = { "create" } } },
-  function()
+    writes = { ["example.com/v1/Site"] = { "patch" }, ["v1/ConfigMap"] = { "patch" },
+      ["example.com/v1/Log"] = { "create" } } }, function()
     for _, site in ipairs(perilune.client:list("example.com/v1/Site")) do
       perilune.client:METHOD(site, { status = { sent = true } })
     end
