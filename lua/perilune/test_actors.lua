@@ -121,7 +121,8 @@ function M.install(World)
     if type(f) == "function" then
       actor = of_spec(check.kind("simulate", name), f)
     elseif not actor then
-      fail("simulate: unknown actor %s; %s", check.describe(name), check.nearest(name, ACTORS))
+      fail("simulate: there is no actor %s; %s", check.quote(check.text("simulate", name)),
+        check.nearest(name, ACTORS))
     else
       o = f
     end

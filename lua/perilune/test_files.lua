@@ -148,7 +148,7 @@ function M.objects(what, value, folder)
       add_items(out, what, check.table(what, object))
     end
     return out
-  elseif type(value) ~= "string" then
+  elseif type(value) ~= "string" or value == "" then
     fail("%s takes a file, an object or YAML text, not %s", what, check.describe(value))
   elseif is_text(value) then
     return decode("the YAML text", value)
