@@ -332,7 +332,8 @@ describe("a kept finding", function()
   end
 
   for said, arguments in pairs({
-    ["test.keep: the scenario must be a spec file or a table of scripts and sample, not the number 5"] = { 5, "web", "" },
+    ["test.keep: the scenario must be a spec file or a table of scripts and sample, not the number 5"] =
+      { 5, "web", "" },
     ['test.keep: the scenario: unknown option "script"; did you mean "scripts"?'] = { { script = {} }, "web", "" },
     ["test.keep: the name must be a string, not the number 5"] = { "a_spec.lua", 5, "" },
     ["test.keep: the plan must be a string, not the number 5"] = { "a_spec.lua", "web", 5 },
