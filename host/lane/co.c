@@ -541,6 +541,14 @@ int pl_co_spawn(lua_State *L)
     return 1;
 }
 
+/* True if the end of `target` waits for the task. */
+static bool waits_for(const struct pl_co *target, const struct pl_co *task)
+{
+    while (target != NULL && target != task)
+        target = target->joins;
+    return target != NULL;
+}
+
 int pl_co_join(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -550,6 +558,8 @@ int pl_co_join(lua_State *L)
         return pl_lerr_raise(L, s, "join takes a task that this run has spawned");
     if (target == s->task)
         return pl_lerr_raise(L, s, "a task can't join itself");
+    if (waits_for(target, s->task))
+        return pl_lerr_raise(L, s, "join: that task waits for this one, so neither would end");
     pl_co_check_wait(L, s);
     if (target->done) {
         if (target->failed && s->task->exec->failed && !target->joined) {

@@ -94,6 +94,18 @@ error(e.at, 0)]])
     assert.truthy(line.error:find(".lua:6$"), line.error)
   end)
 
+  it("is a circle of tasks that join each other", function()
+    local line = errors_of([[
+local last
+local function join_last() perilune.sleep("1ms") perilune.join(last) end
+local first = perilune.spawn(join_last)
+local second = perilune.spawn(function() return perilune.join(first) end)
+last = perilune.spawn(function() return perilune.join(second) end)
+perilune.join(last)]])
+    assert.truthy(line.error:find(".lua:7: join: that task waits for this one, so neither would end", 1, true),
+      line.error)
+  end)
+
   it("that is returned keeps the line of its call", function()
     local line = errors_of([[
 local none, e = perilune.try(function()
