@@ -64,9 +64,23 @@ static const char *held_by(struct pl_controller *c)
     return NULL;
 }
 
-static size_t failures_of(const struct pl_controller *c)
+static size_t failed_keys(const struct pl_controller *c)
 {
-    return c->failing.count + c->gave_up + c->retry_keys.count;
+    return c->failing.count + c->gave_up;
+}
+
+static void say_failures(const struct pl_controller *c)
+{
+    if (failed_keys(c) > 0)
+        pl_log(PL_LOG_ERROR, "once: keys failed", pl_str("controller", c->name),
+               pl_int("failed", (int64_t)failed_keys(c)),
+               pl_str("last_error", c->last_error.message != NULL ? c->last_error.message : ""),
+               pl_str("last_key", c->last_error.key != NULL ? c->last_error.key : ""));
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (c->retry_keys.count > 0 && c->subscriptions[i].failing.message != NULL)
+            pl_log(PL_LOG_ERROR, "once: a map function failed", pl_str("controller", c->name),
+                   pl_str("kind", c->subscriptions[i].kind),
+                   pl_str("last_error", c->subscriptions[i].failing.message));
 }
 
 /* ---- all of them ---- */
@@ -82,14 +96,10 @@ static void conclude(struct pl_once *once)
     size_t failed = 0, waiting = 0, later = 0;
     for (size_t i = 0; i < pl_manager_count(once->o.manager); i++) {
         const struct pl_controller *c = pl_manager_at(once->o.manager, i);
-        failed += failures_of(c);
+        failed += failed_keys(c) + c->retry_keys.count;
         waiting += c->waiting.count;
         later += pl_workqueue_waiting(c->queue);
-        if (failures_of(c) > 0)
-            pl_log(PL_LOG_ERROR, "once: keys failed", pl_str("controller", c->name),
-                   pl_int("failed", (int64_t)failures_of(c)),
-                   pl_str("last_error", c->last_error.message != NULL ? c->last_error.message : ""),
-                   pl_str("last_key", c->last_error.key != NULL ? c->last_error.key : ""));
+        say_failures(c);
     }
     pl_log(failed > 0 ? PL_LOG_ERROR : PL_LOG_INFO, "once: everything has run",
            pl_int("failed", (int64_t)failed), pl_int("waiting", (int64_t)waiting),

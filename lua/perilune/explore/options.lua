@@ -72,17 +72,19 @@ function M.of_request(request)
   return known[name]
 end
 
--- The order in which single disturbances are tried.
+-- The order in which single disturbances are tried. These also represent their class in pairs and triples.
 local rank = { ["crash after"] = 1, ["refuse 500"] = 2, ["lose timeout"] = 3, ["stale"] = 4,
   ["early"] = 5, ["restart"] = 1, ["unobserved"] = 6, ["touch"] = 6, ["lag"] = 7, ["late collection"] = 7 }
-local REST = 8
+-- A few of another kind come next. The rest are variants of disturbances that were tried before.
+local OTHERS, REST = 8, 9
+local others = { finalizer = true, again = true, outage = true, late = true, lists = true, clock = true }
 
 local function word(d)
   return d.how and d.what .. " " .. d.how or d.what
 end
 
 function M.rank(d)
-  return rank[word(d)] or REST
+  return rank[word(d)] or (others[d.what] and OTHERS) or REST
 end
 
 -- True if the disturbance represents its class in pairs and triples.
