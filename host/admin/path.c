@@ -1,6 +1,6 @@
 /* Paths of admin sockets. A folder that others can write to could contain another user's socket, so
  * a folder is used only if it is ours and no one else can write to it. Hosts are found by the pids
- * in the names of sockets; sockets of ended processes are skipped. */
+ * in the names of sockets; sockets of ended processes are skipped, and removed by the next host. */
 #include "admin/path.h"
 
 #include "base/buf.h"
@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define NEW_SECONDS 60
 
 static int choose_folder(char out[PL_ADMIN_PATH], struct pl_err *err)
 {
@@ -38,6 +41,49 @@ static int check_folder(const char *path, struct pl_err *err)
     return 0;
 }
 
+/* The pid in "123.sock"; 0: another name. */
+static pid_t pid_in(const char *name)
+{
+    char *end;
+    long pid = strtol(name, &end, 10);
+    return end != name && strcmp(end, ".sock") == 0 && pid > 0 ? (pid_t)pid : 0;
+}
+
+static bool path_in(const char *folder, const char *name, char out[PL_ADMIN_PATH])
+{
+    int len = snprintf(out, PL_ADMIN_PATH, "%s/%s", folder, name);
+    return len < PL_ADMIN_PATH;
+}
+
+/* 0: no host, or a socket that one has left behind. Its pid would be useless: it may belong to
+ * another process by now, or to another container. */
+static pid_t host_at(const char *folder, const char *name)
+{
+    char path[PL_ADMIN_PATH];
+    pid_t pid = pid_in(name);
+    return pid != 0 && path_in(folder, name, path) && pl_line_is_served(path) ? pid : 0;
+}
+
+/* A killed host leaves its socket behind. A new one does not listen for a moment. */
+static bool is_leftover(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+           time(NULL) - st.st_mtime > NEW_SECONDS && !pl_line_is_served(path);
+}
+
+static void remove_leftovers(const char *folder)
+{
+    char path[PL_ADMIN_PATH];
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (pid_in(entry->d_name) != 0 && path_in(folder, entry->d_name, path) && is_leftover(path))
+            (void)unlink(path);
+    if (dir != NULL)
+        closedir(dir);
+}
+
 int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err)
 {
     int rc = choose_folder(out, err);
@@ -45,22 +91,12 @@ int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err)
         rc = pl_err_set(err, PL_EIO, "%s: %s", out, strerror(errno));
     if (rc == 0)
         rc = check_folder(out, err);
+    if (rc == 0)
+        remove_leftovers(out);
     size_t len = strlen(out);
     if (rc == 0)
         snprintf(out + len, PL_ADMIN_PATH - len, "/%ld.sock", (long)getpid());
     return rc;
-}
-
-/* The pid in "123.sock"; 0: another name, or a socket that a host has left behind. Its pid would be
- * useless: it may belong to another process by now, or to another container. */
-static pid_t host_at(const char *folder, const char *name)
-{
-    char *end, path[PL_ADMIN_PATH];
-    long pid = strtol(name, &end, 10);
-    if (end == name || strcmp(end, ".sock") != 0 || pid <= 0)
-        return 0;
-    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return len < (int)sizeof path && pl_line_is_served(path) ? (pid_t)pid : 0;
 }
 
 static size_t list_hosts(const char *folder, pid_t wanted, pid_t *found, struct pl_buf *names)

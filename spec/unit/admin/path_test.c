@@ -2,6 +2,7 @@
 
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,48 @@ TEST(a_socket_that_nobody_listens_on_is_no_host_although_its_process_lives)
     close(other);
     forget(&world, mine);
     forget(&world, "1.sock");
+    tear_down(&world);
+}
+
+static bool exists(const struct world *world, const char *name)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", world->folder, name);
+    return lstat(path, &st) == 0;
+}
+
+static void make_old(const struct world *world, const char *name)
+{
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", world->folder, name);
+    REQUIRE(utimensat(AT_FDCWD, path, times, 0) == 0);
+}
+
+TEST(sockets_that_killed_hosts_have_left_are_removed_by_the_next_one)
+{
+    struct world world;
+    struct pl_err err;
+    char path[PL_ADMIN_PATH];
+    set_up(&world);
+    REQUIRE(pl_admin_path_make(path, &err) == 0);
+    put_socket(&world, "1.sock", false);
+    put_socket(&world, "2.sock", false); /* it may listen in a moment */
+    put_socket(&world, "notes.sock", false);
+    int served = put_socket(&world, "3.sock", true);
+    make_old(&world, "1.sock");
+    make_old(&world, "3.sock");
+    make_old(&world, "notes.sock");
+    REQUIRE(pl_admin_path_make(path, &err) == 0);
+    CHECK(!exists(&world, "1.sock"));
+    CHECK(exists(&world, "2.sock"));
+    CHECK(exists(&world, "3.sock"));
+    CHECK(exists(&world, "notes.sock"));
+    close(served);
+    forget(&world, "2.sock");
+    forget(&world, "3.sock");
+    forget(&world, "notes.sock");
     tear_down(&world);
 }
 
