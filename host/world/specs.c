@@ -124,6 +124,8 @@ static int open_world_module(lua_State *L)
     lua_pushinteger(L, run->log);
     lua_pushcclosure(L, quiet, 1);
     lua_setfield(L, -2, "quiet");
+    lua_pushboolean(L, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO));
+    lua_setfield(L, -2, "terminal");
     pl_branch_add(L, run->dog, run->log);
     return 1;
 }

@@ -250,6 +250,22 @@ describe("perilune test --explore", function()
     assert.same(run(), run("--jobs", "2"))
   end)
 
+  it("shows on a terminal how far it is, and nowhere else", function()
+    local words = { "test", "spec/explore/first_of_two", "--filter", "mended", "--explore", "--executions", "60" }
+    local _, out = e2e.run(unpack(words))
+    assert.is_nil(out:find("\r", 1, true), out)
+    local command = { "import os, pty, sys; os.environ['TERM'] = 'xterm'; sys.exit(pty.spawn(sys.argv[1:]) >> 8)",
+      e2e.binary, unpack(words) }
+    for i, word in ipairs(command) do
+      command[i] = "'" .. word:gsub("'", "'\\''") .. "'"
+    end
+    local pipe = assert(io.popen("python3 -c " .. table.concat(command, " ") .. " </dev/null"))
+    local text = pipe:read("*a")
+    pipe:close()
+    assert(text:find("\r\27%[K%d+ of %d+ single disturbances, 0 of %d+ pairs, 0 random; 0 findings\r\27%[K"), text)
+    assert(text:find("\r\27%[Kexplored %d+ of %d+ single"), text)
+  end)
+
   it("accepts what --allow says, and lists it", function()
     e2e.write_file(folder .. "/allow", "state Secret default/a-ssl-*: made by hand\n")
     local code, out = e2e.run("test", "spec/explore/first_of_two", "--filter", "buggy", "--explore", "--executions",

@@ -358,6 +358,14 @@ local function left_out_lines(result)
   return out
 end
 
+-- How far a search is.
+function M.progress(result)
+  local s, p, found = result.singles, result.pairs, #result.groups
+  return format("%s of %s single disturbances, %s of %s pairs, %s random; %d finding%s", thousands(s.done),
+    thousands(s.total), thousands(p.done), thousands(p.total), thousands(result.random), found,
+    found == 1 and "" or "s")
+end
+
 -- "explored 41 of 41 single disturbances, ..."
 function M.summary(result)
   local s, p = result.singles, result.pairs

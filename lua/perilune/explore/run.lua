@@ -126,7 +126,26 @@ local function replay(plan, o, context)
   return code_of(result), #(result.unmet or {}) == 0
 end
 
+-- Shows on a terminal how far the search is, in a line that the next output replaces.
+local function show_progress(o, context)
+  local tell, is_shown = context.say, false
+  o.progress = function(result)
+    io.stderr:write("\r\27[K", report.progress(result))
+    is_shown = true
+  end
+  context.say = function(text)
+    if is_shown then
+      io.stderr:write("\r\27[K")
+      is_shown = false
+    end
+    tell(text)
+  end
+end
+
 local function explore(o, context)
+  if context.terminal then
+    show_progress(o, context)
+  end
   local waiting = not context.json and {} -- kept until it is known how many plans lead to each
   local function show(group)
     context.reference = group.reference
@@ -196,6 +215,7 @@ local function one(scenario, input, worlds, prepared, tell)
     keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario, o.seed) }
   if tell == say and not context.json then
     tell(scenario.name)
+    context.terminal = worlds.terminal
   end
   if prepared.plan then
     return replay(prepared.plan, o, context)

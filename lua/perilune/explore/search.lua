@@ -335,6 +335,9 @@ function search:each(plan_list, o, visit)
         self:visit(plan, look(plan, execution), execution, visit)
       end
     end
+    if self.o.progress then
+      self.o.progress(self)
+    end
     from, most = from + #some, math.min(most * 2, o.at_most)
   end
 end

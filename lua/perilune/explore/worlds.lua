@@ -403,6 +403,9 @@ M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = na
 -- How many branches can run at a time.
 M.processors = native.processors or 1
 
+-- Whether a person sees the output.
+M.terminal = native.terminal
+
 -- Seconds for measuring the budget; busted's own module has them.
 local has_system, system = pcall(require, "system")
 M.clock = has_system and system.monotime or os.clock
