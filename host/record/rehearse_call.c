@@ -28,6 +28,14 @@ static int push_results(struct record_rehearsal *rehearsal, lua_State *L, struct
     return count;
 }
 
+/* Pseudonyms for the scripts' own values differ from those in the record. */
+static bool is_same_call(const struct record_rehearsal *rehearsal, struct pl_slice then,
+                         struct pl_slice now)
+{
+    return rehearsal->veil != NULL ? pl_veil_same(rehearsal->veil, then, now)
+                                   : pl_slice_eq(then, now);
+}
+
 /* The first equal call of the recorded run that was not used yet (which is used now), or else the
  * last used one. NULL if there is none. */
 static const struct pl_record_call *find_call(const struct record_rehearsal *rehearsal,
@@ -37,7 +45,7 @@ static const struct pl_record_call *find_call(const struct record_rehearsal *reh
     *is_new = false;
     for (size_t i = 0; i < rehearsal->run->count && !*is_new; i++) {
         struct pl_record_call *one = &rehearsal->run->calls[i];
-        if (one->result.ptr == NULL || !pl_slice_eq(one->call, call))
+        if (one->result.ptr == NULL || !is_same_call(rehearsal, one->call, call))
             continue;
         *is_new = !one->used;
         one->used = true;

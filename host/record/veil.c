@@ -343,22 +343,32 @@ static bool learn(struct pl_veil *veil, struct pl_slice then, struct pl_slice no
     return same || !taken;
 }
 
+/* True if the texts are equal except for pseudonyms. */
+static bool are_alike(struct pl_slice then, struct pl_slice now)
+{
+    size_t i = 0;
+    while (then.len == now.len && i < then.len) {
+        size_t len = token_at(then, i);
+        if (len > 0 && token_at(now, i) == len)
+            i += len;
+        else if (then.ptr[i] == now.ptr[i])
+            i++;
+        else
+            return false;
+    }
+    return then.len == now.len;
+}
+
 bool pl_veil_same(struct pl_veil *veil, struct pl_slice then, struct pl_slice now)
 {
-    if (then.len != now.len)
+    if (!are_alike(then, now))
         return false;
     for (size_t i = 0; i < then.len;) {
         size_t len = token_at(then, i);
-        if (len > 0 && token_at(now, i) == len) {
-            struct pl_slice a = pl_slice(then.ptr + i, len), b = pl_slice(now.ptr + i, len);
-            if (!pl_slice_eq(a, b) && !learn(veil, a, b))
-                return false;
-            i += len;
-        } else if (then.ptr[i] != now.ptr[i]) {
+        struct pl_slice a = pl_slice(then.ptr + i, len), b = pl_slice(now.ptr + i, len);
+        if (len > 0 && !pl_slice_eq(a, b) && !learn(veil, a, b))
             return false;
-        } else {
-            i++;
-        }
+        i += len > 0 ? len : 1;
     }
     return true;
 }

@@ -316,6 +316,20 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", finalize
     assert.is_nil(other:find("finalizers", 1, true))
   end)
 
+  it("gives the same scripts the recorded keys and certificates, although the record has pseudonyms of them", function()
+    local host = e2e.start_host(server, "examples/certificates", { "--namespace", namespace, "--record", record })
+    server:create(path("secrets"), { apiVersion = "v1", kind = "Secret", metadata = { name = "web-tls",
+      annotations = { ["example.com/certificate-for"] = "web.default.svc" } } })
+    e2e.eventually("it has a certificate", function()
+      return (server:get(path("secrets", "web-tls")).data or {})["tls.crt"]
+    end)
+    host:logged("^issued a certificate")
+    host:stop()
+    local code, out = replay(record, "examples/certificates", "--exit-code")
+    assert.matches("^0 of %d+ runs write something else; values of Secrets are pseudonyms", (out:gsub("^[^\n]*issued[^\n]*\n", "")))
+    assert.equal(0, code)
+  end)
+
   it("compares values of Secrets only with --record-secrets, and says so only of runs that met some", function()
     local function use_secret(read)
       return ([[
