@@ -326,7 +326,8 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", finalize
     host:logged("^issued a certificate")
     host:stop()
     local code, out = replay(record, "examples/certificates", "--exit-code")
-    assert.matches("^0 of %d+ runs write something else; values of Secrets are pseudonyms", (out:gsub("^[^\n]*issued[^\n]*\n", "")))
+    out = out:gsub("^[^\n]*issued[^\n]*\n", "") -- the scripts' own log
+    assert.matches("^0 of %d+ runs write something else; values of Secrets are pseudonyms", out)
     assert.equal(0, code)
   end)
 
