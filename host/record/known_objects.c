@@ -94,16 +94,23 @@ void pl_known_learn_all(struct pl_known *known, struct pl_slice result)
         learn(known, &from, 0);
 }
 
-void pl_known_keep(struct pl_known *known, struct pl_slice kind, struct pl_slice key)
+char *pl_known_name(const struct pl_kind *kind, struct pl_slice key)
 {
-    char *name = name_of(kind, key);
+    char text[PL_KIND_TEXT];
+    return name_of(pl_slice_z(pl_kind_text(kind, text)), key);
+}
+
+void pl_known_keep(struct pl_known *known, const struct pl_kind *kind, struct pl_slice key)
+{
+    char *name = pl_known_name(kind, key);
     pl_map_put(&known->kept, pl_slice_z(name), NULL);
     pl_free(name);
 }
 
-struct pl_doc *pl_known_get(const struct pl_known *known, struct pl_slice kind, struct pl_slice key)
+struct pl_doc *pl_known_get(const struct pl_known *known, const struct pl_kind *kind,
+                            struct pl_slice key)
 {
-    char *name = name_of(kind, key);
+    char *name = pl_known_name(kind, key);
     struct pl_doc *doc = pl_map_get(&known->objects, pl_slice_z(name));
     pl_free(name);
     return doc;

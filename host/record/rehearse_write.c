@@ -3,6 +3,7 @@
  * are pseudonyms and are not compared. */
 #include "record/rehearse_impl.h"
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "format/units.h"
 #include "object/kind.h"
@@ -92,25 +93,16 @@ static struct pl_doc *comparable(const struct record_rehearsal *rehearsal, struc
 struct pl_doc *pl_rehearse_found(const struct record_rehearsal *rehearsal,
                                  const struct pl_kind *kind, struct pl_slice key)
 {
-    char text[PL_KIND_TEXT];
-    struct pl_slice name = pl_slice_z(pl_kind_text(kind, text));
-    struct pl_doc *doc = pl_known_get(&rehearsal->found, name, key);
-    return pl_doc_ref(doc != NULL ? doc : pl_known_get(&rehearsal->known, name, key));
-}
-
-static void name_object(struct pl_buf *out, const struct pl_kind *kind, struct pl_slice key)
-{
-    char text[PL_KIND_TEXT];
-    pl_buf_add_f(out, "%s %.*s", pl_kind_text(kind, text), PL_FMT(key));
+    struct pl_doc *doc = pl_known_get(&rehearsal->found, kind, key);
+    return pl_doc_ref(doc != NULL ? doc : pl_known_get(&rehearsal->known, kind, key));
 }
 
 bool pl_rehearse_is_apart(const struct record_rehearsal *rehearsal, const struct pl_kind *kind,
                           struct pl_slice key)
 {
-    struct pl_buf name = PL_BUF_INIT;
-    name_object(&name, kind, key);
-    bool apart = pl_map_has(&rehearsal->apart, pl_buf_slice(&name));
-    pl_buf_deinit(&name);
+    char *name = pl_known_name(kind, key);
+    bool apart = pl_map_has(&rehearsal->apart, pl_slice_z(name));
+    pl_free(name);
     return apart;
 }
 
@@ -194,16 +186,14 @@ static struct pl_doc *find_existing(const struct record_rehearsal *rehearsal,
 static void note_writing(struct record_rehearsal *rehearsal, enum pl_rehearsed whose,
                          const struct writing *writing)
 {
-    char text[PL_KIND_TEXT];
-    struct pl_buf name = PL_BUF_INIT;
+    struct pl_slice key = pl_buf_slice(&writing->key);
     if (whose == PL_REHEARSED_RECORDED)
-        pl_known_keep(&rehearsal->found, pl_slice_z(pl_kind_text(&writing->kind, text)),
-                      pl_buf_slice(&writing->key));
-    if (whose == PL_REHEARSED_OTHER) {
-        name_object(&name, &writing->kind, pl_buf_slice(&writing->key));
-        pl_map_put(&rehearsal->apart, pl_buf_slice(&name), NULL);
-    }
-    pl_buf_deinit(&name);
+        pl_known_keep(&rehearsal->found, &writing->kind, key);
+    if (whose != PL_REHEARSED_OTHER)
+        return;
+    char *name = pl_known_name(&writing->kind, key);
+    pl_map_put(&rehearsal->apart, pl_slice_z(name), NULL);
+    pl_free(name);
 }
 
 int pl_rehearse_write(struct record_rehearsal *rehearsal, enum pl_rehearsed whose,

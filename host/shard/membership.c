@@ -173,7 +173,7 @@ void pl_membership_ask(
  * about others. */
 static void membership_reset(struct pl_membership *m)
 {
-    bool was_asked = m->renewing || m->deleting;
+    m->me->asked = m->me->asked || m->renewing || m->deleting; /* until it is answered */
     m->state = PL_MEMBER_OUT;
     m->epoch++;
     m->deadline_ns = 0;
@@ -187,7 +187,6 @@ static void membership_reset(struct pl_membership *m)
     }
     m->main_lease.doubtful = m->main_lease.doubtful || m->main_lease.busy;
     m->main_lease.busy = m->main_lease.mine = false;
-    m->me->asked = m->me->asked || was_asked;
     pl_handover_drop(m);
 }
 

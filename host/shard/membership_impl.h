@@ -10,7 +10,7 @@ struct pl_member {
     char *id;           /* owned */
     int64_t changed_ns; /* boot: when it was last seen to change; if gone: when it last existed */
     int64_t duration_ns;
-    int64_t tried_ns; /* boot: when its Lease was last asked to be deleted; 0: never */
+    int64_t tried_ns; /* boot: when its Lease was last asked to be deleted */
     int64_t stamp;
     uint64_t version;
     unsigned count;

@@ -292,7 +292,7 @@ static void remove_earlier(struct pl_membership *m, struct pl_member *member)
     int64_t due_ns = member->tried_ns + m->o.retry_period_ns / 4;
     if (!member->there || member->asked)
         return;
-    if (member->tried_ns != 0 && pl_membership_now(m) < due_ns)
+    if (pl_membership_now(m) < due_ns)
         pl_membership_at(m, due_ns);
     else
         remove(m, member);

@@ -66,17 +66,20 @@ function M.paths(what, value, folder)
   return out
 end
 
-local function read_text(path)
+-- The whole file; nil and a message.
+function M.read(path)
   local file, message = io.open(path, "rb")
   if not file then
-    fail("%s", message)
+    return nil, message
   end
   local text = file:read("*a")
   file:close()
-  if not text then
-    fail("%s cannot be read", path)
-  end
-  return text
+  return text, path .. " cannot be read"
+end
+
+local function read_text(path)
+  local text, message = M.read(path)
+  return text or fail("%s", message)
 end
 
 -- Object -> where it is: the file, in it the document and the item of a list.

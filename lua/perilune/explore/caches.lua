@@ -86,7 +86,7 @@ function exec:settle_within(o)
   self.world:explore_limit(HELD_RECONCILES, HELD_RUNS)
   local ok, e = pcall(self.world.settle, self.world, o)
   self.world:explore_limit()
-  if not ok and not self.says_unsettled(tostring(type(e) == "table" and e.message or e)) then
+  if not ok and not self.says_unsettled(e) then
     error(e, 0)
   end
 end

@@ -135,11 +135,11 @@ end
 local place_checks = { scripts = texts, sample = texts }
 
 local function check_kept(where, name, plan, seed)
-  if type(where) ~= "string" and type(where) ~= "table" then
+  if type(where) == "table" then
+    check.options("test.keep: the scenario", where, place_checks)
+  elseif type(where) ~= "string" then
     check.fail("test.keep: the scenario must be a spec file or a table of scripts and sample, not %s",
       check.describe(where))
-  elseif type(where) == "table" then
-    check.options("test.keep: the scenario", check.table("test.keep: the scenario", where), place_checks)
   end
   check.string("test.keep: the name", name)
   check.text("test.keep: the plan", plan)

@@ -120,9 +120,13 @@ function exec:reload_of_step(o)
   end
 end
 
+local function text_of(e)
+  return tostring(type(e) == "table" and e.message or e)
+end
+
 -- Whether a settle has failed because its limit was over.
 local function is_over_limit(e)
-  return tostring(type(e) == "table" and e.message or e):find("has not settled within", 1, true) ~= nil
+  return text_of(e):find("has not settled within", 1, true) ~= nil
 end
 
 -- While a cache is held back, or lists are reversed, endless work is not a finding: it may end when the
@@ -364,7 +368,7 @@ end
 
 -- The message of an error of the scenario, and its place with ": "; "": it has none.
 local function message_of(e)
-  local text = tostring(type(e) == "table" and e.message or e)
+  local text = text_of(e)
   if not text:find("explore", 1, true) then
     text = text:gsub("\nstack traceback.*", "")
   end
@@ -373,7 +377,8 @@ local function message_of(e)
 end
 
 -- Whether a world, or an assertion about it, says this: it never settles.
-function exec.says_unsettled(text)
+function exec.says_unsettled(e)
+  local text = text_of(e)
   for _, words in ipairs({ "it does not settle", "it has not settled within", "the world has not settled" }) do
     if text:find(words, 1, true) then
       return true

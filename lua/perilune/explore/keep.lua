@@ -1,6 +1,7 @@
 -- `--write-spec FILE`: writes findings as a spec. Plain `perilune test` then runs the plans again,
 -- and fails as long as the findings are there.
 
+local files = require("perilune.test_files")
 local lfs = require("lfs")
 local report = require("perilune.explore.report")
 
@@ -48,15 +49,6 @@ local function place_of(scenario, folder)
     listed(scenario.sample.sample, folder))
 end
 
-local function contents_of(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text
-end
-
 -- Returns a function that appends the finding of a group to the file, which is created with the first one.
 -- A finding that the file has already is not added again.
 function M.writer(path, scenario, seed)
@@ -64,7 +56,7 @@ function M.writer(path, scenario, seed)
   return function(group)
     local call = format("test.keep(%s, %s, %s%s)\n", place_of(scenario, folder), quoted(scenario.name),
       quoted(group.plan), seed ~= 1 and ", " .. seed or "")
-    local had = contents_of(path)
+    local had = files.read(path)
     if had and had:find(call, 1, true) then
       return
     end

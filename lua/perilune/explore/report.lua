@@ -358,21 +358,22 @@ local function left_out_lines(result)
   return out
 end
 
+local function covered(result)
+  local s, p = result.singles, result.pairs
+  return format("%s of %s single disturbances, %s of %s pairs, %s random", thousands(s.done),
+    thousands(s.total), thousands(p.done), thousands(p.total), thousands(result.random))
+end
+
 -- How far a search is.
 function M.progress(result)
-  local s, p, found = result.singles, result.pairs, #result.groups
-  return format("%s of %s single disturbances, %s of %s pairs, %s random; %d finding%s", thousands(s.done),
-    thousands(s.total), thousands(p.done), thousands(p.total), thousands(result.random), found,
-    found == 1 and "" or "s")
+  local found = #result.groups
+  return format("%s; %d finding%s", covered(result), found, found == 1 and "" or "s")
 end
 
 -- "explored 41 of 41 single disturbances, ..."
 function M.summary(result)
-  local s, p = result.singles, result.pairs
-  local text = format("explored %s of %s single disturbances, %s of %s pairs, %s random; "
-    .. "%d of %d effects crashed at, %d positions of %d kinds stale",
-    thousands(s.done), thousands(s.total), thousands(p.done), thousands(p.total),
-    thousands(result.random), result.effects_crashed, result.effects or 0, result.stale.positions,
+  local text = format("explored %s; %d of %d effects crashed at, %d positions of %d kinds stale",
+    covered(result), result.effects_crashed, result.effects or 0, result.stale.positions,
     count(result.stale.kinds))
   local unreached = M.unreached(result.code, result.lines)
   if #unreached > 0 then

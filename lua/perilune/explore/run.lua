@@ -5,6 +5,7 @@
 local allow = require("perilune.explore.allow")
 local codes = require("perilune.explore.code")
 local executor = require("perilune.explore.executor")
+local files = require("perilune.test_files")
 local formats = require("perilune.explore.formats")
 local keep = require("perilune.explore.keep")
 local plans = require("perilune.explore.plan")
@@ -15,6 +16,7 @@ local format = string.format
 local M = {}
 
 local BUDGET = 30 -- seconds for a scenario
+local ANEW = "\r\27[K" -- to a terminal: the line is written again
 
 local function say(text)
   io.stdout:write(text, "\n")
@@ -130,12 +132,12 @@ end
 local function show_progress(o, context)
   local tell, is_shown = context.say, false
   o.progress = function(result)
-    io.stderr:write("\r\27[K", report.progress(result))
+    io.stderr:write(ANEW, report.progress(result))
     is_shown = true
   end
   context.say = function(text)
     if is_shown then
-      io.stderr:write("\r\27[K")
+      io.stderr:write(ANEW)
       is_shown = false
     end
     tell(text)
@@ -170,16 +172,6 @@ local function explore(o, context)
   return code_of(result)
 end
 
-local function read(path)
-  local file, message = io.open(path, "rb")
-  if not file then
-    return nil, message
-  end
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
 -- Parses the rules of --allow and the plan of --plan; nil after a message.
 local function prepare(flags)
   local plan, allowed, message
@@ -196,7 +188,7 @@ local function prepare(flags)
   end
   if flags.allow then
     local text
-    text, message = read(flags.allow)
+    text, message = files.read(flags.allow)
     if text then
       allowed, message = allow.parse(text, flags.allow)
     end

@@ -15,7 +15,7 @@ local changes = { apply = true, create = true, update = true, patch = true, patc
   delete = true }
 
 -- What comes before the other replicas start: they may need it.
-local prepares = { http = true, exec = true, external = true, always = true, simulate = true }
+local prepares = { http = true, exec = true, external = true, always = true, simulate = true, start = true }
 
 local function step_text(name, ...)
   local words = { name }
@@ -56,7 +56,7 @@ function exec:user_world()
       return method
     end
     return function(_, ...)
-      if not prepares[name] and name ~= "start" then
+      if not prepares[name] then
         self:start_replicas()
       end
       if changes[name] then

@@ -39,10 +39,11 @@ local function question(resource, verb, fields)
   return out
 end
 
--- Returns the answer; nil when the server has no such object. Other refusals end the command.
-function Run:ask(resource, verb, fields)
+-- Returns the answer; nil and the answer when the server has no such object, or answers with the status
+-- `also`. Other refusals end the command.
+function Run:ask(resource, verb, fields, also)
   local answer = self.tool.must_call("cluster", question(resource, verb, fields))
-  if answer.status == 404 or answer.status == 409 then
+  if answer.status == 404 or answer.status == 409 or answer.status == also then
     return nil, answer
   elseif answer.status >= 400 then
     self.tool.fail("%s %s %s: %s", verb, resource.kind, fields and fields.name or "", answer.message)
@@ -55,10 +56,14 @@ function Run:get(resource, namespace, name)
   return answer and answer.object
 end
 
-function Run:list(resource, namespace)
+-- refused: is called with the server's message, and nothing is returned, where such a list is forbidden.
+function Run:list(resource, namespace, refused)
   local out, continue = {}, nil
   repeat
-    local answer = self:ask(resource, "list", { namespace = namespace, continue = continue })
+    local answer, no = self:ask(resource, "list", { namespace = namespace, continue = continue }, refused and 403)
+    if no and no.status == 403 then
+      refused(no.message)
+    end
     for _, item in ipairs(answer and answer.items or {}) do
       out[#out + 1] = item
     end
@@ -87,25 +92,16 @@ local function is_held(lease)
   return spec.holderIdentity
 end
 
--- True if the Leases of all namespaces can be read. Otherwise says so.
-function Run:may_look_everywhere()
-  local answer = self.tool.must_call("cluster", question(LEASE, "list"))
-  if answer.status == 403 then
-    self.tool.warn("whether a host still runs is unknown: --leader-elect-resource-namespace does not say where its "
-      .. "Lease is, and not all namespaces can be looked at: %s", answer.message)
-  end
-  return answer.status ~= 403
-end
-
 -- The Leases of the scripts: the leader's and, with shards, those of members and shards. In all namespaces, if
 -- theirs is not given.
 function Run:leases()
   local out = {}
-  if not self.namespace and not self:may_look_everywhere() then
-    return out
-  end
   local prefix = self.lease .. "-"
-  for _, lease in ipairs(self:list(LEASE, self.namespace)) do
+  local all = self:list(LEASE, self.namespace, not self.namespace and function(why)
+    self.tool.warn("whether a host still runs is unknown: --leader-elect-resource-namespace does not say where its "
+      .. "Lease is, and not all namespaces can be looked at: %s", why)
+  end)
+  for _, lease in ipairs(all) do
     local name = lease.metadata.name
     local rest = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1) or ""
     if name == self.lease or rest:match("^shard%-%d+$") or rest:match("^member%-") then
@@ -325,12 +321,12 @@ return function(tool, input)
       self:conversion(controller.hook)
     end
   end
-  if self.namespace then
-    self:delete_leases(leases)
-  else
+  if not self.namespace then
     tool.warn("Leases are not removed: --leader-elect-resource-namespace must say where they are")
+    return self.failed and 1 or 0
   end
-  if self.namespace and self.done == 0 and not self.failed then
+  self:delete_leases(leases)
+  if self.done == 0 and not self.failed then
     tool.say("nothing is left to remove")
   end
   return self.failed and 1 or 0
