@@ -36,9 +36,21 @@ static bool is_same_call(const struct record_rehearsal *rehearsal, struct pl_sli
                                    : pl_slice_eq(then, now);
 }
 
+/* Uses the call. The scripts' clock goes on to what the recorded run had read before it. */
+static void use_call(struct record_rehearsal *rehearsal, size_t index)
+{
+    struct pl_record_run *run = rehearsal->run;
+    struct pl_record_call *call = &run->calls[index];
+    call->used = true;
+    rehearsal->wall_ns = call->wall_ns;
+    for (size_t i = rehearsal->next_time; i < run->time_count; i++)
+        if (run->times[i].task == call->task && run->times[i].after <= index)
+            run->times[i].used = true;
+}
+
 /* The first equal call of the recorded run that was not used yet (which is used now), or else the
  * last used one. NULL if there is none. */
-static const struct pl_record_call *find_call(const struct record_rehearsal *rehearsal,
+static const struct pl_record_call *find_call(struct record_rehearsal *rehearsal,
                                               struct pl_slice call, bool *is_new)
 {
     const struct pl_record_call *found = NULL;
@@ -48,7 +60,8 @@ static const struct pl_record_call *find_call(const struct record_rehearsal *reh
         if (one->result.ptr == NULL || !is_same_call(rehearsal, one->call, call))
             continue;
         *is_new = !one->used;
-        one->used = true;
+        if (*is_new)
+            use_call(rehearsal, i);
         found = one;
     }
     return found;

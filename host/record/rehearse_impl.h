@@ -19,7 +19,8 @@ struct record_rehearsal {
     struct pl_capture *recorded, *candidate; /* the effects of that run */
     struct pl_known found;                   /* what the recorded run found before it wrote to it */
     struct pl_map apart;                     /* objects to which the scripts wrote something else */
-    int64_t wall_ns;
+    int64_t wall_ns;                         /* what the scripts' clock shows */
+    size_t next_time;                        /* of the run: all before it are used */
     unsigned made_up;
     bool differs;
     struct pl_rehearsed_record *out;

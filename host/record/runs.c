@@ -56,7 +56,28 @@ static void find_call(struct pl_record_run *run, uint64_t task, struct pl_slice 
         run->cap = run->cap > 0 ? 2 * run->cap : 8;
         run->calls = pl_reallocarray(run->calls, run->cap, sizeof *run->calls);
     }
-    run->calls[run->count++] = (struct pl_record_call){.call = call, .task = task};
+    size_t read = run->time_count;
+    run->calls[run->count++] = (struct pl_record_call){
+        .call = call,
+        .task = task,
+        .wall_ns = read > 0 ? run->times[read - 1].wall_ns : run->wall_ns,
+    };
+}
+
+static void find_time(struct pl_record_run *run, uint64_t task, struct pl_bytes from)
+{
+    int64_t wall_ns = (int64_t)pl_bytes_int(&from);
+    size_t after = run->count;
+    if (from.bad)
+        return;
+    while (after > 0 && run->calls[after - 1].task != task)
+        after--;
+    if (run->time_count == run->time_cap) {
+        run->time_cap = run->time_cap > 0 ? 2 * run->time_cap : 8;
+        run->times = pl_reallocarray(run->times, run->time_cap, sizeof *run->times);
+    }
+    run->times[run->time_count++] =
+        (struct pl_record_time){.wall_ns = wall_ns, .task = task, .after = after};
 }
 
 /* Sets the result of the task's last call. */
@@ -114,6 +135,10 @@ static void runs_find_entry(struct finding *finding, size_t index,
         if (run != NULL)
             find_result(run, task, rest);
         return;
+    case PL_ENTRY_WALL:
+        if (run != NULL)
+            find_time(run, task, from);
+        return;
     case PL_ENTRY_ENDED:
         run = run_of(finding, stream, pl_bytes_int(&from));
         find_end(run, from);
@@ -138,6 +163,7 @@ void pl_record_runs_deinit(struct pl_record_runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++) {
         pl_free(runs->items[i]->calls);
+        pl_free(runs->items[i]->times);
         pl_free(runs->items[i]);
     }
     pl_free(runs->items);

@@ -9,6 +9,15 @@ struct pl_record_call {
     struct pl_slice result; /* count, values; ptr NULL: the call raised an error, or the record ends
                                before its result */
     uint64_t task;
+    int64_t wall_ns; /* the last wall clock that the run had read before */
+    bool used;
+};
+
+/* The wall clock that a script has read. */
+struct pl_record_time {
+    int64_t wall_ns;
+    uint64_t task;
+    size_t after; /* 1 + index of the task's last call before; 0: none */
     bool used;
 };
 
@@ -21,6 +30,8 @@ struct pl_record_run {
     struct pl_slice arguments;    /* of a webhook's handler: count, values; ptr NULL: it is none */
     struct pl_record_call *calls; /* owned */
     size_t count, cap;
+    struct pl_record_time *times; /* owned */
+    size_t time_count, time_cap;
     bool ended, failed;
 };
 

@@ -331,6 +331,34 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", finalize
     assert.equal(0, code)
   end)
 
+  it("gives other scripts the times that the recorded run has read", function()
+    local reading = [[
+local perilune = require("perilune")
+perilune.controller("times"):For("v1/ConfigMap", {labels = "copy=yes"}):Reconcile(function(request)
+  local times = {first = ("at %d"):format(perilune.time.now()), task = "none"}
+  local task = perilune.spawn(function()
+    perilune.sleep(2.2)
+    times.task = ("at %d"):format(perilune.time.now())
+  end)
+  perilune.sleep(1.1)
+  times.second = ("at %d"):format(perilune.time.now())
+  perilune.join(task)
+  times.last = ("at %d"):format(perilune.time.now())
+  perilune.client:apply({apiVersion = "v1", kind = "ConfigMap", data = times,
+    metadata = {name = request.name .. "-copy", namespace = request.namespace}})
+end)
+]]
+    local host = start(reading)
+    create("timely", { text = "one" })
+    e2e.eventually("the times", function()
+      return server:get(path("configmaps", "timely-copy"))
+    end)
+    host:stop()
+    local code, out = replay(record, e2e.write_file(record .. "-times.lua", "-- moved\n" .. reading), "--exit-code")
+    assert.matches("^0 of %d+ runs write something else\n$", out)
+    assert.equal(0, code)
+  end)
+
   it("compares values of Secrets only with --record-secrets, and says so only of runs that met some", function()
     local function use_secret(read)
       return ([[
