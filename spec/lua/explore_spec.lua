@@ -402,6 +402,18 @@ describe("the search", function()
     assert.equal("", result.groups[1].plan)
   end)
 
+  it("shows a finding before it runs the plan a second time", function()
+    local runs, shown = 0, nil
+    local execute = toy.executor({ broker = grows }, scenario)
+    local function counted(plan, how)
+      runs = runs + (#plan > 0 and plans.print(plan) == shown and 1 or 0)
+      return execute(plan, how)
+    end
+    search.explore({ seed = 1, executions = 40, random = 0, clock = os.clock, execute = counted,
+      found = function(group) shown = shown or group.plan end })
+    assert.equal(1, runs)
+  end)
+
   it("tells when the same plan gives two traces", function()
     local n = 0
     local result = explore(function(world, key)

@@ -199,8 +199,8 @@ function search:take(plan, execution, findings)
   end
   local smaller, smaller_execution, fewer = self:shrink(plan, key_of(findings[1]))
   execution, findings = smaller_execution or execution, fewer or findings
-  self:same_trace(smaller, execution)
   self:add_group(smaller, execution, findings)
+  self:same_trace(smaller, execution)
   return true
 end
 
