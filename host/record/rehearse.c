@@ -169,12 +169,25 @@ static bool has_failed(const struct pl_exec *exec)
     return outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TERMINAL;
 }
 
+/* The recorded deadline; if the run had none, that of the scripts. 0: none. */
+static int64_t deadline_of(const struct record_rehearsal *rehearsal)
+{
+    const struct pl_record_run *run = rehearsal->run;
+    const struct pl_declarations *declared = rehearsal->declared;
+    int64_t left_ns = run->left_ns;
+    for (size_t i = 0; left_ns == 0 && i < declared->controller_count; i++)
+        if (pl_slice_eqz(run->controller, declared->controllers[i].name))
+            left_ns = declared->controllers[i].reconcile_timeout_ns;
+    return left_ns > 0 ? MONO_NS + left_ns : 0;
+}
+
 static void compare_run(struct record_rehearsal *rehearsal, int controller)
 {
     const struct pl_record_run *run = rehearsal->run;
     struct pl_exec *exec = pl_record_exec(rehearsal->lanes->lanes[0], controller, run->texts);
     exec->attempt = run->attempt;
     exec->causes_dropped = run->causes_dropped;
+    exec->deadline_ns = deadline_of(rehearsal);
     rehearsal->recorded = pl_capture_create();
     rehearsal->candidate = pl_capture_create();
     rehearsal->differs = false;

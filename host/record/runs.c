@@ -35,7 +35,7 @@ static void find_begin(struct finding *finding, size_t stream, size_t index, str
     run->attempt = (int)pl_bytes_int(&from);
     run->causes_dropped = (size_t)pl_bytes_int(&from);
     run->wall_ns = (int64_t)pl_bytes_int(&from);
-    pl_bytes_int(&from); /* time until its deadline */
+    run->left_ns = (int64_t)pl_bytes_int(&from);
     if (review)
         run->arguments = pl_slice(from.at, (size_t)(from.end - from.at));
     if (from.bad) {

@@ -27,6 +27,7 @@ struct pl_record_run {
     int attempt;
     size_t causes_dropped;
     int64_t wall_ns;
+    int64_t left_ns;              /* until its deadline; 0: it had none */
     struct pl_slice arguments;    /* of a webhook's handler: count, values; ptr NULL: it is none */
     struct pl_record_call *calls; /* owned */
     size_t count, cap;
