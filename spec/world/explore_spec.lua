@@ -46,7 +46,7 @@ describe("an exploration", function()
     file:close()
     local scenario = { name = "maps", folder = folder, f = f, options = { scripts = folder .. "/main.lua",
       replicas = more and more.replicas } }
-    return { seed = 3, executions = more and more.executions or 60, clock = worlds.clock,
+    return { seed = 3, executions = more and more.executions or 60, clock = worlds.clock, ignore = more and more.ignore,
       execute = executor.new({ f = f, kind_of = worlds.kind_of, open = function(...)
         return worlds.open(scenario, ...)
       end }) }
@@ -273,6 +273,55 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
       end, { executions = 100 }))
     assert.is_true((result.left_out["hours later nothing differs"] or 0) > 0)
     assert.same({}, found(result))
+  end)
+
+  -- The controller does not see that its object has gone, and makes again what the collector deletes.
+  it("does not take endless work for a finding while a cache is held back and the scenario lets time pass", function()
+    local o = options(SECRET, function(world)
+      apply(world, "1")
+      world:settle()
+      world:delete("v1/ConfigMap", "default/a")
+      world:advance("1m")
+      world:settle()
+    end)
+    local result = search.replay(o, assert(plans.parse("unobserved ConfigMap @2")))
+    assert.same({}, found(result))
+    assert.same({}, result.unmet)
+  end)
+
+  it("gives up an object that somebody else's finalizer keeps before the scenario makes it again", function()
+    for _, between in ipairs({ function() end, function(world) world:advance("1m") end }) do
+      local o = options(SECRET, function(world)
+        apply(world, "1")
+        world:settle()
+        world:delete("v1/ConfigMap", "default/a")
+        between(world)
+        apply(world, "2")
+        world:settle()
+      end)
+      local result = search.replay(o, assert(plans.parse("finalizer ConfigMap default/a @2")))
+      assert.same({}, found(result))
+      assert.same({}, result.unmet)
+    end
+  end)
+
+  local WORKER = HEAD .. [[
+local me
+]] .. controller([[
+    me = me or perilune.hash(perilune.random(8))
+    client:apply(map_of(map, "copy", { worker = me }), { owner = map })]]):sub(#HEAD + 1)
+
+  it("leaves out ignored fields that are written again", function()
+    local function scenario(world)
+      apply(world, "1")
+      world:settle()
+    end
+    local found_without = found(search.explore(options(WORKER, scenario)))
+    assert.matches("^rewritten v1/ConfigMap default/copy data.worker: ", found_without[1])
+    for _, rule in ipairs({ "data.worker", "v1/ConfigMap default/copy data.worker", "v1/ConfigMap copy" }) do
+      assert.same({}, found(search.explore(options(WORKER, scenario, { ignore = { rule } }))), rule)
+    end
+    assert.same(found_without, found(search.explore(options(WORKER, scenario, { ignore = { "v1/ConfigMap other" } }))))
   end)
 
   local TASK = HEAD .. [[

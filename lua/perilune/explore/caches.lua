@@ -81,13 +81,23 @@ function exec:catch_up(o)
   self:run_on(o)
 end
 
--- Runs for a limited number of reconciles. It is no error when the world has not settled then.
-function exec:settle_within(o)
+-- Calls f(...) for a limited number of reconciles. Returns false when these are used up.
+local function within(self, f, ...)
   self.world:explore_limit(HELD_RECONCILES, HELD_RUNS)
-  local ok, e = pcall(self.world.settle, self.world, o)
+  local ok, e = pcall(f, ...)
   self.world:explore_limit()
   if not ok and not self.says_unsettled(e) then
     error(e, 0)
   end
+  return ok
+end
+
+-- It is no error when the world has not settled then.
+function exec:settle_within(o)
+  within(self, self.world.settle, self.world, o)
+end
+
+function exec:advance_within(seconds)
+  return within(self, self.advance, self, seconds)
 end
 end

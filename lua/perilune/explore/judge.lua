@@ -6,6 +6,7 @@
 -- versions}; perilune.explore.state makes `state`. A finding is {class, kind, key, field, is, want,
 -- step, message, line}.
 
+local ignore = require("perilune.explore.ignore")
 local states = require("perilune.explore.state")
 
 local format = string.format
@@ -37,6 +38,17 @@ local function class_of(d, canon)
     return "leak"
   end
   return "state"
+end
+
+-- Removes findings about fields that a rule leaves out. States have none; what was written meanwhile may have.
+local function without_ignored(findings, rules)
+  local out = {}
+  for _, f in ipairs(findings) do
+    local is_field = f.class ~= "unsettled" and f.key and f.field and f.field ~= ""
+    local leaves_out = is_field and (ignore.counted_by(rules, f) or ignore.is_ignored(rules, f, f.field))
+    out[#out + 1] = not leaves_out and f or nil
+  end
+  return out
 end
 
 local function add(findings, seen, finding)
@@ -366,7 +378,7 @@ function M.judge(reference, execution, taint, rules)
   moved(reference, execution, taint, findings, seen)
   false_claims(execution, findings, seen)
   restarts(execution, taint, findings, seen)
-  return findings
+  return without_ignored(findings, rules or {})
 end
 
 return M

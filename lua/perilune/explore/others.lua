@@ -72,15 +72,21 @@ function exec:end_outages()
 end
 
 -- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards, or
--- what caches that are held back lack, is nothing that the scenario can know.
+-- what caches that are held back lack, is nothing that the scenario can know. If such a cache leads to endless
+-- work, it becomes current.
 function exec:advance_for_user(seconds)
   local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
   if first > 0 then
     self:advance(first)
     self.outages = {}
   end
-  self:advance(seconds - first)
-  self.recovering = self.recovering or first > 0 or #self.held > 0 or #self.unseen > 0
+  local finish = self.world:now() + seconds - first
+  local is_held = #self.held > 0 or #self.unseen > 0
+  if is_held and not self:advance_within(seconds - first) then
+    self:catch_up()
+  end
+  self:advance(math.max(finish - self.world:now(), 0))
+  self.recovering = self.recovering or first > 0 or is_held
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
@@ -96,18 +102,23 @@ function exec:end_reversal(o)
   self:run_on(o)
 end
 
+-- Finalizers of other clients are removed. Returns whether there were any.
+function exec:let_go()
+  local kept = self.kept
+  self.kept = {}
+  for _, d in ipairs(kept) do
+    self.world:explore_finalizer(d.kind, d.key, false)
+  end
+  return #kept > 0
+end
+
 function exec:end_others(o)
   if self.reversed then
     self:end_reversal(o)
   elseif self.world:explore_reverse_lists(false) then
     self.lists[self.choose.step] = true
   end
-  local kept = self.kept
-  self.kept = {}
-  for _, d in ipairs(kept) do
-    self.world:explore_finalizer(d.kind, d.key, false)
-  end
-  if #kept > 0 then
+  if self:let_go() then
     self:run_on(o)
   end
   for _, d in ipairs(self.choose:of_step("again")) do

@@ -133,19 +133,20 @@ end
 
 -- A create or apply of an object that is still being deleted would be lost, which is nobody's
 -- fault. Which of two objects comes first may decide for good who gets what both want. So in these cases
--- events that were to stay unobserved are delivered first.
+-- finalizers of other clients are removed, and events that were to stay unobserved are delivered first.
 function exec:before_step(name, value)
-  if #self.unseen == 0 or not (name == "create" or name == "apply") then
+  if #self.unseen + #self.kept == 0 or not (name == "create" or name == "apply") then
     return
   end
-  local kinds = self:new_kinds(value)
-  for _, of in ipairs(self.unseen) do
-    if of.kind and kinds[of.kind] then
-      return self:catch_up()
-    end
-  end
+  local kinds, deleting = self:new_kinds(value), false
   for _, item in ipairs(self:state()) do
-    if item.deleting then
+    deleting = deleting or item.deleting
+  end
+  if deleting then
+    self:let_go()
+  end
+  for _, of in ipairs(self.unseen) do
+    if deleting or of.kind and kinds[of.kind] then
       return self:catch_up()
     end
   end
