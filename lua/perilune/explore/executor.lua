@@ -227,7 +227,8 @@ function exec:restart_here(o)
         field = field or changed_spec(before, after, api, e.object)
         if field then
           self.rewrites[#self.rewrites + 1] = { id = field.place, kind = field.kind, key = field.key,
-            field = field.field, is = field.is, want = field.want, line = e.line, step = e.step }
+            field = field.field, is = field.is, want = field.want, line = e.line, step = e.step,
+            settle = #self.settles + 1 }
         end
       end
       self:run_on(o)

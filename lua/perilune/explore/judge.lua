@@ -326,12 +326,20 @@ local function false_claims(execution, findings, seen)
   end
 end
 
-local function restarts(execution, taint, findings, seen)
+-- Whether the undisturbed run has the value, too: the restart has repaired what another disturbance left.
+local function is_repaired(reference, finding)
+  local want = reference.settles[finding.settle]
+  return want ~= nil and states.has(want.canon, finding)
+end
+
+local function restarts(reference, execution, taint, findings, seen)
   for _, write in ipairs(execution.restarts or {}) do
-    if not taint.masked[write.id .. " " .. (write.field or "")] then -- it does not follow the clock
-      add(findings, seen, { class = "restart", place = write.id, kind = write.kind, key = write.key,
-        field = write.field or "", is = write.is or "written", want = write.want or "no write",
-        step = write.step, line = write.line })
+    local finding = { class = "restart", place = write.id, kind = write.kind, key = write.key,
+      field = write.field or "", is = write.is or "written", want = write.want or "no write",
+      step = write.step, settle = write.settle, line = write.line }
+    local follows_clock = taint.masked[write.id .. " " .. finding.field]
+    if not follows_clock and not is_repaired(reference, finding) then
+      add(findings, seen, finding)
     end
   end
 end
@@ -377,7 +385,7 @@ function M.judge(reference, execution, taint, rules)
   rewritten(reference, execution, taint, findings, seen)
   moved(reference, execution, taint, findings, seen)
   false_claims(execution, findings, seen)
-  restarts(execution, taint, findings, seen)
+  restarts(reference, execution, taint, findings, seen)
   return without_ignored(findings, rules or {})
 end
 

@@ -51,7 +51,8 @@ function M.headline(f)
   if f.class == "error" or f.class == "invariant" or f.class == "unsettled" or f.want == "" then
     return concat(words, " ") .. ": " .. tostring(f.is)
   end
-  words[#words + 1] = format("is %s, undisturbed %s", f.is, f.want)
+  words[#words + 1] = format(f.class == "restart" and "is %s, before the restart %s" or "is %s, undisturbed %s",
+    f.is, f.want)
   return concat(words, " ")
 end
 

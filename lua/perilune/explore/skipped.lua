@@ -81,15 +81,6 @@ local function skips_of(plan, steps)
   return #out > 0 and out or nil
 end
 
--- Whether the execution has the value of the finding at the same settled point.
-local function agrees(canon, f)
-  local item = canon.items[f.place]
-  if f.field == "" then
-    return f.is == (item and "there" or "gone")
-  end
-  return item ~= nil and states.show(item.values[f.field]) == f.is
-end
-
 return function(search)
 
 -- The findings without those that are so as well when the steps are executed at once.
@@ -104,7 +95,7 @@ function search:unskipped(plan, findings)
   for _, f in ipairs(findings) do
     local settle = f.class == "state" and f.settle and execution.settles[f.settle]
     local canon = settle and not settle.merged and states.canon(settle.state, self.taint, self.rules)
-    out[#out + 1] = not (canon and agrees(canon, f)) and f or nil
+    out[#out + 1] = not (canon and states.has(canon, f)) and f or nil
   end
   if #out == 0 and #findings > 0 then
     self:leave_out("a controller cannot know of a step that was skipped")

@@ -377,4 +377,13 @@ function M.differences(want, is)
   return out
 end
 
+-- Whether the state has the value of a finding: {place, field, is}.
+function M.has(canon, f)
+  local item = canon.items[f.place]
+  if f.field == "" then
+    return f.is == (item and "there" or "gone")
+  end
+  return item ~= nil and M.show(item.values[f.field]) == f.is
+end
+
 return M
