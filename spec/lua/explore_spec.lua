@@ -462,6 +462,24 @@ state  PersistentVolumeClaim default/a spec.size is 10, undisturbed 15
     assert.truthy(text:find("first.*main%.lua:1.*second.*main%.lua:2"), text)
   end)
 
+  it("shows the writes that the undisturbed run has not, until the step of the finding", function()
+    local function effect(step, verb, name, line)
+      return { what = "effect", step = step, run = 1, controller = "broker", key = "default/a", verb = verb,
+        api = "v1/Pod", object = "default/" .. name, writes = verb ~= "get", line = line, outcome = "done" }
+    end
+    local step = { what = "step", step = 1, text = "apply" }
+    local next_step = { what = "step", step = 2, text = "patch" }
+    local trace = { step, effect(1, "create", "a-x1", "main.lua:2"), { what = "fault", step = 1, text = "a restart" },
+      effect(1, "get", "a", "main.lua:1"), effect(1, "patch", "b", "main.lua:3"),
+      effect(1, "create", "a-x2", "main.lua:2"), next_step, effect(2, "delete", "a-x2", "main.lua:4") }
+    local text = report.finding({ finding = { class = "state", kind = "v1/Pod", key = "default/a-x2", field = "", step = 1,
+      count = 2, wanted = 1, of = "a" }, plan = "x", also = {}, others = 0, execution = { trace = trace, plan = {} } },
+      { command = "perilune test .", reference = { trace = { step, trace[2], trace[5], next_step } } })
+    assert.truthy(text:find("a restart.*main%.lua:1 get.*main%.lua:2 create v1/Pod default/a%-x2"), text)
+    assert.falsy(text:find("main.lua:3", 1, true), text)
+    assert.falsy(text:find("main.lua:4", 1, true), text)
+  end)
+
   it("names a plan without disturbances, too", function()
     local finding = { class = "state", kind = "v1/Pod", key = "default/a", field = "", is = "gone", want = "there" }
     local group = { finding = finding,

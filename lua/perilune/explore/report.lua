@@ -7,6 +7,8 @@ local plans = require("perilune.explore.plan")
 local concat, format = table.concat, string.format
 local M = {}
 
+local ADDED = 2 -- limit of the writes that are shown because the undisturbed run has not made them
+
 local function thousands(n)
   local text = tostring(n)
   repeat
@@ -186,18 +188,53 @@ local function fit_of(e, finding)
   return e.object == finding.key and e.writes and (e.api or ""):gsub("/status$", "") == finding.kind and 0 or nil
 end
 
--- The first effect after the fault, and the last one at the finding's object or entry; nil: there is none.
+local function is_until(e, finding)
+  return not finding.step or e.step <= finding.step
+end
+
+-- The first effect after the fault, and the last one at the finding's object or entry, until the step of the
+-- finding; nil: there is none.
 local function after_fault(trace, at, finding)
   local first, touched, best
   for i = at + 1, #trace do
     local e = trace[i]
-    local fit = e.what == "effect" and fit_of(e, finding)
+    local fit = e.what == "effect" and is_until(e, finding) and fit_of(e, finding)
     first = first or e.what == "effect" and e or nil
     if fit and fit >= (best or 0) then
       touched, best = e, fit
     end
   end
   return first, touched
+end
+
+-- The name of a write, without that of the object if it is new: the server may have made it.
+local function name_of(e)
+  return concat({ e.step, e.controller or "", e.key or "", e.verb, e.api or e.kind or "",
+    e.verb ~= "create" and e.object or "" }, " ")
+end
+
+local function is_write(e)
+  return e.what == "effect" and e.writes and e.api ~= "v1/Event" and e.api ~= "events.k8s.io/v1/Event"
+end
+
+-- The first writes after the fault that the undisturbed run has not, until the step of the finding.
+local function added_writes(trace, at, finding, reference)
+  local left, out = {}, {}
+  for _, e in ipairs(reference and reference.trace or {}) do
+    if is_write(e) then
+      left[name_of(e)] = (left[name_of(e)] or 0) + 1
+    end
+  end
+  for i, e in ipairs(trace) do
+    if is_write(e) and is_until(e, finding) then
+      local name = name_of(e)
+      left[name] = (left[name] or 0) - 1
+      if i > at and left[name] < 0 and #out < ADDED then
+        out[#out + 1] = e
+      end
+    end
+  end
+  return out
 end
 
 local function step_row(e)
@@ -225,9 +262,12 @@ local function before_fault(trace, at)
 end
 
 -- What is shown besides the faults, from the step of the first one on: entry -> true.
-local function shown_effects(trace, at, finding)
+local function shown_effects(trace, at, finding, reference)
   local first, touched = after_fault(trace, at, finding)
   local shown = {}
+  for _, e in ipairs(added_writes(trace, at, finding, reference)) do
+    shown[e] = true
+  end
   for _, e in pairs({ before = before_fault(trace, at), first = first, touched = touched }) do
     shown[e] = true
   end
@@ -242,7 +282,7 @@ local function timeline(group, reference)
   if not at then
     return steps_alone(trace, group.finding.step)
   end
-  local shown = shown_effects(trace, at, group.finding)
+  local shown = shown_effects(trace, at, group.finding, reference)
   local function show(...)
     for _, row in ipairs(steps) do
       rows[#rows + 1] = row
