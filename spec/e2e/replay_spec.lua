@@ -334,7 +334,8 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", finalize
   it("gives other scripts the times that the recorded run has read", function()
     local reading = [[
 local perilune = require("perilune")
-perilune.controller("times", {reconcile_timeout = "1m"}):For("v1/ConfigMap", {labels = "copy=yes"}):Reconcile(function(request, context)
+perilune.controller("times", {reconcile_timeout = "1m"}):For("v1/ConfigMap", {labels = "copy=yes"})
+  :Reconcile(function(request, context)
   local left = context.deadline - perilune.time.now()
   local times = {first = ("at %d"):format(perilune.time.now()), task = "none", left = left > 0 and "some" or "none"}
   local task = perilune.spawn(function()

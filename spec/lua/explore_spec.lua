@@ -472,8 +472,9 @@ state  PersistentVolumeClaim default/a spec.size is 10, undisturbed 15
     local trace = { step, effect(1, "create", "a-x1", "main.lua:2"), { what = "fault", step = 1, text = "a restart" },
       effect(1, "get", "a", "main.lua:1"), effect(1, "patch", "b", "main.lua:3"),
       effect(1, "create", "a-x2", "main.lua:2"), next_step, effect(2, "delete", "a-x2", "main.lua:4") }
-    local text = report.finding({ finding = { class = "state", kind = "v1/Pod", key = "default/a-x2", field = "", step = 1,
-      count = 2, wanted = 1, of = "a" }, plan = "x", also = {}, others = 0, execution = { trace = trace, plan = {} } },
+    local text = report.finding({ finding = { class = "state", kind = "v1/Pod", key = "default/a-x2", field = "",
+      step = 1, count = 2, wanted = 1, of = "a" }, plan = "x", also = {}, others = 0,
+      execution = { trace = trace, plan = {} } },
       { command = "perilune test .", reference = { trace = { step, trace[2], trace[5], next_step } } })
     assert.truthy(text:find("a restart.*main%.lua:1 get.*main%.lua:2 create v1/Pod default/a%-x2"), text)
     assert.falsy(text:find("main.lua:3", 1, true), text)

@@ -23,9 +23,10 @@ local function group(finding, trace)
   return { finding = finding, plan = "x", also = {}, others = 0, execution = { trace = trace, plan = {} } }
 end
 
--- The words of a report that are steps, faults or lines, in their order.
+-- The words of a report that are steps, faults or lines, in their order. The undisturbed run has the same
+-- writes.
 local function shown(finding, trace)
-  local text = report.finding(group(finding, trace), { command = "perilune test .", reference = { trace = {} } })
+  local text = report.finding(group(finding, trace), { command = "perilune test .", reference = { trace = trace } })
   local out = {}
   for line in text:gmatch("[^\n]+") do
     out[#out + 1] = line:match("^  step %d") or line:match("%*%* (.-) %*%*") or line:match("main%.lua:(%d+)")
