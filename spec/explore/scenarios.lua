@@ -104,6 +104,14 @@ local scenarios = {
   ready_early = changed({ size = 1 }, { size = 2 }),
   decommission = changed({ size = 2 }, { size = 1 }),
   finalizer_first = gone({ size = 2 }),
+  finalizer_late = with_buckets(gone({ size = 1 })),
+  list_rollout = function(world)
+    for _, name in ipairs({ "first", "second" }) do
+      world:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { namespace = "default", name = name,
+        labels = { cluster = "a" } } })
+    end
+    changed({ size = 1 }, { size = 2 })(world)
+  end,
   cleanup_by_label = made_anew,
   in_memory = made_anew,
   swept = changed({ size = 1 }, { size = 2 }),

@@ -344,6 +344,16 @@ local function restarts(reference, execution, taint, findings, seen)
   end
 end
 
+-- Pods that were replaced only because a list has another order.
+local function rollouts(execution, taint, findings, seen)
+  for _, d in ipairs(execution.rollouts or {}) do
+    if not taint.masked[d.place .. " " .. d.field] then -- it does not follow the clock
+      add(findings, seen, { class = "state", place = d.place, kind = d.kind, key = d.key, field = d.field,
+        is = d.is, want = d.want, step = d.step, settle = d.settle })
+    end
+  end
+end
+
 -- Gives a settled point its canonical form.
 function M.canonize(settle, taint, rules)
   settle.canon = settle.canon or states.canon(settle.state, taint, rules)
@@ -386,6 +396,7 @@ function M.judge(reference, execution, taint, rules)
   moved(reference, execution, taint, findings, seen)
   false_claims(execution, findings, seen)
   restarts(reference, execution, taint, findings, seen)
+  rollouts(execution, taint, findings, seen)
   return without_ignored(findings, rules or {})
 end
 

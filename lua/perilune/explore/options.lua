@@ -151,19 +151,23 @@ local function of_caches(execution, from_step, no_stale, add)
   end
 end
 
+-- The steps that may come early, and the least number of effects before them: an object that is deleted before
+-- any controller has done something for it is none that they know.
+local FIRST_EARLY = { patch = 0, delete = 1 }
+
 local function of_steps(execution, from_step, add)
   local effects, early = {}, {}
   for _, p in ipairs(execution.points) do
     if p.what == "effect" and not p.reads then
       effects[p.step] = (effects[p.step] or 0) + 1
     elseif p.what == "step" then
-      early[p.step] = p.text and p.text:find("^patch ") ~= nil or false
+      early[p.step] = FIRST_EARLY[(p.text or ""):match("^%S+")]
     end
   end
   for step = from_step, execution.steps do
     add({ what = "restart", step = step })
     if early[step] and step > 1 then
-      for n = 0, math.min(effects[step - 1] or 0, 4) - 1 do
+      for n = early[step], math.min(effects[step - 1] or 0, 4) - 1 do
         add({ what = "early", step = step, n = n })
       end
     end

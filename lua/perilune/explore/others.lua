@@ -3,6 +3,8 @@
 -- and end when it has settled. Nothing here decides what is disturbed: the plan does. Adds its methods to
 -- an executor's class.
 
+local states = require("perilune.explore.state")
+
 local OUTAGE = 60 -- seconds
 local STEPS = 10000 -- limit of steps until all has been tried again
 local LATENESS = 30 -- seconds
@@ -90,8 +92,10 @@ function exec:advance_for_user(seconds)
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
--- as the order of a list in a status, disappear by that.
+-- as the order of a list in a status, disappear by that. A pod template that changes is not harmless: its pods
+-- are replaced.
 function exec:end_reversal(o)
+  local before = states.canon(self:state(), states.no_taint(), {})
   self.reversed = false
   self.world:explore_reverse_lists(false)
   for step = 1, self.choose.step do
@@ -100,6 +104,13 @@ function exec:end_reversal(o)
     end
   end
   self:run_on(o)
+  local after = states.canon(self:state(), states.no_taint(), {})
+  for _, d in ipairs(states.differences(after, before)) do
+    if d.field:find("^spec%.template%.") then
+      self.rollouts[#self.rollouts + 1] = { place = d.place, kind = d.kind, key = d.key, field = d.field, is = d.is,
+        want = d.want, step = self.choose.step, settle = #self.settles + 1 }
+    end
+  end
 end
 
 -- Finalizers of other clients are removed. Returns whether there were any.
