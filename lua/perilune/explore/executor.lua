@@ -458,8 +458,7 @@ function exec:result()
     unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
     points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
     claims = self.false_claims,
-    requeues = self.requeues, lists = self.lists, rollouts = self.rollouts,
-    hosts = #self.world.hosts,
+    requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
     kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
     steps = self.choose.step,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
@@ -471,8 +470,8 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {}, cached = {},
-      runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
+      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
+      cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
       claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
