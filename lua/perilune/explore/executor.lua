@@ -471,8 +471,8 @@ function M.new(o)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
-      cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded, patient = how.patient,
-      claims = claims.new(), false_claims = {} }, exec)
+      cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
+      patient = how.patient, claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end
