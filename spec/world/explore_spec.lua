@@ -349,6 +349,26 @@ local me
     assert.same(found_without, found(search.explore(options(WORKER, scenario, { ignore = { "v1/ConfigMap other" } }))))
   end)
 
+  it("does not report what a schedule has made while a host was started again", function()
+    local o = options(controller([[
+      local name = ("made-%d"):format(perilune.time.now())
+      client:apply(map_of(map, name, { at = name }), { owner = map })
+      return { requeue_after = 300 }]]), function(world)
+      apply(world, "1")
+      world:advance("6m")
+      world:settle()
+    end)
+    local last = {}
+    for _, p in ipairs(o.execute({}, { seed = 3 }).points) do
+      last = p.what == "effect" and not p.reads and p or last
+    end
+    local plan = { { what = "crash", how = "after", place = last.place, step = last.step, n = last.n } }
+    local result = search.replay(o, plan)
+    assert.same({}, found(result))
+    assert.same({}, result.unmet)
+    assert.equal(1, result.left_out["hours later nothing differs"])
+  end)
+
   local TASK = HEAD .. [[
 perilune.run("leader", { writes = { ["v1/ConfigMap"] = { "create", "patch" } } }, function(context)
   while not context:stopping() do

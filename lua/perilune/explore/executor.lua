@@ -20,7 +20,6 @@ local DOWN = 1 -- seconds that a restart takes
 local RESTARTS = 20 -- limit for one execution
 local STEPS = 10000 -- limit of steps until the number of effects in a plan has happened
 local ELECTION = 20 -- seconds in which a leader is elected that the Lease does not name yet
-local PATIENCE = 7200 -- seconds for each step
 local PATIENT_RECONCILES = 5000 -- limit of reconciles in this time
 
 local UNFINISHED = "the scenario needs what the step before it leads to"
@@ -253,6 +252,8 @@ function exec:record(merged)
     ok, why = self.world:explore_settled()
   end
   local state = self:state()
+  self.longest = math.max(self.longest, self.world:now() - self.began - self.spent)
+  self.spent = self.world:now() - self.began
   local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over }
   self.settles[#self.settles + 1] = settle
   if self.recorded then
@@ -341,7 +342,7 @@ function exec:wait_if_patient()
   end
   local now = self.world:now()
   self.world:explore_limit(PATIENT_RECONCILES)
-  pcall(self.advance, self, math.max(self.began + PATIENCE * self.choose.step - now, 0))
+  pcall(self.advance, self, math.max(self.began + self.patient * self.choose.step - now, 0))
   self.world:explore_limit()
 end
 
@@ -460,7 +461,7 @@ function exec:result()
     claims = self.false_claims,
     requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
     kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
-    steps = self.choose.step,
+    steps = self.choose.step, longest = self.longest,
     last_point = self.choose.last_point, unmet = self.choose:unmet(),
     lines = self.lines, versions = self.versions }, lazy_digest)
 end
@@ -472,7 +473,7 @@ function M.new(o)
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
       cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
-      patient = how.patient, claims = claims.new(), false_claims = {} }, exec)
+      patient = how.patient, longest = 0, spent = 0, claims = claims.new(), false_claims = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end

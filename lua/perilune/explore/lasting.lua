@@ -5,6 +5,9 @@
 local judges = require("perilune.explore.judge")
 local skipped = require("perilune.explore.skipped")
 
+local PATIENCE = 2 * 3600 -- seconds for each step
+local LONG, LONGER = 1800, 5 * 3600 -- a step that takes long without a disturbance takes twice as long after a crash
+
 local ends = { state = true, replaced = true, leak = true, restart = true }
 
 return function(search)
@@ -21,8 +24,9 @@ function search:lasting(plan, findings)
   if #plan == 0 or not judged then
     return findings
   end
-  self.patient = self.patient or self.o.execute({}, { seed = self.o.seed, patient = true })
-  local execution = self.o.execute(plan, { seed = self.o.seed, patient = true })
+  local seconds = (self.reference.longest or 0) > LONG and LONGER or PATIENCE
+  self.patient = self.patient or self.o.execute({}, { seed = self.o.seed, patient = seconds })
+  local execution = self.o.execute(plan, { seed = self.o.seed, patient = seconds })
   self.count = self.count + 1
   if execution.inconclusive then
     return findings
