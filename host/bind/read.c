@@ -136,7 +136,7 @@ static int get(lua_State *L)
     struct pl_cache *cache = NULL;
     switch (pl_cache_choose(lanes, pl_reading_controller(s), &wanted, &cache)) {
     case PL_CHOICE_OUTSIDE:
-        return pl_reading_raise_outside(L, s, wanted.ns);
+        return pl_reading_raise_outside(L, s, cache, wanted.ns);
     case PL_CHOICE_UNDECLARED:
         pl_cache_hint(lanes, pl_lua_slice(L, 1));
         return get_live(L, s, &wanted, name);

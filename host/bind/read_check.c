@@ -124,11 +124,13 @@ int pl_reading_wait_for_index(lua_State *L, struct pl_state *s, struct pl_cache 
     return pl_co_wait(L, s, op);
 }
 
-int pl_reading_raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns)
+int pl_reading_raise_outside(lua_State *L, struct pl_state *s, const struct pl_cache *limited,
+                             struct pl_slice ns)
 {
-    return pl_lerr_raise(
-        L, s, "%s: the namespace \"%s\" is not one of those that the controller declares",
-        lua_tostring(L, 1), ns.ptr ? ns.ptr : "");
+    return pl_lerr_raise(L, s, "%s: the namespace \"%s\" is not one of those %s",
+                         lua_tostring(L, 1), ns.ptr ? ns.ptr : "",
+                         limited != NULL ? "of --namespace: perilune.live can read it"
+                                         : "that the controller declares");
 }
 
 /* Objects in another replica's shard are not in this cache, and nothing is known about them here.

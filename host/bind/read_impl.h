@@ -32,7 +32,9 @@ int pl_reading_wait_for_index(lua_State *L, struct pl_state *s, struct pl_cache 
 
 /* ---- what a read must not ask for ---- */
 
-int pl_reading_raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns);
+/* limited: pl_cache_choose's cache. */
+int pl_reading_raise_outside(lua_State *L, struct pl_state *s, const struct pl_cache *limited,
+                             struct pl_slice ns);
 void pl_reading_check_shard(lua_State *L, struct pl_state *s, const struct pl_cache *cache,
                             struct pl_slice ns);
 void pl_reading_check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache,

@@ -234,7 +234,7 @@ int pl_reading_list(lua_State *L, bool each)
                                 ? PL_CHOICE_LIVE
                                 : pl_cache_choose(lanes, pl_reading_controller(s), &wanted, &cache);
     if (choice == PL_CHOICE_OUTSIDE)
-        return pl_reading_raise_outside(L, s, wanted.ns);
+        return pl_reading_raise_outside(L, s, cache, wanted.ns);
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return pl_reading_wait_for_sync(L, s, cache, 1);
     if (choice == PL_CHOICE_CACHE) {

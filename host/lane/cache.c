@@ -60,6 +60,7 @@ static int width(const struct pl_source_options *options)
 
 struct best {
     struct pl_cache *cache;
+    struct pl_cache *limited; /* the namespace is declared, but not one of the host's */
     int width;
     bool declared, usable;
 };
@@ -82,7 +83,10 @@ static void consider(struct pl_known_controller *known, const struct pl_wanted *
         if (options->metadata_only && !wanted->metadata_only)
             continue;
         best->usable = true;
-        if (cache_covers(options, wanted->ns) && width(options) > best->width) {
+        if (!cache_covers(options, wanted->ns)) {
+            if (cache_covers(&cache->spec->options, wanted->ns))
+                best->limited = cache;
+        } else if (width(options) > best->width) {
             best->width = width(options);
             best->cache = cache;
         }
@@ -99,6 +103,7 @@ enum pl_choice pl_cache_choose(struct pl_lanes *lanes, int controller,
         *cache = own.cache;
         return PL_CHOICE_CACHE;
     }
+    *cache = own.limited;
     if (own.usable)
         return PL_CHOICE_OUTSIDE;
     if (own.declared)

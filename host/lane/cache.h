@@ -7,7 +7,8 @@ enum pl_choice {
     PL_CHOICE_CACHE,      /* *cache; it may not have synced yet */
     PL_CHOICE_LIVE,       /* declared, but in a form that cannot answer: ask the server */
     PL_CHOICE_UNDECLARED, /* ask the server */
-    PL_CHOICE_OUTSIDE,    /* the namespace is not one of the declared ones */
+    PL_CHOICE_OUTSIDE,    /* the namespace is none of the controller's; *cache: a cache for which it
+                             is declared, but --namespace leaves it out, or NULL */
 };
 
 struct pl_wanted {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "lane/barred.h"
 #include "lane/exec_memo.h"
 #include "lane/lane.h"
@@ -278,6 +279,8 @@ void pl_cache_publish(struct pl_cache *cache)
     cache->store = pl_informer_store(informer);
     cache->resource = pl_informer_resource(informer);
     pl_source_options_copy(&cache->options, pl_informer_options(informer));
+    pl_texts_free(cache->options.namespaces);
+    cache->options.namespaces = pl_informer_namespaces(informer);
     cache->share = pl_informer_share(informer);
     atomic_store_explicit(&cache->ready, true, memory_order_release);
     pl_cache_hold(cache);

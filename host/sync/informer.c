@@ -346,6 +346,16 @@ bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
     return false;
 }
 
+char **pl_informer_namespaces(const struct pl_informer *informer)
+{
+    if (pl_informer_covers(informer, pl_slice("", 0)) || informer->feed_count == 0)
+        return NULL;
+    char **all = pl_calloc(informer->feed_count + 1, sizeof *all);
+    for (size_t i = 0; i < informer->feed_count; i++)
+        all[i] = pl_strdup(pl_feed_ns(informer->feeds[i]));
+    return all;
+}
+
 /* An object of another shard is not kept. */
 static bool is_kept(const struct pl_informer *informer, struct pl_node object)
 {

@@ -86,6 +86,9 @@ void pl_informer_flush(struct pl_informer *informer);
 /* True when its namespaces (limited by the host's) include ns; false until discovery has answered.
  */
 bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns);
+/* Its namespaces (limited by the host's), sorted, for pl_texts_free; NULL: it has all, or its kind
+ * has no namespaces, or discovery has not answered. */
+char **pl_informer_namespaces(const struct pl_informer *informer);
 
 /* Shards have come or gone (sync/share.h). */
 void pl_informer_shards_changed(struct pl_informer *informer);

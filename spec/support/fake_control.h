@@ -230,6 +230,11 @@ const struct pl_source_options *pl_informer_options(const struct pl_informer *in
     return &informer->options;
 }
 
+char **pl_informer_namespaces(const struct pl_informer *informer)
+{
+    return pl_texts_sorted(informer->options.namespaces);
+}
+
 bool pl_informer_has_synced(const struct pl_informer *informer)
 {
     return informer->synced;

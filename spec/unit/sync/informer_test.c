@@ -410,6 +410,10 @@ TEST(each_namespace_has_a_watch_of_its_own_and_its_own_lists)
                                       "\"resourceVersion\":\"7\"}}"));
     PL_UNUSED(other);
     CHECK(pl_informer_has_synced(scene.informer));
+    char **covered = pl_informer_namespaces(scene.informer);
+    CHECK(covered != NULL && strcmp(covered[0], "d") == 0 && strcmp(covered[1], "e") == 0 &&
+          covered[2] == NULL);
+    pl_texts_free(covered);
     check_events(&scene, "+a@5 +x@7");
     struct pl_buf rv = PL_BUF_INIT;
     pl_store_rv(pl_informer_store(scene.informer), &rv);
@@ -432,6 +436,7 @@ TEST(sources_with_the_same_options_share_an_informer)
     struct pl_informer *shared =
         pl_informers_take(pl_cluster_informers(scene.bed.cluster), &kind, &same);
     CHECK(shared == scene.informer);
+    CHECK(pl_informer_namespaces(shared) == NULL);
     struct pl_informer *apart =
         pl_informers_take(pl_cluster_informers(scene.bed.cluster), &kind, &other);
     CHECK(apart != scene.informer);

@@ -1,0 +1,78 @@
+-- Which namespaces a read may ask for, and keys and references of the right scope. Run by
+-- `perilune test`.
+local test = require("perilune.test")
+
+local function config(namespace, name, owner)
+  return { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = name, namespace = namespace, ownerReferences = owner and { owner } } }
+end
+
+local function namespace(name)
+  return { apiVersion = "v1", kind = "Namespace", metadata = { name = name } }
+end
+
+local function assert_has(text, part)
+  assert.truthy(tostring(text):find(part, 1, true), tostring(text))
+end
+
+describe("with --namespace", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  -- The lines that the calls print: each is a Lua expression, called in a reconcile.
+  local function prints(call, declared, flags)
+    local world = test.world{ scripts = { files.script(([[
+perilune.controller("reads"):For("v1/ConfigMap", { namespaces = { "default" } }):Reads("v1/Namespace")
+  :Reads("v1/Secret"%s):Reconcile(function(request)
+  local ok, found = pcall(function() return %s end)
+  print("READ " .. tostring(ok) .. " " .. tostring(found))
+end)]]):format(declared or "", call)) }, flags = { namespace = flags or { "default" } },
+      manifests = { namespace("team"), config("default", "a"),
+        { apiVersion = "v1", kind = "Secret", metadata = { name = "s", namespace = "team" } } } }
+    world:settle()
+    for _, line in ipairs(world:logs("info")) do
+      local text = line.msg:match("READ (.*)")
+      if text then
+        return text
+      end
+    end
+  end
+
+  local outside = 'v1/Secret: the namespace "team" is not one of those of --namespace'
+  for what, call in pairs({
+    get = 'client:get("v1/Secret", "team/s")',
+    list = '#client:list("v1/Secret", { namespace = "team" })',
+    each = 'client:each("v1/Secret", { namespace = "team" })()',
+    wait = 'client:wait("v1/Secret", "team/s", function(o) return o end, 1)',
+    ["create or update"] = 'client:create_or_update({ apiVersion = "v1", kind = "Secret", '
+      .. 'metadata = { name = "s", namespace = "team" } }, function() end)',
+  }) do
+    it("a cached read outside is an error: " .. what, function()
+      assert_has(prints(call), "false ")
+      assert_has(prints(call), outside)
+      assert_has(prints(call, nil, { "default", "kube-system" }), outside)
+      assert_has(prints(call, ', { labels = "a=b" }'), outside)
+      assert_has(prints(call, ', { namespaces = { "default", "team" } }'), outside)
+    end)
+  end
+
+  it("names the declared namespaces where they leave it out", function()
+    assert_has(prints('client:get("v1/Secret", "team/s")', ', { namespaces = { "default" } }'),
+      'the namespace "team" is not one of those that the controller declares')
+  end)
+
+  it("reads inside, of all namespaces, of cluster-scoped kinds and of the server are answered", function()
+    for call, result in pairs({
+      ['client:get("v1/Secret", "default/s")'] = "nil",
+      ['#client:list("v1/Secret")'] = "0",
+      ['#client:list("v1/Secret", { namespace = "default" })'] = "0",
+      ['client:get("v1/Namespace", "team").metadata.name'] = "team",
+      ['perilune.live:get("v1/Secret", "team/s").metadata.name'] = "s",
+      ['client:get("v1/ServiceAccount", "team/s")'] = "nil",
+    }) do
+      assert.equal("true " .. result, prints(call), call)
+    end
+    assert.equal("true s", prints('client:get("v1/Secret", "team/s").metadata.name', nil, { "default", "team" }))
+  end)
+end)
