@@ -8,7 +8,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "event/predicate.h"
+#include "lane/cache.h"
 #include "lua/lazy.h"
+#include "lua/lerr.h"
 #include "lua/lval.h"
 
 #include <stdio.h>
@@ -337,6 +339,45 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     lua_pop(s->L, 1);
 }
 
+/* The For kind's resource of the asked controller; NULL: it has none. */
+static const struct pl_resource *for_resource(const struct pl_lane *lane, const struct pl_ask *ask)
+{
+    struct pl_known_controller *known = &lane->lanes->controllers[ask->external.controller];
+    for (size_t i = 0; i < known->cache_count; i++)
+        if (known->caches[i].spec->role == PL_SOURCE_FOR && pl_cache_is_ready(&known->caches[i]))
+            return known->caches[i].resource;
+    return NULL;
+}
+
+/* A message with the place of the map function. The caller owns it. */
+static char *blame_map(struct pl_state *s, const struct pl_ask *ask, const char *why)
+{
+    lua_Debug ar;
+    pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
+    if (!lua_isfunction(s->L, -1)) {
+        lua_pop(s->L, 1);
+        return pl_format("map of %s: %s", ask->kind, why);
+    }
+    lua_getinfo(s->L, ">S", &ar);
+    return pl_format("%s:%d: map of %s: %s", pl_lerr_chunk(&ar), ar.linedefined, ask->kind, why);
+}
+
+/* A key whose scope is not that of the For kind fails the map, as any other mistake in its result.
+ * A replay has no caches: this is not part of the answer that a tape compares. */
+static void check_scopes(struct pl_lane *lane, struct pl_ask *ask)
+{
+    const struct pl_resource *resource = for_resource(lane, ask);
+    struct pl_err err;
+    pl_err_clear(&err);
+    for (size_t at = 0; resource != NULL && at < ask->requests.len && ask->map_message == NULL;) {
+        struct pl_slice ns = pl_slice_z(ask->requests.ptr + at);
+        struct pl_slice name = pl_slice_z(ns.ptr + ns.len + 1);
+        at += ns.len + name.len + 2;
+        if (pl_resource_check_scope(resource, ns, name, &err) != 0)
+            ask->map_message = blame_map(lane->s, ask, err.message);
+    }
+}
+
 /* A string, number or boolean at the top; others are ignored and logged. */
 static bool question_add_value(lua_State *L, struct pl_ask *ask, const char *index)
 {
@@ -417,6 +458,8 @@ void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
         answer_indexes(lane, ask);
     if (PL_TAPE_WANTS(lane, answered))
         lane->tape->ops->answered(lane->tape, ask);
+    if (ask->ask_map && !ask->again)
+        check_scopes(lane, ask);
     lane->s->asking = -1;
     atomic_store(&lane->answering, NULL);
     lane->worked = true;

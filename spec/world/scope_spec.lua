@@ -76,3 +76,55 @@ end)]]):format(declared or "", call)) }, flags = { namespace = flags or { "defau
     assert.equal("true s", prints('client:get("v1/Secret", "team/s").metadata.name', nil, { "default", "team" }))
   end)
 end)
+
+describe("a map function", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  -- The keys of the runs, and the errors of the log, of a controller of this For kind whose map
+  -- returns this for the secret `s`.
+  local function run(kind, result)
+    local world = test.world{ scripts = { files.script(([[
+perilune.controller("mapped"):For(%q, { labels = "mine=yes" }):Watches("v1/Secret", function(o)
+  return o.data and %s or { o.metadata.annotations.good } end)
+  :Reconcile(function(request) print("RUN " .. request.key) end)]]):format(kind, result)) } }
+    local good = kind == "v1/Node" and "good" or "default/good"
+    for name, data in pairs({ s = { a = "YQ==" }, t = false }) do
+      world:create{ apiVersion = "v1", kind = "Secret", data = data or nil,
+        metadata = { name = name, namespace = "default", annotations = { good = good } } }
+    end
+    world:advance("10s")
+    local keys, errors = {}, world:logs("error")
+    for _, line in ipairs(world:logs("info")) do
+      keys[#keys + 1] = line.msg:match("RUN (.*)")
+    end
+    return keys, errors
+  end
+
+  local needs = 'map of v1/Secret: v1/ConfigMap is namespaced: "s" needs a namespace'
+  local too_much = 'map of v1/Secret: v1/Node is cluster-scoped: leave the namespace "default" out'
+  for what, case in pairs({
+    ["a name without a namespace"] = { "v1/ConfigMap", "o.metadata.name", needs },
+    ["such a name beside a good key"] = { "v1/ConfigMap", '{ "default/other", { name = "s" } }', needs },
+    ["a key with a namespace"] = { "v1/Node", '"default/x"', too_much },
+    ["an object with a namespace"] = { "v1/Node", '{ "other", o }', too_much },
+  }) do
+    it("whose result has the wrong scope has failed: " .. what, function()
+      local keys, errors = run(case[1], case[2])
+      assert.same({ case[1] == "v1/Node" and "good" or "default/good" }, keys)
+      local first = errors[1]
+      assert.equal("map function failed: the object is mapped again later", first.msg)
+      assert.same({ "mapped", "v1/Secret", "default/s" }, { first.controller, first.kind, first.key })
+      assert.truthy(first.error:find("^%S+%.lua:3: "), first.error)
+      assert_has(first.error, case[3])
+    end)
+  end
+
+  it("whose results have the right scope queues them", function()
+    local keys, errors = run("v1/Node", '{ "b", { name = "c" } }')
+    table.sort(keys)
+    assert.same({ "b", "c", "good" }, keys)
+    assert.same({}, errors)
+  end)
+end)
