@@ -95,6 +95,7 @@ static void register_outside(lua_State *L, struct pl_state *s)
     const luaL_Reg *const lists[] = {pl_bind_texts, pl_bind_bytes, places, pl_bind_zones};
     pl_tape_register(L, s, pl_bind_events);
     pl_tape_register(L, s, pl_bind_memos);
+    pl_tape_register(L, s, pl_bind_scopes);
     pl_tape_register(L, s, pl_bind_shards);
     pl_tape_register(L, s, pl_bind_hooks);
     for (const char *const *name = names; *name != NULL; name++) {
@@ -134,6 +135,7 @@ static void bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_logs);
     pl_state_register(L, s, pl_bind_events);
     pl_state_register(L, s, pl_bind_memos);
+    pl_state_register(L, s, pl_bind_scopes);
     pl_state_register(L, s, pl_bind_shards);
     pl_state_register(L, s, pl_bind_metrics);
     pl_state_register(L, s, pl_bind_dialogs);

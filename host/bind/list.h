@@ -10,6 +10,7 @@ extern const luaL_Reg pl_bind_logs[];    /* log.c */
 extern const luaL_Reg pl_bind_events[];  /* event.c */
 extern const luaL_Reg pl_bind_memos[];   /* memo.c */
 extern const luaL_Reg pl_bind_metrics[]; /* metrics.c */
+extern const luaL_Reg pl_bind_scopes[];  /* scope.c */
 extern const luaL_Reg pl_bind_shards[];  /* shard.c */
 extern const luaL_Reg pl_bind_dialogs[]; /* dialog.c */
 extern const luaL_Reg pl_bind_regexes[]; /* regex.c */

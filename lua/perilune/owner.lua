@@ -3,6 +3,7 @@
 local check = require("perilune.check")
 local host = require("perilune.host")
 local ref = require("perilune.ref")
+local builtin = require("perilune.tool.builtin")
 
 local format, fail = string.format, check.fail
 local M = {}
@@ -105,14 +106,28 @@ function M.is_controlled_by(object, owner, ...)
   return false
 end
 
+-- Whether objects of the owner's kind have no namespace: by the kinds of Kubernetes, and by those
+-- that controllers watch. A kind that neither has counts as namespaced.
+local function is_cluster_scoped(owner)
+  if type(owner.apiVersion) ~= "string" or type(owner.kind) ~= "string" then
+    return false
+  end
+  local known = builtin.find(group_of(owner.apiVersion), owner.kind)
+  if known then
+    return not known.namespaced
+  end
+  return host.is_cluster_scoped(owner.apiVersion, owner.kind)
+end
+
 function M.controller_of(object, ...)
   check.no_more("controller_of", ...)
   check.table("controller_of", object)
   for _, one in ipairs(references("controller_of", object)) do
     if one.controller == true then
+      local ns = object.metadata.namespace
       return {
         kind = format("%s/%s", one.apiVersion, one.kind),
-        namespace = object.metadata.namespace,
+        namespace = ns and not is_cluster_scoped(one) and ns or nil,
         name = one.name,
         uid = one.uid,
       }

@@ -108,6 +108,17 @@ describe("perilune.controller_of", function()
       perilune.controller_of(object))
   end)
 
+  it("has no namespace for a kind of Kubernetes that has none", function()
+    local object = child()
+    perilune.set_controller_reference({ apiVersion = "v1", kind = "Namespace",
+      metadata = { name = "default", uid = "u2" } }, object)
+    assert.same({ kind = "v1/Namespace", name = "default", uid = "u2" }, perilune.controller_of(object))
+    object = child()
+    perilune.set_controller_reference({ apiVersion = "apps/v1", kind = "ReplicaSet",
+      metadata = { namespace = "default", name = "r", uid = "u3" } }, object)
+    assert.equal("default", perilune.controller_of(object).namespace)
+  end)
+
   it("is nil when there is none", function()
     assert.is_nil(perilune.controller_of(child()))
     assert.is_nil(perilune.controller_of({}))

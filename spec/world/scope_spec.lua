@@ -128,3 +128,62 @@ perilune.controller("mapped"):For(%q, { labels = "mine=yes" }):Watches("v1/Secre
     assert.same({}, errors)
   end)
 end)
+
+describe("perilune.controller_of", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  -- A cluster-scoped kind of the server, and one that has namespaces.
+  local function crd(kind, scope)
+    local plural = kind:lower() .. "s"
+    return { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+      metadata = { name = plural .. ".example.com" },
+      spec = { group = "example.com", scope = scope, names = { kind = kind, plural = plural },
+        versions = { { name = "v1", served = true, storage = true, schema = { openAPIV3Schema = {
+          type = "object", ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
+  end
+
+  -- The keys of the runs and of the owners that they print. The owner `own` controls a ConfigMap in
+  -- "team". declared: what the controller also declares.
+  local function keys_of(owner, sources)
+    local world = test.world{ manifests = { namespace("team"), crd("Realm", "Cluster"), crd("House", "Namespaced") },
+      scripts = { files.script(([[
+perilune.controller("up")%s:Watches("v1/ConfigMap", function(o) return perilune.controller_of(o) end)
+  :Reconcile(function(request)
+  if request.name ~= "own" then return end
+  local ref = perilune.controller_of(perilune.live:get("v1/ConfigMap", "team/c"))
+  print("KEY " .. request.key .. " " .. perilune.key(ref) .. " " .. client:get(ref.kind, ref).metadata.name)
+end)]]):format(sources)) } }
+    world:create(owner)
+    local stored = world:get((owner.apiVersion .. "/" .. owner.kind), owner.metadata)
+    world:create(config("team", "c", { apiVersion = owner.apiVersion, kind = owner.kind, name = "own",
+      uid = stored.metadata.uid, controller = true }))
+    world:settle()
+    for _, line in ipairs(world:logs("info")) do
+      local text = line.msg:match("KEY (.*)")
+      if text then
+        return text
+      end
+    end
+    local failed = world:logs("error")[1]
+    return failed and failed.error
+  end
+
+  it("has no namespace for a cluster-scoped kind of Kubernetes", function()
+    assert.equal("own own own", keys_of(namespace("own"), ':For("v1/Namespace")'))
+    assert.equal("own own own", keys_of(namespace("own"), ""))
+  end)
+
+  it("has none for a cluster-scoped custom kind that a controller watches", function()
+    local realm = { apiVersion = "example.com/v1", kind = "Realm", metadata = { name = "own" } }
+    assert.equal("own own own", keys_of(realm, ':For("example.com/v1/Realm")'))
+    assert.equal("own own own", keys_of(realm, ':Reads("example.com/v1/Realm")'))
+  end)
+
+  it("has the object's namespace for other kinds", function()
+    local house = { apiVersion = "example.com/v1", kind = "House", metadata = { name = "own", namespace = "team" } }
+    assert.equal("team/own team/own own", keys_of(house, ':For("example.com/v1/House")'))
+    assert.equal("team/own team/own own", keys_of(house, ""))
+  end)
+end)

@@ -81,7 +81,7 @@ local examples = {
     secret_name = "s", secret_key = "k" } }, index = { "v1/Pod", "i", "spec.a" },
   read_file = { "nothing" }, log = { "info", "text", { a = 1, b = object } },
   event = { false, "v1", "Pod", "d", "p", "u", "1", "Reason", "note" }, memo = { "d", "p" },
-  shards = {}, owns_shard = { "d", "p", "u" },
+  is_cluster_scoped = { "v1", "Pod" }, shards = {}, owns_shard = { "d", "p", "u" },
   metric = { "counter", "n", "help", { "label" } },
   metric_add = { host.metric("counter", "a", "help", { "l" }), 1, "v" },
   metric_set = { host.metric("gauge", "g", "help", { "l" }), 1, "v" },
