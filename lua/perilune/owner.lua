@@ -3,7 +3,6 @@
 local check = require("perilune.check")
 local host = require("perilune.host")
 local ref = require("perilune.ref")
-local builtin = require("perilune.tool.builtin")
 
 local format, fail = string.format, check.fail
 local M = {}
@@ -112,6 +111,7 @@ local function is_cluster_scoped(owner)
   if type(owner.apiVersion) ~= "string" or type(owner.kind) ~= "string" then
     return false
   end
+  local builtin = require("perilune.tool.builtin") -- few scripts need it
   local known = builtin.find(group_of(owner.apiVersion), owner.kind)
   if known then
     return not known.namespaced
