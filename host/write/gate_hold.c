@@ -16,6 +16,7 @@
 
 #define PATHS_MAX    64
 #define APPLIES_LESS "it no longer applies fields that are applied now"
+#define APPLIES_MORE "it also applies fields that are not applied now"
 
 bool pl_gate_shadow_sees(struct pl_gate_op *op, struct pl_doc **doc)
 {
@@ -75,15 +76,25 @@ static struct pl_doc *bare(const struct pl_gate_op *op, struct pl_node object)
     return doc;
 }
 
+/* Another set of fields is a change even where the merged object is the same. */
+static const char *note_of(enum pl_applied_fields fields, bool same)
+{
+    if (fields == PL_FIELDS_FEWER)
+        return APPLIES_LESS;
+    return fields == PL_FIELDS_MORE && same ? APPLIES_MORE : NULL;
+}
+
 /* existing and after are borrowed. False: it changes nothing. */
 static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl_doc *after,
-                       const char *note)
+                       enum pl_applied_fields fields)
 {
     bool apply = pl_gate_op_is_apply(op);
     struct pl_doc *before_bare = bare(op, existing);
     struct pl_doc *after_bare = bare(op, pl_doc_root(after));
-    bool same = before_bare != NULL && note == NULL &&
-                pl_node_equal(pl_doc_root(before_bare), pl_doc_root(after_bare));
+    bool same =
+        before_bare != NULL && pl_node_equal(pl_doc_root(before_bare), pl_doc_root(after_bare));
+    const char *note = note_of(fields, same);
+    same = same && note == NULL;
     if (same || op->w.capture == NULL) {
         pl_doc_unref(before_bare);
         pl_doc_unref(after_bare);
@@ -106,18 +117,17 @@ static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl
     return true;
 }
 
-/* Fewer fields than at the last apply is a change, which the merged object does not show. */
-static const char *note_of(struct pl_gate_op *op)
+static enum pl_applied_fields fields_of(struct pl_gate_op *op)
 {
     if (!pl_gate_op_is_apply(op))
-        return NULL;
+        return PL_FIELDS_SAME;
     struct pl_buf name = PL_BUF_INIT;
     pl_gate_applied_name(op, &name);
-    bool other =
-        pl_applied_knows(op->gate->applied, pl_buf_slice(&name)) &&
-        !pl_applied_is_last(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body));
+    enum pl_applied_fields fields =
+        pl_applied_compare(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body),
+                           pl_schema_builtin(&op->w.kind));
     pl_buf_deinit(&name);
-    return other ? APPLIES_LESS : NULL;
+    return fields;
 }
 
 static int gate_hold_merge(struct pl_gate_op *op, struct pl_node existing, struct pl_doc **after,
@@ -186,7 +196,7 @@ static void hold_object(struct pl_gate_op *op)
         op->gone = true;
         return;
     }
-    if (!add_effect(op, existing, after, note_of(op))) {
+    if (!add_effect(op, existing, after, fields_of(op))) {
         pl_doc_unref(after);
         op->result = pl_doc_ref(op->existing);
         op->skipped = true;
@@ -205,7 +215,7 @@ void pl_gate_hold(struct pl_gate_op *op)
         return;
     }
     /* Its result is unknown here: a Scale is answered with the request. */
-    add_effect(op, PL_NODE_MISSING, NULL, NULL);
+    add_effect(op, PL_NODE_MISSING, NULL, PL_FIELDS_SAME);
     op->result = pl_doc_ref(op->w.body);
 }
 
@@ -238,7 +248,7 @@ void pl_gate_watch(struct pl_gate_op *op)
 {
     struct pl_doc *before = NULL, *after = NULL;
     if (!pl_gate_op_is_object(op) || op->w.verb == PL_VERB_DELETE_COLLECTION) {
-        add_effect(op, PL_NODE_MISSING, NULL, NULL);
+        add_effect(op, PL_NODE_MISSING, NULL, PL_FIELDS_SAME);
         return;
     }
     bool known = pl_gate_is_covered(op);
@@ -255,7 +265,7 @@ void pl_gate_watch(struct pl_gate_op *op)
     pl_err_clear(&why);
     bool merged = gate_hold_merge(op, pl_doc_root(before), &after, &why) == 0;
     if (merged || !known)
-        add_effect(op, pl_doc_root(before), after, NULL);
+        add_effect(op, pl_doc_root(before), after, PL_FIELDS_SAME);
     if (merged && before != NULL && after != NULL) {
         op->watched[0] = bare(op, pl_doc_root(before));
         op->watched[1] = bare(op, pl_doc_root(after));

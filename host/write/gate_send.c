@@ -74,7 +74,8 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
     if (pl_gate_op_is_apply(op)) {
         struct pl_buf name = PL_BUF_INIT;
         pl_gate_applied_name(op, &name);
-        pl_applied_remember(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body));
+        pl_applied_remember(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body),
+                            pl_schema_builtin(&op->w.kind));
         pl_buf_deinit(&name);
     }
     if (!pl_gate_op_is_object(op)) {

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "value/write.h"
+#include "write/field_set.h"
 
 #include <string.h>
 
@@ -128,6 +129,7 @@ struct digest {
 struct entry {
     struct pl_link link; /* in by_age */
     struct digest digest;
+    struct pl_field_set fields;
     char *who; /* owned */
 };
 
@@ -185,12 +187,14 @@ void pl_applied_forget(struct pl_applied *applied, struct pl_slice who)
         noop_drop(applied, entry);
 }
 
-void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct pl_node body)
+void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct pl_node body,
+                         const struct pl_schema *schema)
 {
     pl_applied_forget(applied, who);
     struct entry *entry = PL_NEW(struct entry);
     entry->who = pl_memdup0(who.ptr, who.len);
     entry->digest = digest_of(applied, body);
+    pl_field_set_make(&entry->fields, body, schema);
     pl_map_put(&applied->by_name, who, entry);
     pl_list_push(&applied->by_age, &entry->link);
     if (applied->by_name.count > applied->limit)
@@ -212,7 +216,15 @@ bool pl_applied_is_last(struct pl_applied *applied, struct pl_slice who, struct 
     return same;
 }
 
-bool pl_applied_knows(const struct pl_applied *applied, struct pl_slice who)
+enum pl_applied_fields pl_applied_compare(const struct pl_applied *applied, struct pl_slice who,
+                                          struct pl_node body, const struct pl_schema *schema)
 {
-    return pl_map_has(&applied->by_name, who);
+    struct pl_field_set fields;
+    const struct entry *entry = pl_map_get(&applied->by_name, who);
+    if (entry == NULL)
+        return PL_FIELDS_SAME;
+    pl_field_set_make(&fields, body, schema);
+    if (pl_field_set_has_more(&entry->fields, &fields))
+        return PL_FIELDS_FEWER;
+    return pl_field_set_has_more(&fields, &entry->fields) ? PL_FIELDS_MORE : PL_FIELDS_SAME;
 }

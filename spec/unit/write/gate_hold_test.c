@@ -313,4 +313,54 @@ TEST(an_object_that_changed_since_the_run_looked_disturbs_it_but_not_its_own_wri
     }
 }
 
+/* The running scripts apply x and y of d/a. */
+static void apply_both(struct scene *scene)
+{
+    struct pl_write write = patch_of(scene, "a");
+    write.patch_type = PL_PATCH_APPLY;
+    write.held = false;
+    write.edition = NULL;
+    write.controller = pl_controller_writer(scene->controller);
+    start(scene, &write, "{\"data\":{\"x\":\"1\",\"y\":\"2\"}}");
+    struct fake_request *request =
+        bed_expect(&scene->stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
+    bed_reply(&scene->stage.bed, request, 200,
+              BED_MAP("a", "1", "11", ",\"data\":{\"x\":\"1\",\"y\":\"2\",\"z\":\"3\"}"));
+    fake_finish(&scene->stage.fake, "d/a", PL_OUTCOME_DONE); /* of the change */
+    pl_capture_unref(scene->capture);
+    scene->capture = pl_capture_create();
+}
+
+TEST(an_apply_says_which_fields_only_when_their_set_has_changed)
+{
+    static const char *const less = "it no longer applies fields that are applied now";
+    static const char *const more = "it also applies fields that are not applied now";
+    static const struct {
+        const char *data, *note;
+        bool skipped;
+    } cases[] = {
+        {"{\"x\":\"2\",\"y\":\"2\"}", NULL, false},
+        {"{\"y\":\"2\",\"x\":\"1\"}", NULL, true},
+        {"{\"x\":\"1\"}", less, false},
+        {"{\"x\":\"5\"}", less, false},
+        {"{\"x\":\"1\",\"w\":\"2\"}", less, false},
+        {"{\"x\":\"1\",\"y\":\"2\",\"w\":\"4\"}", NULL, false}, /* the change shows it */
+        {"{\"x\":\"1\",\"y\":\"2\",\"z\":\"3\"}", more, false},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct scene scene;
+        begin(&scene);
+        apply_both(&scene);
+        struct pl_write write = patch_of(&scene, "a");
+        write.patch_type = PL_PATCH_APPLY;
+        char *body = pl_format("{\"data\":%s}", cases[i].data);
+        hold(&scene, &write, body);
+        pl_free(body);
+        CHECK_INT(scene.skipped, cases[i].skipped);
+        if (!cases[i].skipped)
+            CHECK_STR(effect(&scene, "v1/ConfigMap d/a")->note, cases[i].note);
+        finish(&scene);
+    }
+}
+
 TEST_MAIN()

@@ -3,6 +3,7 @@
 #include "unit/control/bed.h"
 #include "support/json.h"
 #include "object/patch.h"
+#include "object/schema.h"
 
 static const struct pl_resource pods = {
     .kind = {"", "v1", "Pod"}, .plural = "pods", .namespaced = true, .has_status = true};
@@ -127,12 +128,12 @@ TEST(what_was_applied_is_remembered_up_to_a_limit)
     struct pl_doc *one = bed_doc("{\"a\":1,\"b\":2}"), *same = bed_doc("{\"b\":2,\"a\":1}");
     struct pl_doc *other = bed_doc("{\"a\":1}");
     CHECK(!pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one)));
-    pl_applied_remember(applied, pl_slice_z("x"), pl_doc_root(one));
+    pl_applied_remember(applied, pl_slice_z("x"), pl_doc_root(one), NULL);
     CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(same)));
     CHECK(!pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(other)));
-    pl_applied_remember(applied, pl_slice_z("y"), pl_doc_root(one));
+    pl_applied_remember(applied, pl_slice_z("y"), pl_doc_root(one), NULL);
     CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one))); /* used: kept longer */
-    pl_applied_remember(applied, pl_slice_z("z"), pl_doc_root(one));
+    pl_applied_remember(applied, pl_slice_z("z"), pl_doc_root(one), NULL);
     CHECK(!pl_applied_is_last(applied, pl_slice_z("y"), pl_doc_root(one)));
     CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one)));
     pl_applied_forget(applied, pl_slice_z("x"));
@@ -141,6 +142,52 @@ TEST(what_was_applied_is_remembered_up_to_a_limit)
     pl_doc_unref(same);
     pl_doc_unref(other);
     pl_applied_destroy(applied);
+}
+
+/* Applies of Pods: before, then after. */
+TEST(fields_of_an_apply_are_told_apart_by_their_names_and_not_by_their_values)
+{
+    static const struct {
+        const char *before, *after;
+        enum pl_applied_fields fields;
+    } cases[] = {
+        {"{'spec':{'a':1,'b':{'c':2}}}", "{'spec':{'b':{'c':3},'a':{}}}", PL_FIELDS_SAME},
+        {"{'spec':{'a':1,'b':{'c':2}}}", "{'spec':{'a':1}}", PL_FIELDS_FEWER},
+        {"{'spec':{'a':1}}", "{'spec':{'b':1}}", PL_FIELDS_FEWER},
+        {"{'spec':{'a':1}}", "{'spec':{'a':1,'b':1}}", PL_FIELDS_MORE},
+        {"{'spec':{'a':{'b':1}}}", "{'spec':{'b':{'a':1}}}", PL_FIELDS_FEWER},
+        /* atomic lists and objects are one field */
+        {"{'spec':{'other':[1,2]}}", "{'spec':{'other':[3]}}", PL_FIELDS_SAME},
+        {"{'spec':{'nodeSelector':{'a':'1'}}}", "{'spec':{'nodeSelector':{'b':'1'}}}",
+         PL_FIELDS_SAME},
+        /* elements with keys, in any order, with defaults */
+        {"{'spec':{'containers':[{'name':'a','image':'i'},{'name':'b','image':'i'}]}}",
+         "{'spec':{'containers':[{'name':'b','image':'j'},{'name':'a','image':'i'}]}}",
+         PL_FIELDS_SAME},
+        {"{'spec':{'containers':[{'name':'a','image':'i'},{'name':'b','image':'i'}]}}",
+         "{'spec':{'containers':[{'name':'a','image':'i'},{'name':'c','image':'i'}]}}",
+         PL_FIELDS_FEWER},
+        {"{'spec':{'containers':[{'name':'a','ports':[{'containerPort':1,'protocol':'TCP'}]}]}}",
+         "{'spec':{'containers':[{'name':'a','ports':[{'containerPort':1}]}]}}", PL_FIELDS_SAME},
+        {"{'metadata':{'finalizers':['a/a','b/b']}}", "{'metadata':{'finalizers':['b/b']}}",
+         PL_FIELDS_FEWER},
+        {"{'metadata':{'finalizers':['a/a','b/b']}}", "{'metadata':{'finalizers':['b/b','a/a']}}",
+         PL_FIELDS_SAME},
+    };
+    const struct pl_schema *schema = pl_schema_builtin(&pods.kind);
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_applied *applied = pl_applied_create(2);
+        struct pl_doc *before = json(cases[i].before), *after = json(cases[i].after);
+        CHECK_INT(pl_applied_compare(applied, pl_slice_z("x"), pl_doc_root(after), schema),
+                  PL_FIELDS_SAME);
+        pl_applied_remember(applied, pl_slice_z("x"), pl_doc_root(before), schema);
+        if (pl_applied_compare(applied, pl_slice_z("x"), pl_doc_root(after), schema) !=
+            cases[i].fields)
+            TEST_FAIL("case %zu", i);
+        pl_doc_unref(before);
+        pl_doc_unref(after);
+        pl_applied_destroy(applied);
+    }
 }
 
 TEST_MAIN()
