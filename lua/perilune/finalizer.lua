@@ -21,7 +21,7 @@ end
 
 local function list_of(object)
   local list = object.metadata.finalizers
-  return (list == nil or list == host.null) and {} or list
+  return (list == nil or list == host.null) and host.array({}) or list
 end
 
 local function position(object, name)
@@ -65,7 +65,11 @@ function M.remove(object, name, ...)
   if not at then
     return false
   end
-  table.remove(object.metadata.finalizers, at)
+  local list = object.metadata.finalizers
+  table.remove(list, at)
+  if list[1] == nil and not host.is_array(list) then
+    object.metadata.finalizers = host.array({}) -- an empty plain table would be an object
+  end
   return true
 end
 

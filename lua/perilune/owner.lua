@@ -43,7 +43,7 @@ local function references(what, object)
   end
   local list = object.metadata.ownerReferences
   if list == nil or list == host.null then
-    return {}
+    return host.array({})
   end
   local where = what .. ": metadata.ownerReferences"
   for i, one in ipairs(check.table(where, list)) do

@@ -30,6 +30,15 @@ describe("perilune.finalizer.add, remove and has", function()
     assert.same({ "b.com/y", name }, o.metadata.finalizers)
   end)
 
+  it("leave an array, which the API server accepts, when the last name is removed", function()
+    for _, list in ipairs({ false, perilune.null, { name }, perilune.array({ name }) }) do
+      local o = object(list or nil)
+      finalizer.add(o, name)
+      assert.is_true(finalizer.remove(o, name))
+      assert.equal("[]", perilune.json.encode(o.metadata.finalizers))
+    end
+  end)
+
   it("take a null list for none", function()
     local o = object(perilune.null)
     assert.is_false(finalizer.has(o, name))

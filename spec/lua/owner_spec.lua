@@ -18,6 +18,8 @@ describe("perilune.set_controller_reference", function()
     assert.same({ { apiVersion = "example.com/v1", kind = "Website", name = "blog", uid = "u1",
       controller = true, blockOwnerDeletion = true } }, object.metadata.ownerReferences)
     assert.equal("[", perilune.json.encode(object.metadata.ownerReferences):sub(1, 1))
+    table.remove(object.metadata.ownerReferences)
+    assert.equal("[]", perilune.json.encode(object.metadata.ownerReferences))
   end)
 
   it("replaces that of the same owner, also of another version or uid", function()
