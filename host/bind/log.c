@@ -17,11 +17,12 @@
 
 #define FIELDS_MAX 64
 #define VALUE_MAX  8192 /* limit of one field in bytes */
+#define PREFIX     "fields."
 
 struct line {
     struct pl_field fields[FIELDS_MAX];
-    size_t count;
-    char *owned[2 * FIELDS_MAX + 1];
+    size_t count, bound; /* the first `bound` fields are the host's */
+    char *owned[3 * FIELDS_MAX];
     size_t owned_count;
 };
 
@@ -62,9 +63,35 @@ static char *table_text(lua_State *L, struct pl_state *s, int index)
     return pl_buf_take(&out);
 }
 
-/* The value at the top. */
-static void log_add_field(lua_State *L, struct pl_state *s, struct line *line, const char *key)
+static bool is_in_line(const struct line *line, const char *name)
 {
+    static const char *const own[] = {"ts", "level", "msg"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)
+        if (strcmp(own[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < line->bound; i++)
+        if (strcmp(line->fields[i].key, name) == 0)
+            return true;
+    return false;
+}
+
+/* A script's name for a field, with PREFIX where the host's part of the line has that name. What
+ * begins with PREFIX gets another one, so that no two fields become the same. */
+static const char *free_name(struct line *line, const char *key)
+{
+    const char *name = key;
+    while (strncmp(name, PREFIX, strlen(PREFIX)) == 0)
+        name += strlen(PREFIX);
+    if (!is_in_line(line, name))
+        return key;
+    own(line, pl_format(PREFIX "%s", key));
+    return line->owned[line->owned_count - 1];
+}
+
+/* The value at the top. */
+static void log_add_field(lua_State *L, struct pl_state *s, struct line *line, const char *name)
+{
+    const char *key = free_name(line, name);
     struct pl_field *field = &line->fields[line->count++];
     struct pl_slice text;
     switch (lua_type(L, -1)) {
@@ -170,6 +197,7 @@ static int write_log(lua_State *L)
     luaL_checkstack(L, 10, NULL);
     struct line line = {.count = 0};
     add_run(s, &line);
+    line.bound = line.count;
     if (lua_type(L, 3) == LUA_TTABLE)
         add_fields(L, s, &line);
     char *clean = pl_secrets_mask(&s->secrets, pl_lua_slice(L, 2));

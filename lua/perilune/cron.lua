@@ -40,9 +40,9 @@ function M.times(schedule, from, to)
   return last, math.max(before, 0)
 end
 
-local function tell(name, count, first)
+local function tell(count, first)
   if count > 0 then
-    log:warn("scheduled times have passed without a run here", { task = name, missed = count,
+    log:warn("scheduled times have passed without a run here", { missed = count,
       first = host.time_format(first) })
   end
 end
@@ -65,7 +65,7 @@ local function woken(what, name, schedule, began, f)
       return outcome(schedule, now)
     end
     local is_late = now - last > LATE
-    tell(name, looked and missed + (is_late and 1 or 0) or 0, schedule:next(from))
+    tell(looked and missed + (is_late and 1 or 0) or 0, schedule:next(from))
     if is_late then
       return outcome(schedule, now)
     end
@@ -75,7 +75,7 @@ local function woken(what, name, schedule, began, f)
     local _, more = M.times(schedule, now, ended)
     local next_time = schedule:next(now)
     if next_time and next_time <= ended then
-      tell(name, more + 1, next_time)
+      tell(more + 1, next_time)
       host.last_time(name, math.floor(ended))
     end
     return outcome(schedule, ended)

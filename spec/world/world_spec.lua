@@ -119,6 +119,32 @@ end)
     assert.equal("x", world:get("v1/Pod", "default/p").status.reason)
   end)
 
+  it("keeps a script's fields apart from those that each line has", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("maps"):For("v1/ConfigMap"):Reconcile(function(request, context)
+  context.log:warn("said", { level = "z", msg = "q", ts = 0, key = "mine", controller = "other", reconcile_id = 1,
+    task = "free", shadow = true, fields = 2, ["fields.level"] = "y", ["fields.free"] = 3 })
+end)
+perilune.every("1h", { name = "ticks", immediate = true }, function(context)
+  context.log:info("ticked", { task = "other", key = "free" })
+end)
+]] }
+    world:create(config("a"))
+    world:settle()
+    local lines = {}
+    for _, line in ipairs(world:logs("info")) do
+      lines[line.msg] = line
+    end
+    local said, ticked = lines.said, lines.ticked
+    assert.same({ "warn", "maps", "default/a" }, { said.level, said.controller, said.key })
+    assert.not_equal(1, said.reconcile_id)
+    assert.same({ "z", "q", 0, "mine", "other", 1 }, { said["fields.level"], said["fields.msg"], said["fields.ts"],
+      said["fields.key"], said["fields.controller"], said["fields.reconcile_id"] })
+    assert.same({ "free", true, 2, "y", 3 }, { said.task, said.shadow, said.fields, said["fields.fields.level"],
+      said["fields.free"] })
+    assert.same({ "ticks", "other", "free" }, { ticked.task, ticked["fields.task"], ticked.key })
+  end)
+
   it("has a time of its own, for scripts too", function()
     local world = test.world{ time = "2030-01-02T03:04:05Z", scripts = script[[
 perilune.controller("clock"):For("v1/ConfigMap"):Reconcile(function(request)
