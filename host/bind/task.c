@@ -1,5 +1,6 @@
 /* host: sleeping, joining, enqueueing, and external HTTP servers. */
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "bind/list.h"
 #include "lane/lane.h"
 #include "lua/lazy.h"
@@ -12,6 +13,7 @@
 #define HTTP_TIMEOUT_MS   30000
 #define HTTP_MAX_RESPONSE ((size_t)10 << 20)
 #define HEADERS_MAX       100
+#define PLACE_LEVELS      16
 
 static int push_nothing(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
@@ -24,6 +26,19 @@ static int push_nothing(lua_State *L, struct pl_state *s, struct pl_lop *op)
 static int64_t to_ns(double seconds)
 {
     return pl_clamp(seconds * (double)PL_SECOND, 0, (int64_t)1e9 * PL_SECOND);
+}
+
+/* The same for the same lines of all calls that are under way. */
+static uint64_t place_of(lua_State *L)
+{
+    uint64_t place = 0;
+    lua_Debug ar;
+    for (int level = 1; level <= PLACE_LEVELS && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        place = pl_hash(ar.source, strlen(ar.source), place);
+        place = pl_hash(&ar.currentline, sizeof ar.currentline, place);
+    }
+    return place;
 }
 
 static int sleep_for(lua_State *L)
@@ -44,6 +59,7 @@ static int sleep_for(lua_State *L)
     }
     op->verb = "sleep";
     op->delay_ns = to_ns(seconds);
+    op->in.place = place_of(L);
     op->push = push_nothing;
     return pl_co_wait(L, s, op);
 }

@@ -461,18 +461,21 @@ static bool is_of_task(const struct pl_lop *op)
 }
 
 void pl_lanes_each_sleep(struct pl_lanes *lanes,
-                         void (*visit)(void *arg, const char *controller, const char *key,
-                                       int64_t due_ns),
-                         void *arg)
+                         void (*visit)(void *arg, const struct pl_lane_sleep *sleep), void *arg)
 {
     for (int i = 0; i < lanes->options.count; i++) {
         if (lanes->lanes[i] == NULL)
             continue;
         PL_LIST_FOR (link, &lanes->lanes[i]->io.ops) {
             const struct pl_lop *op = PL_CONTAINER_OF(link, struct pl_lop, io.link);
-            if (is_of_task(op))
-                visit(arg, lanes->controllers[op->controller].name, op->exec->id,
-                      op->io.timer.due_ns);
+            if (!is_of_task(op))
+                continue;
+            struct pl_lane_sleep sleep = {.controller = lanes->controllers[op->controller].name,
+                                          .key = op->exec->id,
+                                          .place = op->in.place,
+                                          .delay_ns = op->delay_ns,
+                                          .due_ns = op->io.timer.due_ns};
+            visit(arg, &sleep);
         }
     }
 }

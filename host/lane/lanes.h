@@ -143,12 +143,16 @@ bool pl_lanes_close(struct pl_lanes *lanes);
 /* True when no run, question or operation is under way. */
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
 
-/* Visits the sleeps of endless tasks (perilune.run): the task, and the end of its sleep. I/O
- * thread. */
+/* A sleep of an endless task (perilune.run). */
+struct pl_lane_sleep {
+    const char *controller, *key; /* the task */
+    uint64_t place;               /* the same for the same lines of the script */
+    int64_t delay_ns;             /* as it was asked for */
+    int64_t due_ns;               /* its end */
+};
+/* Visits all of them. I/O thread. */
 void pl_lanes_each_sleep(struct pl_lanes *lanes,
-                         void (*visit)(void *arg, const char *controller, const char *key,
-                                       int64_t due_ns),
-                         void *arg);
+                         void (*visit)(void *arg, const struct pl_lane_sleep *sleep), void *arg);
 
 /* Lua heap in use over all states; number of lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);

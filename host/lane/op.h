@@ -78,6 +78,7 @@ struct pl_lop {
             size_t max_response;
         } http;
         struct pl_slice watch_key; /* KEY */
+        uint64_t place;            /* SLEEP: of its call in the script */
         struct {
             struct pl_slice text;
             bool failed;

@@ -15,6 +15,7 @@
 #include "world/order.h"
 #include "write/recorder.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #define CPU_LIMIT  (5 * PL_SECOND)
@@ -583,15 +584,18 @@ static void see_due(void *arg, struct pl_slice key, int64_t due_ns, bool fails)
 {
     const struct due_visit *to = arg;
     char *what = pl_format("%s %.*s", to->controller, PL_FMT(key));
-    to->visit(to->arg, &(struct pl_replica_due){what, due_ns, fails});
+    to->visit(to->arg, &(struct pl_replica_due){.what = what, .due_ns = due_ns, .fails = fails});
     pl_free(what);
 }
 
-static void see_sleep(void *arg, const char *controller, const char *key, int64_t due_ns)
+static void see_sleep(void *arg, const struct pl_lane_sleep *sleep)
 {
-    struct due_visit *to = arg;
-    to->controller = controller;
-    see_due(to, pl_slice_z(key), due_ns, false);
+    const struct due_visit *to = arg;
+    char *what = pl_format("%s %s %" PRIx64, sleep->controller, sleep->key, sleep->place);
+    struct pl_replica_due due = {
+        .what = what, .due_ns = sleep->due_ns, .delay_ns = sleep->delay_ns};
+    to->visit(to->arg, &due);
+    pl_free(what);
 }
 
 void pl_replica_each_due(struct pl_replica *replica,

@@ -75,9 +75,10 @@ bool pl_replica_leads(const struct pl_replica *replica);
 
 /* Later work: delayed keys, and sleeping tasks. */
 struct pl_replica_due {
-    const char *what; /* "controller key": borrowed for the call */
+    const char *what; /* "controller key", and the place of a sleep: borrowed for the call */
     int64_t due_ns;
-    bool fails; /* it is a retry */
+    int64_t delay_ns; /* of a sleep; else 0 */
+    bool fails;       /* it is a retry */
 };
 void pl_replica_each_due(struct pl_replica *replica,
                          void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define BUSIEST 3
+#define WAITS   8 /* limit of waits for times that differ */
 
 struct pl_round *pl_rounds_of(struct pl_map *rounds, const char *what)
 {
@@ -20,6 +21,18 @@ struct pl_round *pl_rounds_of(struct pl_map *rounds, const char *what)
         pl_map_put(rounds, pl_slice_z(what), round);
     }
     return round;
+}
+
+void pl_round_wait(struct pl_round *round, uint64_t version, int64_t delay_ns)
+{
+    round->waits = round->version == version ? round->waits + 1 : 1;
+    round->version = version;
+    round->delay_ns = delay_ns;
+}
+
+bool pl_round_is_over(const struct pl_round *round, uint64_t version, int64_t delay_ns)
+{
+    return round->version == version && (round->delay_ns == delay_ns || round->waits >= WAITS);
 }
 
 void pl_rounds_forget_runs(struct pl_map *rounds)

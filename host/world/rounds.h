@@ -9,11 +9,18 @@
 
 struct pl_round {
     uint64_t version; /* version of the cluster at the last wait; UINT64_MAX: never */
+    unsigned waits;   /* at this version */
+    int64_t delay_ns; /* of the last wait, if it was a sleep; else 0 */
     unsigned runs;    /* since the settling began */
 };
 
 /* Never NULL; lives as long as the map. */
 struct pl_round *pl_rounds_of(struct pl_map *rounds, const char *what);
+/* It is waited for at this version of the cluster. */
+void pl_round_wait(struct pl_round *round, uint64_t version, int64_t delay_ns);
+/* True when it was waited for at this version, so that waiting again would be without end: for the
+ * same time, or often enough for other times. */
+bool pl_round_is_over(const struct pl_round *round, uint64_t version, int64_t delay_ns);
 void pl_rounds_forget_runs(struct pl_map *rounds);
 /* Forgets which rounds were waited for: a host starts again, or will see earlier changes. */
 void pl_rounds_forget(struct pl_map *rounds);

@@ -1,7 +1,8 @@
 /* A world is settled when no work continues by itself and nothing is due within the limit. Keys
  * that always request another run, and tasks that sleep in a loop, are settled when they were
  * waited for once and have changed nothing: `keys` has the cluster's version at the last wait of
- * each key. Retries after a failure are always waited for. */
+ * each key, and of each place where a task sleeps. Retries after a failure are always waited for.
+ */
 #include "world/world_impl.h"
 
 #include "base/alloc.h"
@@ -52,8 +53,9 @@ struct wanted {
     struct pl_world *world;
     const char *host;
     int64_t due_ns; /* INT64_MAX: nothing */
-    char *what;     /* owned */
-    bool fails;     /* it is a retry, which is not a round of waiting */
+    int64_t delay_ns;
+    char *what; /* owned */
+    bool fails; /* it is a retry, which is not a round of waiting */
 };
 
 static void see_due(void *arg, const struct pl_replica_due *due)
@@ -61,7 +63,8 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     struct wanted *wanted = arg;
     struct pl_world *world = wanted->world;
     char *what = pl_format("%s %s", wanted->host, due->what);
-    bool round_over = !due->fails && pl_rounds_of(&world->keys, what)->version == changes_of(world);
+    bool round_over = !due->fails && pl_round_is_over(pl_rounds_of(&world->keys, what),
+                                                      changes_of(world), due->delay_ns);
     if (round_over || due->due_ns >= wanted->due_ns) {
         pl_free(what);
         return;
@@ -69,6 +72,7 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     pl_free(wanted->what);
     wanted->what = what;
     wanted->due_ns = due->due_ns;
+    wanted->delay_ns = due->delay_ns;
     wanted->fails = due->fails;
 }
 
@@ -79,6 +83,7 @@ static void see_earlier(struct wanted *wanted, const char *what, int64_t due_ns)
     pl_free(wanted->what);
     wanted->what = pl_strdup(what);
     wanted->due_ns = due_ns;
+    wanted->delay_ns = 0;
     wanted->fails = false;
 }
 
@@ -119,7 +124,8 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
             return 0;
         }
         if (timer >= wanted.due_ns && !wanted.fails)
-            pl_rounds_of(&world->keys, wanted.what)->version = changes_of(world);
+            pl_round_wait(pl_rounds_of(&world->keys, wanted.what), changes_of(world),
+                          wanted.delay_ns);
         pl_world_move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
         pl_free(wanted.what);
     }

@@ -437,6 +437,40 @@ end)
   end)
 end)
 
+describe("a task in a world", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+  after_each(files.remove)
+
+  local function at_end(body)
+    local world = test.world{ scripts = files.script('perilune.run("slow", { writes = { "v1/ConfigMap" } }, function()\n'
+      .. body .. [[
+  client:create{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made", namespace = "default" } }
+end)
+]]) }
+    local before = world:now()
+    world:settle{ limit = "1m" }
+    return world:get(CONFIG, "default/made") ~= nil, world:now() - before
+  end
+
+  it("is waited for while it sleeps at another place, or for another time", function()
+    assert.is_true((at_end('perilune.sleep("2s") perilune.sleep("3s") perilune.sleep("1s")\n')))
+    assert.is_true((at_end('perilune.sleep("2s")\nperilune.sleep("2s")\nperilune.sleep("2s")\n')))
+    assert.is_true((at_end('local function nap() perilune.sleep("2s") end\nnap()\nnap()\nnap()\n')))
+    local made, took = at_end('perilune.sleep("2s")\nperilune.sleep("59s")\n')
+    assert.is_false(made)
+    assert.is_true(took >= 2 and took < 3, took)
+  end)
+
+  it("is not waited for when it would sleep for ever", function()
+    for _, body in ipairs({ 'perilune.sleep("2s") perilune.sleep("1s")',
+      'perilune.sleep("2s")\nperilune.sleep("2s")', 'perilune.sleep(1 + math.random())' }) do
+      local made, took = at_end("while not perilune.config.never do " .. body .. "\nend\n")
+      assert.is_false(made)
+      assert.is_true(took < 20, body .. " " .. took)
+    end
+  end)
+end)
+
 describe("an election in a world", function()
   local SCRIPT = [[
 local perilune = require("perilune")
