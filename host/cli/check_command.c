@@ -23,7 +23,9 @@ static void print_options(const struct pl_source_options *options)
 
 static void print_head(const struct pl_controller_spec *spec)
 {
-    if (spec->task.form == PL_TASK_EVERY)
+    if (spec->schedule != NULL)
+        printf("task %s (%s): at %s", spec->name, spec->declared_at, spec->schedule);
+    else if (spec->task.form == PL_TASK_EVERY)
         printf("task %s (%s): every %g s%s", spec->name, spec->declared_at,
                (double)spec->task.period_ns / (double)PL_SECOND,
                spec->task.immediate ? ", at once" : "");

@@ -26,6 +26,7 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec)
     pl_free(spec->sources);
     pl_free(spec->writes);
     pl_free(spec->name);
+    pl_free(spec->schedule);
     pl_free((char *)spec->declared_at);
     *spec = (struct pl_controller_spec){0};
 }

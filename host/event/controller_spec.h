@@ -41,6 +41,7 @@ struct pl_controller_spec {
     size_t write_count;
     char **channels; /* names, NULL-terminated; NULL: none */
     struct pl_task_spec task;
+    char *schedule; /* of a cron task, for people: expression and zone; NULL: none */
     /* A webhook handler: requests start its runs, and there is neither a queue nor a controller.
      * NULL: none. */
     struct pl_hook_spec *hook;

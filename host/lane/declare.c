@@ -214,6 +214,7 @@ static void read_task(lua_State *L, struct pl_controller_spec *spec)
                                            .period_ns = nanoseconds(L, "period"),
                                            .immediate = flag_of(L, "immediate", false),
                                            .when_changed = flag_of(L, "when_changed", false)};
+        spec->schedule = dup_text(L, "schedule");
     }
     lua_pop(L, 1);
 }

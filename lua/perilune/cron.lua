@@ -94,8 +94,11 @@ function M.cron(text, options, f, ...)
   local name = o.name or tasks.default_name("cron")
   local what = format("task %q", name)
   -- The period applies to the first check, and to the one after a failed run.
-  tasks.declare(what, name, { form = "every", period = math.max(math.min(first - now, 1), 0.001) },
-    o, f, woken(what, name, schedule, now, f))
+  tasks.declare(what, name, {
+    form = "every",
+    period = math.max(math.min(first - now, 1), 0.001),
+    schedule = format('"%s" %s', (text:gsub("%s+", " ")), o.zone or "UTC"),
+  }, o, f, woken(what, name, schedule, now, f))
 end
 
 return M

@@ -326,6 +326,8 @@ describe("perilune check", function()
 local perilune = require("perilune")
 perilune.every("5m", { reads = { "v1/Pod" }, immediate = true }, function() end)
 perilune.run("feed", { writes = { "v1/Secret" } }, function() end)
+perilune.cron("0  3 * * *", { zone = "Europe/Berlin", name = "night" }, function() end)
+perilune.cron("@daily", { name = "day" }, function() end)
 perilune.channel("hooks")
 perilune.controller("woken"):WatchesChannel("hooks"):Reconcile(function() end)
 ]])
@@ -335,7 +337,9 @@ perilune.controller("woken"):WatchesChannel("hooks"):Reconcile(function() end)
       .. "  reads    v1/Pod\n"
       .. "task feed (" .. script .. ":3): runs with the host\n"
       .. "  writes   v1/Secret create update patch delete\n"
-      .. "controller woken (" .. script .. ":5)\n"
+      .. "task night (" .. script .. ":4): at \"0 3 * * *\" Europe/Berlin\n"
+      .. "task day (" .. script .. ":5): at \"@daily\" UTC\n"
+      .. "controller woken (" .. script .. ":7)\n"
       .. "  channel  hooks\n", text)
   end)
 end)

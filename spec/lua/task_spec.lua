@@ -115,7 +115,7 @@ describe("perilune.cron", function()
 
   it("declares a task that is woken soon, and then at its times", function()
     local reconcile = cron()
-    assert.same({ form = "every", period = 1 }, declared[1].task)
+    assert.same({ form = "every", period = 1, schedule = '"*/5 * * * *" Europe/Berlin' }, declared[1].task)
     assert.equal("five", declared[1].name)
     assert.equal(89, wake(reconcile, "11:58:31"))
     assert.equal(300, wake(reconcile, "12:00:00"))
