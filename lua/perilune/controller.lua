@@ -56,19 +56,6 @@ local controller_options = {
 
 local verbs = check.array_of(check.verb)
 
-local function namespaces(what, value)
-  local out = check.array_of(check.string)(what, value)
-  for _, name in ipairs(out) do
-    if not host.is_name(name, "dns-label") then
-      fail("%s: %q is not the name of a namespace", what, name)
-    end
-  end
-  if #out == 0 then
-    fail("%s is empty; leave it out to mean all namespaces", what)
-  end
-  return out
-end
-
 local function finalizers(what, value)
   local out = check.array_of(check.string)(what, value)
   for _, name in ipairs(out) do
@@ -82,7 +69,9 @@ end
 -- Checkers of the options that every source has, and of those that a role adds.
 local function source_options(extra)
   local out = {
-    namespaces = namespaces,
+    namespaces = function(what, value)
+      return require("perilune.scope").namespaces(what, value)
+    end,
     labels = check.selector,
     fields = check.fields,
     metadata_only = check.boolean,
@@ -153,7 +142,11 @@ local function add_source(self, role, method, kind, options)
   local what = format("controller %q: %s", self.name, method)
   check.kind(what, kind)
   what = format("%s(%q)", what, kind)
-  return note_source(self, check.options(what, options, role_options[role]), role, kind)
+  local source = note_source(self, check.options(what, options, role_options[role]), role, kind)
+  if source.namespaces then
+    require("perilune.scope").check(what, source)
+  end
+  return source
 end
 
 local standard = { orphan = true, foregroundDeletion = true, kubernetes = true }

@@ -154,6 +154,11 @@ describe("perilune.controller", function()
       '"a/b" is not the name of a namespace' },
     { "a namespace for namespaces", function() new("a"):For("v1/Pod", { namespaces = "default" }) end,
       'namespaces must be an array, not the string "default"' },
+    { "namespaces of a kind that has none", function() new("a"):For("v1/Node", { namespaces = { "default" } }) end,
+      'controller "a": For("v1/Node"): v1/Node is cluster-scoped: it takes no namespaces' },
+    { "namespaces to read of a kind that has none", function()
+      new("a"):Reads("rbac.authorization.k8s.io/v1/ClusterRole", { namespaces = { "default" } })
+    end, "rbac.authorization.k8s.io/v1/ClusterRole is cluster-scoped: it takes no namespaces" },
     { "an empty selector", function() new("a"):For("v1/Pod", { labels = "" }) end, "labels: an empty selector" },
     { "a bad predicate", function() new("a"):For("v1/Pod", { predicates = { 5 } }) end,
       "predicates[1] must be a predicate" },
