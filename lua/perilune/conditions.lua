@@ -71,16 +71,19 @@ local function find(what, object, name)
   return nil
 end
 
--- The condition of that type, or nil.
-function M.get(object, name, ...)
-  check.no_more("conditions.get", ...)
-  check.table("conditions.get", object)
-  return (find("conditions.get", object, check.string("conditions.get: the type", name)))
+local function get(what, object, name, ...)
+  check.no_more(what, ...)
+  check.table(what .. ": the object", object)
+  return (find(what, object, check.string(what .. ": the type", name)))
 end
 
-function M.is_true(object, name, ...)
-  check.no_more("conditions.is_true", ...)
-  local condition = M.get(object, name)
+-- The condition of that type, or nil.
+function M.get(...)
+  return get("conditions.get", ...)
+end
+
+function M.is_true(...)
+  local condition = get("conditions.is_true", ...)
   return condition ~= nil and condition.status == "True"
 end
 

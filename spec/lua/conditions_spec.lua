@@ -113,9 +113,20 @@ describe("perilune.conditions.get and is_true", function()
     local odd = { status = { conditions = { 42 } } }
     for name, more in pairs({ get = "Ready", is_true = "Ready",
       set = { type = "Ready", status = true, reason = "Up" } }) do
-      local called = name == "is_true" and "get" or name
-      assert.equal(("conditions.%s: status.conditions[1] must be a table, not the number 42"):format(called),
+      assert.equal(("conditions.%s: status.conditions[1] must be a table, not the number 42"):format(name),
         spec.message_of(conditions[name], odd, more))
+    end
+  end)
+
+  it("name themselves in errors", function()
+    for _, name in ipairs({ "get", "is_true", "set" }) do
+      assert.equal(("conditions.%s: the object must be a table, not nil"):format(name),
+        spec.message_of(conditions[name], nil, "Ready"))
+    end
+    for _, name in ipairs({ "get", "is_true" }) do
+      assert.equal(("conditions.%s: the type must be a string, not the number 5"):format(name),
+        spec.message_of(conditions[name], object, 5))
+      assert.truthy(spec.message_of(conditions[name], object, "Ready", 1):find("conditions." .. name, 1, true))
     end
   end)
 
