@@ -27,15 +27,25 @@ function M.waiting(reason, ...)
   return setmetatable({ waiting = reason }, waiting_mt)
 end
 
+-- Objects and arrays of them, which are no results, or nil.
+local function described_object(value)
+  if value.metadata ~= nil or value.apiVersion ~= nil then
+    local kind = type(value.kind) == "string" and value.kind or "?"
+    return "an object (" .. kind .. ")"
+  end
+  return #value > 0 and "an array" or nil
+end
+
 -- What one returned value of a reconcile or cleanup means: as of() returns it. `what` names the
 -- function in messages.
 function M.meaning(what, value)
-  if type(value) ~= "table" then
+  local is_waiting = getmetatable(value) == "perilune.waiting"
+  local wrong = type(value) ~= "table" and check.describe(value)
+    or not is_waiting and described_object(value)
+  if wrong then
     fail("%s returned %s; return nothing, {requeue_after = ...}, {requeue = true} or "
-      .. "perilune.waiting(reason)",
-      what, check.describe(value))
-  end
-  if getmetatable(value) == "perilune.waiting" then
+      .. "perilune.waiting(reason)", what, wrong)
+  elseif is_waiting then
     return "waiting", (tostring(value.waiting):gsub("%s+", " "))
   end
   local result = check.options("the result of " .. what, value, checkers)
