@@ -98,6 +98,14 @@ local delete_all_options = {
 }
 local subresource_options = with(patch_options, {})
 
+local function write_options_of(what, options, checkers)
+  local o = check.options(what, options, checkers)
+  if o.adopt and not o.owner then
+    fail("%s: adopt needs owner, the object that takes this one", what)
+  end
+  return o
+end
+
 local subresource_get_options = { query = query.text }
 
 -- ---- the methods ----
@@ -198,14 +206,14 @@ function methods.create(self, object, options, ...)
   require_self(self, "create")
   check.no_more("create", ...)
   local kind, ns, name = new_target("create", object)
-  local o = check.options("create " .. kind, options, write_options)
+  local o = write_options_of("create " .. kind, options, write_options)
   return (write(self, o, { verb = "create", kind = kind, namespace = ns, name = name,
     body = object, object = object }))
 end
 
 local function update(self, what, subresource, object, options)
   local kind, ns, name = target(what, object)
-  local o = check.options(what .. " " .. kind, options, write_options)
+  local o = write_options_of(what .. " " .. kind, options, write_options)
   return write(self, o, { verb = "update", called = what, kind = kind, namespace = ns,
     name = name, subresource = subresource, body = object, object = object })
 end
@@ -240,7 +248,7 @@ local function patch_arguments(self, what, subresource, kind, ns, name, object, 
   if subresource == "status" then
     check.status_patch(what .. " " .. kind, body)
   end
-  local o = check.options(what .. " " .. kind, options, patch_options)
+  local o = write_options_of(what .. " " .. kind, options, patch_options)
   o.patch_type, o.type = o.type or "merge", nil
   return (write(self, o, { verb = "patch", called = what, kind = kind, namespace = ns,
     name = name, subresource = subresource, body = body, object = object }))
@@ -258,7 +266,7 @@ end
 
 local function apply(self, what, subresource, object, options)
   local kind, ns, name = target(what, object)
-  local o = check.options(what .. " " .. kind, options, apply_options)
+  local o = write_options_of(what .. " " .. kind, options, apply_options)
   if o.force == nil then
     o.force = true -- a controller takes ownership of the fields that it applies
   end
@@ -280,7 +288,7 @@ end
 
 local function delete(self, kind, ns, name, object, options, ...)
   check.no_more("delete", ...)
-  local o = check.options("delete " .. kind, options, delete_options)
+  local o = write_options_of("delete " .. kind, options, delete_options)
   local _, info = write(self, o, { verb = "delete", kind = kind, namespace = ns, name = name,
     object = object })
   return not info.gone
@@ -323,7 +331,7 @@ function methods.subresource(self, kind, object_ref, name_of, verb, body, option
       name = name, subresource = name_of }))
   end
   check.table(what .. ": body", body)
-  local o = check.options(what, options, subresource_options)
+  local o = write_options_of(what, options, subresource_options)
   o.patch_type, o.type = o.type or "merge", nil
   return (write(self, o, { verb = verb, called = "subresource", kind = kind, namespace = ns,
     name = name, subresource = name_of, body = body }))
@@ -371,7 +379,7 @@ function methods.create_or_update(self, object, change, options, ...)
   local kind, ns, name = target("create_or_update", object)
   local what = "create_or_update " .. kind
   check.func(what .. ": the second argument", change)
-  local o = check.options(what, options, write_options)
+  local o = write_options_of(what, options, write_options)
   if not ns and o.owner then
     ns = ref.parse(what .. ": owner", o.owner)
     object = host.deepcopy(object)

@@ -179,6 +179,12 @@ describe("writes of the client", function()
       field_manager = "me", field_validation = "Strict" })
     assert.same({ owner, true, true, true, "me", "Strict" }, { asked.owner, asked.adopt, asked.force_write,
       asked.dry_run, asked.field_manager, asked.field_validation })
+    for method, refusal in pairs({ create = "create v1/ConfigMap", update = "update v1/ConfigMap",
+      apply = "apply v1/ConfigMap", delete = "delete v1/ConfigMap" }) do
+      refuses(refusal .. ": adopt needs owner", call, method, config_map(), { adopt = true })
+    end
+    refuses("adopt needs owner", call, "create_or_update", config_map(), function() end, { adopt = true })
+    client:apply(config_map(), { adopt = false })
     refuses('did you mean "field_manager"?', call, "create", config_map(), { fieldmanager = "me" })
     refuses('field_validation must be one of "Strict", "Warn", "Ignore"', call, "update", config_map(),
       { field_validation = "strict" })
