@@ -442,8 +442,8 @@ describe("a task in a world", function()
   after_each(files.remove)
 
   local function at_end(body)
-    local world = test.world{ scripts = files.script('perilune.run("slow", { writes = { "v1/ConfigMap" } }, function()\n'
-      .. body .. [[
+    local head = 'perilune.run("slow", { writes = { "v1/ConfigMap" } }, function()\n'
+    local world = test.world{ scripts = files.script(head .. body .. [[
   client:create{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made", namespace = "default" } }
 end)
 ]]) }
