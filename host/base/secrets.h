@@ -11,6 +11,7 @@ struct pl_secrets {
     char **texts; /* owned */
     size_t *lens;
     size_t count;
+    bool has_lines; /* some value has, or had, more than one line */
 };
 
 /* Remembers a value. Very short values are ignored, since they look like ordinary words. */
@@ -21,7 +22,7 @@ void pl_secrets_add_all(struct pl_secrets *secrets, const struct pl_secrets *mor
 void pl_secrets_add_found(struct pl_secrets *secrets, const struct pl_secrets *known,
                           struct pl_slice text);
 bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text);
-/* Returns a copy with "<n bytes>" in place of each value; the caller frees it. NULL when the text
- * contains none. */
+/* Returns a copy with "<n bytes>" in place of each value, also where it is escaped as in JSON, or
+ * indented as a block in YAML; the caller frees it. NULL when the text contains none. */
 char *pl_secrets_mask(const struct pl_secrets *secrets, struct pl_slice text);
 void pl_secrets_clear(struct pl_secrets *secrets);

@@ -54,6 +54,34 @@ TEST(a_text_ends_where_its_slice_ends)
     pl_secrets_clear(&secrets);
 }
 
+TEST(values_are_found_in_texts_of_json)
+{
+    struct pl_secrets secrets = {.count = 0};
+    pl_secrets_add(&secrets, pl_slice_z("one\n\"two\"/three"));
+    pl_secrets_add(&secrets, pl_slice_z("a/b+c=="));
+    check(&secrets, "{\"a\":\"one\\n\\\"two\\\"/three\",\"b\":\"x\\ny\"}",
+          "{\"a\":\"<15 bytes>\",\"b\":\"x\\ny\"}");
+    check(&secrets, "{\"a\":\"a\\/b+c==\"} a/b+c== \\u0061/b+c==",
+          "{\"a\":\"<7 bytes>\"} <7 bytes> <7 bytes>");
+    check(&secrets, "{\\\"a\\\":\\\"one\\\\n\\\\\\\"two\\\\\\\"/three\\\"}",
+          "{\\\"a\\\":\\\"<15 bytes>\\\"}");
+    check(&secrets, "no \\value\\", "(nothing)");
+    check(&secrets, "\\u00", "(nothing)");
+    pl_secrets_clear(&secrets);
+}
+
+TEST(values_are_found_in_blocks_of_yaml)
+{
+    struct pl_secrets secrets = {.count = 0};
+    pl_secrets_add(&secrets, pl_slice_z("one line"));
+    check(&secrets, "a: |\n  one\n  two\n", "(nothing)");
+    pl_secrets_add(&secrets, pl_slice_z("one\n  two\n\nthree\n"));
+    check(&secrets, "a: |\n  one\n    two\n\n  three\nb: 1\n", "a: |\n  <17 bytes>b: 1\n");
+    check(&secrets, "x:\n- a: |\n      one\n        two\n\n      three\n",
+          "x:\n- a: |\n      <17 bytes>");
+    pl_secrets_clear(&secrets);
+}
+
 TEST(their_number_is_limited)
 {
     static const char padding[] = "------";
