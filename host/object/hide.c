@@ -31,8 +31,21 @@ static bool hide_is_secret(struct pl_node node)
            pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
 }
 
+/* Where in a Secret a table stands. */
+enum place { ELSEWHERE, IN_METADATA, IN_ANNOTATIONS };
+
+static void hide_node(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
+                      bool all, enum place place);
+
+static enum place place_of(struct pl_slice key, bool secret, enum place up)
+{
+    if (secret && pl_slice_eqz(key, "metadata"))
+        return IN_METADATA;
+    return up == IN_METADATA && pl_slice_eqz(key, "annotations") ? IN_ANNOTATIONS : ELSEWHERE;
+}
+
 static void hide_members(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
-                         bool all)
+                         bool all, enum place place)
 {
     bool secret = hide_is_secret(node);
     struct pl_iter it = pl_iter(node);
@@ -40,26 +53,27 @@ static void hide_members(struct pl_build *b, struct pl_node node, const struct p
     while (pl_iter_next(&it)) {
         bool values =
             secret && (pl_slice_eqz(it.key, "data") || pl_slice_eqz(it.key, "stringData"));
+        bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_HIDE_APPLIED);
         hide_key(b, it.key, secrets);
-        pl_hide_build(b, it.value, secrets, all || values);
+        hide_node(b, it.value, secrets, all || values || applied, place_of(it.key, secret, place));
     }
     pl_build_end(b);
 }
 
-void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
-                   bool all)
+static void hide_node(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
+                      bool all, enum place place)
 {
     struct pl_scratch scratch;
     struct pl_iter it;
     char size[40];
     switch (pl_node_type(node)) {
     case PL_OBJECT:
-        hide_members(b, node, secrets, all);
+        hide_members(b, node, secrets, all, place);
         break;
     case PL_ARRAY:
         pl_build_array(b);
         for (it = pl_iter(node); pl_iter_next(&it);)
-            pl_hide_build(b, it.value, secrets, all);
+            hide_node(b, it.value, secrets, all, ELSEWHERE);
         pl_build_end(b);
         break;
     case PL_STRING:
@@ -72,4 +86,10 @@ void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secr
     default:
         pl_build_node(b, node);
     }
+}
+
+void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
+                   bool all)
+{
+    hide_node(b, node, secrets, all, ELSEWHERE);
 }

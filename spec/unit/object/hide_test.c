@@ -30,6 +30,21 @@ TEST(texts_under_the_data_of_a_secret_are_hidden_wherever_it_stands)
     check("{\"a\":[\"bcd\",1,null]}", NULL, true, "{\"a\":[\"<3 bytes>\",1,null]}");
 }
 
+TEST(what_kubectl_applied_is_hidden_in_a_secret)
+{
+    static const char text[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":{\"annotations\":{\"a\":\"b\","
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"%s\"}}}";
+    static const char *const kinds[] = {"Secret", "ConfigMap"};
+    for (int i = 0; i < 2; i++) {
+        char *before = pl_format(text, kinds[i], "{}"),
+             *after = pl_format(text, kinds[i], i == 0 ? "<2 bytes>" : "{}");
+        check(before, NULL, false, after);
+        pl_free(before);
+        pl_free(after);
+    }
+}
+
 /* As text in JSON they would have been escaped. */
 TEST(secrets_are_cut_out_of_texts_and_names)
 {
