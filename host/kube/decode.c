@@ -30,10 +30,20 @@ int64_t pl_retry_after_ms(const struct pl_http_response *response)
     return seconds * 1000;
 }
 
+/* An object in another encoding, such as YAML, which may be a Secret. */
+static bool may_be_object(const char *content_type)
+{
+    return strncasecmp(content_type, "application/", strlen("application/")) == 0;
+}
+
 /* A 200 that is not JSON: the message describes the answer. */
 static void not_json(struct pl_err *err, const char *content_type, struct pl_slice text)
 {
     struct pl_err quoted;
+    if (may_be_object(content_type)) {
+        pl_err_set(err, PL_ESYNTAX, "the answer is not JSON but %s", content_type);
+        return;
+    }
     pl_status_to_err(200, PL_NODE_MISSING, text, &quoted);
     pl_err_set(err, PL_ESYNTAX,
                "the answer is not JSON%s%s; is there a proxy or a login page in between? %s",
