@@ -53,6 +53,22 @@ static int base64_decode(lua_State *L)
     return 0;
 }
 
+/* without_secrets(text) -> text, as it may be shown: before it is cut, as a part of a value would
+ * not be found. */
+static int without_secrets(lua_State *L)
+{
+    struct pl_slice text = pl_lua_check_text(L, 1);
+    char *masked = pl_secrets_mask(&pl_state_of(L)->secrets, text);
+    lua_settop(L, 1);
+    if (masked != NULL) {
+        struct pl_buf out = PL_BUF_INIT;
+        pl_buf_add_z(&out, masked);
+        pl_free(masked);
+        return pl_lua_push_buf(L, &out);
+    }
+    return 1;
+}
+
 static void draw(struct pl_rand *rand, unsigned char *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -393,6 +409,7 @@ const luaL_Reg pl_bind_texts[] = {
     {"sha256", sha256},
     {"base64_encode", base64_encode},
     {"base64_decode", base64_decode},
+    {"without_secrets", without_secrets},
     {"random", random_bytes},
     {"quantity", text_quantity},
     {"duration", duration},

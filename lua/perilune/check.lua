@@ -43,6 +43,7 @@ local fail = M.fail
 
 -- A text for messages. Of a long text only the beginning is shown.
 function M.quote(text)
+  text = #text > 60 and host.without_secrets(text) or text
   return format("%q", #text > 60 and text:sub(1, 57) .. "..." or text)
 end
 
