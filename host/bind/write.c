@@ -8,6 +8,7 @@
 #include "lua/lval.h"
 #include "lua/member.h"
 #include "lua/peek.h"
+#include "lua/secret.h"
 #include "lane/co.h"
 #include "object/meta.h"
 
@@ -147,6 +148,19 @@ static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 2;
 }
 
+/* object | text | nil, info; of a raw request, whose answer may contain Secrets. A text has none:
+ * the API server gives objects as JSON only. */
+static int push_raw(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    if (op->out.doc != NULL && !op->out.is_text) {
+        struct pl_node root = pl_doc_root(op->out.doc);
+        pl_secret_note_answer(s, root);
+        if (pl_secret_is_one(root))
+            op->push_flags |= PL_OBJECT_SECRET;
+    }
+    return push_read(L, s, op);
+}
+
 /* {stdout=, stderr=, code=}, or nil, info */
 static int push_exec(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
@@ -190,7 +204,7 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
         pl_lop_set_key(op, write_text(L, "namespace"), write_text(L, "name"));
     op->cluster = pl_lop_text(op, write_text(L, "cluster"));
     op->push_flags = write_flags_of(kind, write_text(L, "subresource"));
-    op->push = push_written;
+    op->push = raw_path.ptr != NULL ? push_raw : push_written;
     return op;
 }
 
@@ -210,7 +224,8 @@ static int read_other(lua_State *L, struct pl_state *s, const struct verb *verb,
         .headers = pl_lop_text(op, write_text(L, "headers")),
         .takes_text = true,
     };
-    op->push = push_read;
+    if (op->push != push_raw)
+        op->push = push_read;
     return pl_co_wait(L, s, op);
 }
 
@@ -297,7 +312,8 @@ static int write_object(lua_State *L)
     struct pl_kind kind = {.kind = ""};
     struct pl_err err;
     pl_err_clear(&err);
-    bool raw = write_text(L, "raw_path").ptr != NULL;
+    struct pl_slice raw_path = write_text(L, "raw_path");
+    bool raw = raw_path.ptr != NULL;
     if (!raw && pl_kind_parse(write_text(L, "kind"), &kind, &err) != 0)
         return pl_lerr_raise(L, s, "%s: %s", verb->name, err.message);
     if (!are_headers(write_text(L, "headers")))
@@ -306,7 +322,9 @@ static int write_object(lua_State *L)
         return read_other(L, s, verb, &kind);
     struct pl_doc *body = check_doc(L, s, verb->name, "body");
     struct pl_doc *owner = check_doc(L, s, verb->name, "owner");
-    if (!raw)
+    if (raw)
+        pl_note_raw_body(s, raw_path, body);
+    else
         pl_note_written_secrets(s, &kind, body);
     /* The following code does not raise: the operation owns its memory. */
     struct pl_lop *op = new_op(L, PL_LOP_WRITE, verb, &kind);

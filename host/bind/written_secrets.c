@@ -1,32 +1,7 @@
 #include "bind/written_secrets.h"
 
-#include "base/base64.h"
-#include "base/buf.h"
-#include "base/secrets.h"
 #include "base/text.h"
-
-static void note_value(struct pl_secrets *secrets, struct pl_node value)
-{
-    struct pl_scratch scratch;
-    if (pl_node_type(value) != PL_STRING)
-        return;
-    struct pl_slice text = pl_node_str(value, &scratch);
-    struct pl_buf decoded = PL_BUF_INIT;
-    pl_secrets_add(secrets, text);
-    if (pl_base64_decode(text, &decoded))
-        pl_secrets_add(secrets, pl_buf_slice(&decoded));
-    pl_buf_deinit(&decoded);
-}
-
-/* A value, or a map of them. */
-static void note_values(struct pl_secrets *secrets, struct pl_node node)
-{
-    note_value(secrets, node);
-    if (pl_node_type(node) != PL_OBJECT)
-        return;
-    for (struct pl_iter it = pl_iter(node); pl_iter_next(&it);)
-        note_value(secrets, it.value);
-}
+#include "lua/secret.h"
 
 /* path: of a JSON patch. */
 static bool is_about_data(struct pl_slice path)
@@ -35,19 +10,34 @@ static bool is_about_data(struct pl_slice path)
            pl_slice_eqz(path, "/stringData") || pl_text_begins(path, "/stringData/");
 }
 
-void pl_note_written_secrets(struct pl_state *s, const struct pl_kind *kind,
-                             const struct pl_doc *body)
+static void note_body(struct pl_state *s, struct pl_node root)
 {
-    if (body == NULL || !pl_kind_is_secret(kind))
-        return;
-    struct pl_node root = pl_doc_root(body);
     if (pl_node_type(root) == PL_OBJECT) {
-        note_values(&s->secrets, pl_node_getz(root, "data"));
-        note_values(&s->secrets, pl_node_getz(root, "stringData"));
+        pl_secret_note_values(s, pl_node_getz(root, "data"));
+        pl_secret_note_values(s, pl_node_getz(root, "stringData"));
         return;
     }
     struct pl_scratch scratch;
     for (struct pl_iter it = pl_iter(root); pl_iter_next(&it);)
         if (is_about_data(pl_node_str(pl_node_getz(it.value, "path"), &scratch)))
-            note_values(&s->secrets, pl_node_getz(it.value, "value"));
+            pl_secret_note_values(s, pl_node_getz(it.value, "value"));
+}
+
+void pl_note_written_secrets(struct pl_state *s, const struct pl_kind *kind,
+                             const struct pl_doc *body)
+{
+    if (body != NULL && pl_kind_is_secret(kind))
+        note_body(s, pl_doc_root(body));
+}
+
+/* Also true of a few other paths, whose bodies contain no Secrets. */
+static bool is_about_secrets(struct pl_slice path)
+{
+    return pl_text_find(path, "/secrets") != NULL;
+}
+
+void pl_note_raw_body(struct pl_state *s, struct pl_slice path, const struct pl_doc *body)
+{
+    if (body != NULL && is_about_secrets(path))
+        note_body(s, pl_doc_root(body));
 }

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lua/number.h"
+#include "lua/secret.h"
+#include "object/hide.h"
 
 /* Keys of a level's hidden entries until it is filled: its shelf, and its number if the shelf does
  * not know the level's table. A script that uses the `next` of pairs can see them, so their values
@@ -261,11 +263,6 @@ static void note_secret(lua_State *L, struct pl_state *s)
     lua_pop(L, 1);
 }
 
-static bool is_secret_key(struct pl_slice key)
-{
-    return pl_slice_eqz(key, "data") || pl_slice_eqz(key, "stringData");
-}
-
 static bool is_root(struct pl_node node)
 {
     return pl_node_is_same(node, pl_doc_root(node.doc));
@@ -277,10 +274,14 @@ static void note_if_secret(lua_State *L, struct pl_state *s, int index, unsigned
 {
     if (!(flags & PL_OBJECT_SECRET))
         return;
-    if (is_root(node) && is_secret_key(key))
+    if (is_root(node) && pl_secret_is_key(key))
         note_secret(L, s);
-    if (lua_type(L, -1) == LUA_TSTRING && pl_lazy_is_secret(L, s, index))
+    if (lua_type(L, -1) != LUA_TSTRING)
+        return;
+    if (pl_lazy_is_secret(L, s, index))
         pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
+    else if (pl_slice_eqz(key, PL_HIDE_APPLIED))
+        pl_secret_note_applied(s, pl_lua_slice(L, -1));
 }
 
 /* The table at index is an ordinary one from now on. */

@@ -6,6 +6,7 @@
 
 #include "lua/lazy.h"
 #include "lua/number.h"
+#include "lua/secret.h"
 #include "object/path.h"
 
 #include <math.h>
@@ -239,6 +240,8 @@ static int encode_table(struct encoder *e, struct level *at)
     if (pl_limits_is_over(&e->s->limits, e->L))
         return fail_over(e);
     const struct pl_level *level = pl_lazy_level(e->L, e->s, -1);
+    if (level != NULL)
+        pl_secret_note_level(e->L, e->s, -1, level);
     if (level != NULL && level->taken != 0)
         return encode_touched(e, at, level);
     if (level != NULL) {

@@ -403,6 +403,44 @@ TEST(values_of_a_small_secret_are_masked)
     pl_state_destroy(s);
 }
 
+/* Whether encoding the value at the top has registered the text; forgets all. */
+static bool encoding_registers(struct pl_state *s, const char *text)
+{
+    struct pl_doc *doc = pl_lval_doc(s->L, s, -1, NULL);
+    CHECK(doc != NULL);
+    pl_doc_unref(doc);
+    bool known = pl_secrets_has(&s->secrets, pl_slice_z(text));
+    pl_secrets_clear(&s->secrets);
+    return known;
+}
+
+/* base64 of "open" and "sesame" */
+TEST(values_of_secrets_are_registered_when_their_levels_are_encoded)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of("{\"data\":{\"p\":\"b3Blbg==\",\"q\":\"c2VzYW1l\"},\"metadata\":{"
+                                "\"name\":\"name\",\"labels\":{\"a\":\"text\"}}}");
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT); /* another object */
+    CHECK(!encoding_registers(s, "b3Blbg=="));
+    lua_pop(s->L, 1);
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT | PL_OBJECT_SECRET);
+    CHECK(encoding_registers(s, "b3Blbg=="));
+    CHECK(encoding_registers(s, "sesame"));
+    lua_getfield(s->L, -1, "metadata");
+    CHECK(!encoding_registers(s, "text"));
+    lua_pop(s->L, 1);
+    CHECK(encoding_registers(s, "c2VzYW1l"));
+    lua_getfield(s->L, -1, "data");
+    CHECK(encoding_registers(s, "open"));
+    lua_getfield(s->L, -1, "p");
+    lua_pop(s->L, 1);
+    CHECK(encoding_registers(s, "sesame")); /* the other one */
+    CHECK_INT(s->secrets.count, 0);
+    lua_pop(s->L, 2);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
 static double seconds(void)
 {
     struct timespec now;
