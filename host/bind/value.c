@@ -7,10 +7,10 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/peek.h"
-#include "lua/secret.h"
 #include "object/jsonpath.h"
 #include "object/kind.h"
 #include "object/patch.h"
+#include "object/secret.h"
 #include "value/scan.h"
 #include "value/write.h"
 
@@ -132,7 +132,8 @@ static int json_encode(lua_State *L)
     luaL_checkany(L, 1);
     lua_settop(L, 2);
     struct pl_doc *doc = check_doc(L, s, 1, "json.encode");
-    pl_secret_note_answer(s, pl_doc_root(doc)); /* made by the script, or read from a text */
+    pl_secret_note_answer(&s->secrets,
+                          pl_doc_root(doc)); /* made by the script, or read from a text */
     struct pl_buf out = PL_BUF_INIT;
     pl_write(&out, pl_doc_root(doc),
              PL_WRITE_SORTED | (lua_toboolean(L, 2) ? PL_WRITE_PRETTY : 0u));
@@ -211,7 +212,8 @@ static int yaml_encode(lua_State *L)
     luaL_checkany(L, 1);
     lua_settop(L, 1);
     struct pl_doc *doc = check_doc(L, s, 1, "yaml.encode");
-    pl_secret_note_answer(s, pl_doc_root(doc)); /* made by the script, or read from a text */
+    pl_secret_note_answer(&s->secrets,
+                          pl_doc_root(doc)); /* made by the script, or read from a text */
     /* Members in order of their names: the same value must always give the same text. */
     struct pl_buf out = PL_BUF_INIT;
     pl_write(&out, pl_doc_root(doc), PL_WRITE_SORTED);

@@ -8,9 +8,9 @@
 #include "lua/lval.h"
 #include "lua/member.h"
 #include "lua/peek.h"
-#include "lua/secret.h"
 #include "lane/co.h"
 #include "object/meta.h"
+#include "object/secret.h"
 
 #include <stdlib.h>
 
@@ -154,7 +154,7 @@ static int push_raw(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     if (op->out.doc != NULL && !op->out.is_text) {
         struct pl_node root = pl_doc_root(op->out.doc);
-        pl_secret_note_answer(s, root);
+        pl_secret_note_answer(&s->secrets, root);
         if (pl_secret_is_one(root))
             op->push_flags |= PL_OBJECT_SECRET;
     }

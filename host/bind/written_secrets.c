@@ -1,7 +1,7 @@
 #include "bind/written_secrets.h"
 
 #include "base/text.h"
-#include "lua/secret.h"
+#include "object/secret.h"
 
 /* path: of a JSON patch. */
 static bool is_about_data(struct pl_slice path)
@@ -13,14 +13,14 @@ static bool is_about_data(struct pl_slice path)
 static void note_body(struct pl_state *s, struct pl_node root)
 {
     if (pl_node_type(root) == PL_OBJECT) {
-        pl_secret_note_values(s, pl_node_getz(root, "data"));
-        pl_secret_note_values(s, pl_node_getz(root, "stringData"));
+        pl_secret_note_values(&s->secrets, pl_node_getz(root, "data"));
+        pl_secret_note_values(&s->secrets, pl_node_getz(root, "stringData"));
         return;
     }
     struct pl_scratch scratch;
     for (struct pl_iter it = pl_iter(root); pl_iter_next(&it);)
         if (is_about_data(pl_node_str(pl_node_getz(it.value, "path"), &scratch)))
-            pl_secret_note_values(s, pl_node_getz(it.value, "value"));
+            pl_secret_note_values(&s->secrets, pl_node_getz(it.value, "value"));
 }
 
 void pl_note_written_secrets(struct pl_state *s, const struct pl_kind *kind,

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lua/number.h"
-#include "lua/secret.h"
 #include "object/hide.h"
+#include "object/secret.h"
 
 /* Keys of a level's hidden entries until it is filled: its shelf, and its number if the shelf does
  * not know the level's table. A script that uses the `next` of pairs can see them, so their values
@@ -281,7 +281,7 @@ static void note_if_secret(lua_State *L, struct pl_state *s, int index, unsigned
     if (pl_lazy_is_secret(L, s, index))
         pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
     else if (pl_slice_eqz(key, PL_HIDE_APPLIED))
-        pl_secret_note_applied(s, pl_lua_slice(L, -1));
+        pl_secret_note_applied(&s->secrets, pl_lua_slice(L, -1));
 }
 
 /* The table at index is an ordinary one from now on. */
@@ -479,6 +479,28 @@ bool pl_lazy_is_secret(lua_State *L, struct pl_state *s, int index)
     bool secret = lua_toboolean(L, -1);
     lua_pop(L, 2);
     return secret;
+}
+
+/* Members that are not entries of the table yet. */
+static void note_untaken(struct pl_state *s, const struct pl_level *level)
+{
+    bool root = is_root(level->node);
+    for (struct pl_iter it = pl_iter(level->node); pl_iter_next(&it);)
+        if (!pl_level_has_taken(level, it.index) && (!root || pl_secret_is_key(it.key)))
+            pl_secret_note_values(&s->secrets, it.value);
+}
+
+void pl_lazy_note_secrets(lua_State *L, struct pl_state *s, int index, const struct pl_level *level)
+{
+    if (!(level->flags & PL_OBJECT_SECRET))
+        return;
+    struct pl_node node = level->node;
+    bool root = is_root(node);
+    if (root || pl_lazy_is_secret(L, s, index))
+        note_untaken(s, level);
+    struct pl_node metadata = root ? pl_node_getz(node, "metadata") : node;
+    pl_secret_note_annotations(&s->secrets, node);
+    pl_secret_note_annotations(&s->secrets, pl_node_getz(metadata, "annotations"));
 }
 
 void pl_array_mark(lua_State *L, struct pl_state *s)

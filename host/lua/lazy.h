@@ -55,6 +55,10 @@ struct pl_base pl_lazy_base(lua_State *L, struct pl_state *s, int index);
 void pl_lazy_copy_base(lua_State *L, struct pl_state *s, int from, int to);
 /* True when the values of the table at index belong to a Secret. */
 bool pl_lazy_is_secret(lua_State *L, struct pl_state *s, int index);
+/* Before a text is made of the unfilled level of the table at index: registers the values of a
+ * Secret that no read has registered, and what they contain as base64. */
+void pl_lazy_note_secrets(lua_State *L, struct pl_state *s, int index,
+                          const struct pl_level *level);
 
 /* Marks the table at the top as an array. */
 void pl_array_mark(lua_State *L, struct pl_state *s);

@@ -6,7 +6,6 @@
 
 #include "lua/lazy.h"
 #include "lua/number.h"
-#include "lua/secret.h"
 #include "object/path.h"
 
 #include <math.h>
@@ -241,7 +240,7 @@ static int encode_table(struct encoder *e, struct level *at)
         return fail_over(e);
     const struct pl_level *level = pl_lazy_level(e->L, e->s, -1);
     if (level != NULL)
-        pl_secret_note_level(e->L, e->s, -1, level);
+        pl_lazy_note_secrets(e->L, e->s, -1, level);
     if (level != NULL && level->taken != 0)
         return encode_touched(e, at, level);
     if (level != NULL) {

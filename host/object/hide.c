@@ -3,6 +3,7 @@
 #include "object/hide.h"
 
 #include "base/alloc.h"
+#include "object/secret.h"
 
 #include <stdio.h>
 
@@ -25,12 +26,6 @@ void pl_hide_text(struct pl_build *b, struct pl_slice text, const struct pl_secr
     pl_free(masked);
 }
 
-static bool hide_is_secret(struct pl_node node)
-{
-    return pl_node_str_eq(pl_node_getz(node, "kind"), pl_slice_z("Secret")) &&
-           pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
-}
-
 /* Where in a Secret a table stands. */
 enum place { ELSEWHERE, IN_METADATA, IN_ANNOTATIONS };
 
@@ -47,12 +42,11 @@ static enum place place_of(struct pl_slice key, bool secret, enum place up)
 static void hide_members(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
                          bool all, enum place place)
 {
-    bool secret = hide_is_secret(node);
+    bool secret = pl_secret_is_one(node);
     struct pl_iter it = pl_iter(node);
     pl_build_object(b);
     while (pl_iter_next(&it)) {
-        bool values =
-            secret && (pl_slice_eqz(it.key, "data") || pl_slice_eqz(it.key, "stringData"));
+        bool values = secret && pl_secret_is_key(it.key);
         bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_HIDE_APPLIED);
         hide_key(b, it.key, secrets);
         hide_node(b, it.value, secrets, all || values || applied, place_of(it.key, secret, place));
