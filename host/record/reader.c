@@ -10,7 +10,10 @@
 #include "record/tape.h"
 #include "value/scan.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define FILE_MOST    ((size_t)4 << 30)
@@ -21,6 +24,11 @@
 static int damaged(struct pl_err *err, const char *what)
 {
     return pl_err_set(err, PL_ESYNTAX, "it is damaged: %s", what);
+}
+
+static int not_a_record(struct pl_err *err)
+{
+    return pl_err_set(err, PL_EINVAL, "it is not a record of perilune run --record");
 }
 
 /* The text after its length. *out is owned: free with pl_free. */
@@ -191,7 +199,7 @@ int pl_reader_parse(struct pl_reader *reader, struct pl_slice file, struct pl_er
     size_t magic = sizeof PL_RECORD_MAGIC - 1;
     *reader = (struct pl_reader){.info = NULL};
     if (file.len < magic || memcmp(file.ptr, PL_RECORD_MAGIC, magic) != 0)
-        return pl_err_set(err, PL_EINVAL, "it is not a record of perilune run --record");
+        return not_a_record(err);
     file = pl_slice(file.ptr + magic, file.len - magic);
     while (file.len >= PL_FRAME_HEAD) {
         size_t len = 0;
@@ -208,16 +216,32 @@ int pl_reader_parse(struct pl_reader *reader, struct pl_slice file, struct pl_er
     return 0;
 }
 
+/* Looks at the beginning of a file, which may be huge. Only of files: a pipe is read and checked
+ * later. */
+static bool lacks_magic(const char *path)
+{
+    char begin[sizeof PL_RECORD_MAGIC - 1];
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? pread(fd, begin, sizeof begin, 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    return len >= 0 &&
+           ((size_t)len < sizeof begin || memcmp(begin, PL_RECORD_MAGIC, sizeof begin) != 0);
+}
+
 int pl_reader_open(struct pl_reader *reader, const char *path, struct pl_err *err)
 {
     struct pl_buf file = PL_BUF_INIT;
     *reader = (struct pl_reader){.info = NULL};
-    int rc = pl_file_read(path, FILE_MOST, &file, err);
-    if (rc == 0) {
+    bool lacks = lacks_magic(path);
+    int rc = lacks ? not_a_record(err) : pl_file_read(path, FILE_MOST, &file, err);
+    if (rc == 0)
         rc = pl_reader_parse(reader, pl_buf_slice(&file), err);
-        if (rc != 0)
-            pl_err_prefix(err, "%s", path);
-    }
+    if (rc != 0 && (lacks || file.len > 0))
+        pl_err_prefix(err, "%s", path);
     pl_buf_deinit(&file);
     return rc;
 }

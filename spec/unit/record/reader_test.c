@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,6 +136,21 @@ TEST(a_file_that_cannot_be_made_says_so)
     pl_err_clear(&err);
     CHECK(pl_record_create(&options, &err) == NULL);
     CHECK(strstr(err.message, "/nowhere/at/all") != NULL);
+}
+
+TEST(a_huge_file_that_is_no_record_is_not_read)
+{
+    struct pl_reader reader;
+    struct pl_err err;
+    pl_err_clear(&err);
+    snprintf(path, sizeof path, "/tmp/pl-record-%d", (int)getpid());
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && ftruncate(fileno(file), (off_t)5 << 30) == 0);
+    fclose(file);
+    CHECK(pl_reader_open(&reader, path, &err) == PL_EINVAL); /* else it would be too large */
+    CHECK(strstr(err.message, "it is not a record") != NULL);
+    pl_reader_deinit(&reader);
+    unlink(path);
 }
 
 TEST_MAIN()
