@@ -1,12 +1,14 @@
 /* A value is kept in each form in which it may occur: as in the document (base64), decoded, and
- * escaped for JSON. The list has a limit: with very many Secrets the oldest values are still hidden
- * in Secrets, but no longer in copies elsewhere. */
+ * escaped for JSON or a URL. The list has a limit: with very many Secrets the oldest values are
+ * still hidden in Secrets, but no longer in copies elsewhere. */
 #include "record/veil.h"
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/text.h"
 #include "crypto/digest.h"
+#include "net/http_server.h"
+#include "record/veil_place.h"
 #include "value/build.h"
 #include "value/write.h"
 
@@ -53,7 +55,7 @@ void pl_veil_destroy(struct pl_veil *veil)
 
 static bool is_pseudonym(struct pl_slice value)
 {
-    return value.len >= sizeof MARK - 1 && memcmp(value.ptr, MARK, sizeof MARK - 1) == 0;
+    return value.len == TOKEN && memcmp(value.ptr, MARK, sizeof MARK - 1) == 0;
 }
 
 static const struct known *find_known(const struct pl_veil *veil, struct pl_slice text)
@@ -106,22 +108,38 @@ static void remember(struct pl_veil *veil, struct pl_slice text, struct pl_slice
     veil->next = (veil->next + 1) % MOST;
 }
 
+/* The forms that a text has inside the JSON of a document: once escaped and, when a script has made
+ * JSON of it before, twice. */
+static void remember_json(struct pl_veil *veil, struct pl_slice text, struct pl_slice instead)
+{
+    struct pl_buf once = PL_BUF_INIT, twice = PL_BUF_INIT;
+    pl_write_str(&once, text);
+    struct pl_slice inside = pl_slice(once.ptr + 1, once.len - 2);
+    remember(veil, inside, instead);
+    if (!pl_slice_eq(inside, text)) {
+        pl_write_str(&twice, inside);
+        remember(veil, pl_slice(twice.ptr + 1, twice.len - 2), instead);
+    }
+    pl_buf_deinit(&once);
+    pl_buf_deinit(&twice);
+}
+
 static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct pl_slice instead)
 {
-    struct pl_buf json = PL_BUF_INIT, coded = PL_BUF_INIT, coded_instead = PL_BUF_INIT;
+    struct pl_buf coded = PL_BUF_INIT, coded_instead = PL_BUF_INIT, url = PL_BUF_INIT;
+    if (value.len < SHORTEST)
+        return;
     remember(veil, value, instead);
-    if (value.len >= SHORTEST) {
-        pl_base64_encode(value, &coded);
-        pl_base64_encode(instead, &coded_instead);
-        remember(veil, pl_buf_slice(&coded), pl_buf_slice(&coded_instead));
-    }
-    if (pl_is_utf8(value)) {
-        pl_write_str(&json, value);
-        remember(veil, pl_slice(json.ptr + 1, json.len - 2), instead);
-    }
-    pl_buf_deinit(&json);
+    pl_base64_encode(value, &coded);
+    pl_base64_encode(instead, &coded_instead);
+    remember(veil, pl_buf_slice(&coded), pl_buf_slice(&coded_instead));
+    pl_url_escape(value, &url);
+    remember(veil, pl_buf_slice(&url), instead);
+    if (pl_is_utf8(value))
+        remember_json(veil, value, instead);
     pl_buf_deinit(&coded);
     pl_buf_deinit(&coded_instead);
+    pl_buf_deinit(&url);
 }
 
 /* Appends the replacement for a value of `data` (base64) or `stringData`. */
@@ -146,70 +164,52 @@ static void hide_value(struct pl_veil *veil, struct pl_slice text, bool is_base6
 
 /* ---- documents ---- */
 
-static void build_values(struct pl_veil *veil, struct pl_build *b, struct pl_node map,
-                         bool is_base64)
+/* Appends the replacement for a text at that place. */
+static void hide_at(struct pl_veil *veil, enum pl_place place, struct pl_slice text,
+                    struct pl_buf *out)
 {
-    struct pl_iter it = pl_iter(map);
-    struct pl_buf out = PL_BUF_INIT;
-    pl_build_object(b);
-    while (pl_iter_next(&it)) {
-        struct pl_scratch scratch;
-        pl_build_key(b, it.key);
-        if (pl_node_type(it.value) != PL_STRING) {
-            pl_build_node(b, it.value);
-            continue;
-        }
-        pl_buf_clear(&out);
-        hide_value(veil, pl_node_str(it.value, &scratch), is_base64, &out);
-        pl_build_str(b, pl_buf_slice(&out));
+    if (place != PL_PLACE_APPLIED) {
+        hide_value(veil, text, place == PL_PLACE_CODED, out);
+        return;
     }
-    pl_build_end(b);
+    add_pseudonym(veil, text, out);
+    remember(veil, text, pl_buf_slice(out));
+    remember_json(veil, text, pl_buf_slice(out)); /* long texts: no forms that nobody makes */
+}
+
+static void build_hidden(struct pl_veil *veil, struct pl_build *b, struct pl_node node,
+                         enum pl_place place)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    struct pl_scratch scratch;
+    hide_at(veil, place, pl_node_str(node, &scratch), &out);
+    pl_build_str(b, pl_buf_slice(&out));
     pl_buf_deinit(&out);
 }
 
-/* Writes a Secret, or a request to write one: {"kind": "v1/Secret", "body": {...}}. */
-static bool veil_is_secret(struct pl_node node)
-{
-    struct pl_node kind = pl_node_getz(node, "kind");
-    return pl_node_str_eq(kind, pl_slice_z("v1/Secret")) ||
-           (pl_node_str_eq(kind, pl_slice_z("Secret")) &&
-            pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1")));
-}
-
-static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node, bool secret);
-
-static void build_member(struct pl_veil *veil, struct pl_build *b, const struct pl_iter *it,
-                         bool secret)
-{
-    bool plain = pl_slice_eqz(it->key, "stringData");
-    bool hides = pl_node_type(it->value) == PL_OBJECT &&
-                 (plain || (secret && pl_slice_eqz(it->key, "data")));
-    pl_build_key(b, it->key);
-    if (hides)
-        build_values(veil, b, it->value, !plain);
-    else
-        build(veil, b, it->value,
-              secret && (pl_slice_eqz(it->key, "body") || pl_slice_eqz(it->key, "object")));
-}
-
-static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node, bool secret)
+static void build(struct pl_veil *veil, struct pl_build *b, struct pl_node node,
+                  enum pl_place place)
 {
     enum pl_type type = pl_node_type(node);
+    place = pl_place_of(node, place);
+    if (type == PL_STRING && place >= PL_PLACE_CODED) {
+        build_hidden(veil, b, node, place);
+        return;
+    }
     if (type != PL_OBJECT && type != PL_ARRAY) {
         pl_build_node(b, node);
         return;
     }
     struct pl_iter it = pl_iter(node);
-    secret = secret || (type == PL_OBJECT && veil_is_secret(node));
     if (type == PL_OBJECT)
         pl_build_object(b);
     else
         pl_build_array(b);
     while (pl_iter_next(&it)) {
         if (type == PL_OBJECT)
-            build_member(veil, b, &it, secret);
-        else
-            build(veil, b, it.value, secret);
+            pl_build_key(b, it.key);
+        build(veil, b, it.value,
+              type == PL_OBJECT ? pl_place_of_member(node, place, it.key, it.value) : place);
     }
     pl_build_end(b);
 }
@@ -237,23 +237,51 @@ static bool has_any(const struct pl_veil *veil, struct pl_slice text)
     return false;
 }
 
-/* Existing pseudonyms are not changed. */
-static void replace_known(const struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
+/* The length of what stands there and is no value: a pseudonym, an escape of JSON, a character. */
+static size_t unchanged_at(struct pl_slice text, size_t at, bool json)
 {
-    if (!has_any(veil, text)) {
-        pl_buf_add_slice(out, text);
-        return;
-    }
+    size_t token = token_at(text, at), left = text.len - at;
+    if (token > 0)
+        return token;
+    size_t len = !json || text.ptr[at] != '\\' || left < 2 ? 1 : text.ptr[at + 1] == 'u' ? 6 : 2;
+    return len < left ? len : left;
+}
+
+/* Existing pseudonyms are not changed. json: the inside of a string of JSON. */
+static void replace_known(const struct pl_veil *veil, struct pl_slice text, bool json,
+                          struct pl_buf *out)
+{
     for (size_t i = 0; i < text.len;) {
-        size_t token = token_at(text, i);
-        const struct known *known = token == 0 ? known_at(veil, text, i) : NULL;
-        size_t taken = known != NULL ? known->len : token > 0 ? token : 1;
+        const struct known *known = token_at(text, i) == 0 ? known_at(veil, text, i) : NULL;
+        size_t taken = known != NULL ? known->len : unchanged_at(text, i, json);
         if (known != NULL)
             pl_buf_add_z(out, known->instead);
         else
             pl_buf_add(out, text.ptr + i, taken);
         i += taken;
     }
+}
+
+/* The same in each string of a JSON text. Numbers and words stay as they are. */
+static void replace_in_strings(const struct pl_veil *veil, struct pl_slice json, struct pl_buf *out)
+{
+    size_t from = 0;
+    if (!has_any(veil, json)) {
+        pl_buf_add_slice(out, json);
+        return;
+    }
+    for (size_t i = 0; i < json.len; i++) {
+        if (json.ptr[i] != '"')
+            continue;
+        pl_buf_add(out, json.ptr + from, i + 1 - from);
+        from = ++i;
+        while (i < json.len && json.ptr[i] != '"')
+            i += json.ptr[i] == '\\' ? 2 : 1;
+        i = i < json.len ? i : json.len;
+        replace_known(veil, pl_slice(json.ptr + from, i - from), true, out);
+        from = i;
+    }
+    pl_buf_add(out, json.ptr + from, json.len - from);
 }
 
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out)
@@ -267,22 +295,35 @@ void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out
         add_pseudonym(veil, text, &name);
         remember_plain(veil, text, pl_buf_slice(&name));
     }
-    replace_known(veil, text, out);
+    if (has_any(veil, text))
+        replace_known(veil, text, false, out);
+    else
+        pl_buf_add_slice(out, text);
     pl_buf_deinit(&name);
+}
+
+/* Whether the JSON can hold a place where something is hidden. */
+static bool may_hide(struct pl_slice json)
+{
+    static const char *const words[] = {
+        "Secret", "stringData", "/secrets", "\"headers\":{", "\"TokenRe", "PRIVATE KEY-----", NULL};
+    for (const char *const *word = words; *word != NULL; word++)
+        if (pl_text_find(json, *word) != NULL)
+            return true;
+    return false;
 }
 
 void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, root, PL_WRITE_SORTED);
-    if (pl_text_find(pl_buf_slice(&text), "Secret") != NULL ||
-        pl_text_find(pl_buf_slice(&text), "stringData") != NULL) {
+    if (may_hide(pl_buf_slice(&text))) {
         struct pl_build *b = pl_build_create(NULL);
-        build(veil, b, root, false);
+        build(veil, b, root, PL_PLACE_ROOT);
         pl_buf_clear(&text);
         pl_build_write(&text, b, PL_WRITE_SORTED);
     }
-    replace_known(veil, pl_buf_slice(&text), out);
+    replace_in_strings(veil, pl_buf_slice(&text), out);
     pl_buf_deinit(&text);
 }
 

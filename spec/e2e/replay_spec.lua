@@ -2,6 +2,7 @@
 -- cluster.
 
 local e2e = require("spec.support.e2e")
+local record_file = require("spec.support.record_file")
 
 local script = [[
 local perilune = require("perilune")
@@ -119,27 +120,8 @@ describe("perilune replay", function()
     return code, out .. err
   end
 
-  -- All texts of the record.
   local function unpacked()
-    local file = e2e.write_file(record .. ".py", [[
-import sys, zlib
-data = open(sys.argv[1], "rb").read()
-at, out = len("perilune record 1\n"), b""
-while at + 5 <= len(data):
-    size = int.from_bytes(data[at + 1:at + 5], "little")
-    body = data[at + 5:at + 5 + size]
-    for start in range(1, 16):
-        try:
-            out += zlib.decompress(body[start:])
-            break
-        except zlib.error:
-            pass
-    at += 5 + size
-sys.stdout.buffer.write(out)
-]])
-    local pipe = assert(io.popen(("python3 '%s' '%s'"):format(file, record)))
-    local text = pipe:read("*a")
-    pipe:close()
+    local text = record_file.texts(record)
     assert.matches("%-note", text)
     return text
   end

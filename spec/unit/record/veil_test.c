@@ -119,4 +119,141 @@ TEST(pseudonyms_of_two_keys_are_the_same_when_each_stands_for_one)
     pl_veil_destroy(now);
 }
 
+TEST(the_last_applied_configuration_of_a_secret_is_hidden_as_a_whole)
+{
+    static const char *const documents[] = {
+        "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"annotations\":{"
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"{\\\"x\\\":\\\"old \\\\\\\"one\\\"}"
+        "\"}},\"data\":{\"a\":\"aHVudGVyLTEyMzQ=\"}}",
+        "{\"kind\":\"v1/Secret\",\"body\":{\"metadata\":{\"annotations\":{"
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"an old one\"}}}}",
+        "{\"kind\":\"v1/Secret\",\"body\":[{\"op\":\"add\",\"path\":"
+        "\"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration\","
+        "\"value\":\"an old one\"}]}",
+        "{\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"annotations\":{"
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"an old one\"}}}]}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"SecretList\",\"items\":[{\"metadata\":{\"annotations\":{"
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"an old one\"}}}]}",
+        "{\"request\":{\"oldObject\":{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{"
+        "\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"an old "
+        "one\"}}}}}",
+        "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"annotations\":{"
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"{\\\"kind\\\":\\\"Secret\\\",old "
+        "one}\"}}}",
+    };
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    for (size_t i = 0; i < PL_ARRAY_LEN(documents); i++) {
+        write_json(veil, documents[i], &out);
+        CHECK(!has(&out, "old "));
+        CHECK(has(&out, "\"pseudonym-"));
+    }
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(json_patches_of_secrets_have_no_values)
+{
+    static const char *const patches[] = {
+        "{\"op\":\"add\",\"path\":\"/data/n\",\"value\":\"aHVudGVyLTEyMzQ=\"}",
+        "{\"op\":\"test\",\"path\":\"/data/a~1b\",\"value\":\"aHVudGVyLTEyMzQ=\"}",
+        "{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"n\":\"aHVudGVyLTEyMzQ=\"}}",
+        "{\"op\":\"add\",\"path\":\"/stringData/n\",\"value\":\"hunter-1234\"}",
+        "{\"op\":\"add\",\"path\":\"/stringData\",\"value\":{\"n\":\"hunter-1234\"}}",
+        "{\"op\":\"replace\",\"path\":\"\",\"value\":{\"data\":{\"n\":\"aHVudGVyLTEyMzQ=\"}}}",
+        "{\"op\":\"add\",\"path\":\"/data/n\",\"value\":{\"m\":[\"aHVudGVyLTEyMzQ=\"]}}",
+    };
+    struct pl_buf out = PL_BUF_INIT, json = PL_BUF_INIT;
+    for (size_t i = 0; i < 2 * PL_ARRAY_LEN(patches); i++) {
+        struct pl_veil *veil = pl_veil_create(one_key);
+        pl_buf_clear(&json);
+        pl_buf_add_f(&json, "{%s,\"verb\":\"patch\",\"body\":[%s]}",
+                     i % 2 == 0 ? "\"kind\":\"v1/Secret\""
+                                : "\"raw_path\":\"/api/v1/namespaces/a/secrets/b?x=y\"",
+                     patches[i / 2]);
+        write_json(veil, pl_buf_z(&json), &out);
+        CHECK(!has(&out, "hunter") && !has(&out, "aHVudGVy"));
+        CHECK(has(&out, "\"pseudonym-") || has(&out, "\"cHNldWRvbnlt"));
+        pl_veil_destroy(veil);
+    }
+    pl_buf_deinit(&out);
+    pl_buf_deinit(&json);
+}
+
+TEST(tokens_and_headers_with_credentials_are_hidden)
+{
+    static const char *const documents[] = {
+        "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"status\":{"
+        "\"token\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"aUTHORIZATION\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"Proxy-Authorization\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"cookie\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"X-Api-Key\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"x-vault-token\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"My-Secret-Id\":\"hunter-1234\"}}",
+        "{\"url\":\"https://a.example/\",\"headers\":{\"X-Password\":\"hunter-1234\"}}",
+    };
+    struct pl_buf out = PL_BUF_INIT;
+    for (size_t i = 0; i < PL_ARRAY_LEN(documents); i++) {
+        struct pl_veil *veil = pl_veil_create(one_key);
+        write_json(veil, documents[i], &out);
+        CHECK(!has(&out, "hunter"));
+        CHECK(has(&out, "\"pseudonym-"));
+        pl_veil_destroy(veil);
+    }
+    struct pl_veil *veil = pl_veil_create(one_key);
+    write_json(veil, "{\"url\":\"https://a.example/\",\"headers\":{\"Accept\":\"hunter-1234\"}}",
+               &out);
+    CHECK(has(&out, "hunter-1234"));
+    pl_veil_destroy(veil);
+    pl_buf_deinit(&out);
+}
+
+TEST(values_are_known_in_the_forms_that_scripts_make_of_them)
+{
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil,
+               "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"x\":\"a \\\"b\\\"\\nand c\"}}}",
+               &out);
+    pl_buf_clear(&out);
+    pl_veil_text(veil, pl_slice_z("http://x/?p=a%20%22b%22%0Aand%20c"), &out);
+    CHECK(has(&out, "?p=pseudonym-") && !has(&out, "and"));
+    pl_buf_clear(&out);
+    pl_veil_text(veil, pl_slice_z("{\"p\":\"a \\\"b\\\"\\nand c\"}"), &out);
+    CHECK(has(&out, "\"pseudonym-") && !has(&out, "and"));
+    write_json(veil, "{\"data\":{\"json\":\"{\\\"p\\\":\\\"a \\\\\\\"b\\\\\\\"\\\\nand c\\\"}\"}}",
+               &out);
+    CHECK(has(&out, "pseudonym-") && !has(&out, "and"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(numbers_words_and_escapes_of_json_stay_when_values_look_like_them)
+{
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil,
+               "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"a\":\"true\",\"b\":\"5432\","
+               "\"c\":\"test\"}}}",
+               &out);
+    write_json(veil, "{\"a\":true,\"b\":5432,\"c\":\"is \\test\",\"d\":\"is 5432\"}", &out);
+    CHECK(has(&out, "\"a\":true,\"b\":5432,\"c\":\"is \\test\",\"d\":\"is pseudonym-"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
+TEST(a_value_that_begins_with_a_pseudonym_is_hidden)
+{
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil,
+               "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"a\":"
+               "\"pseudonym-0123456789abcdef01234567 and more\"}}}",
+               &out);
+    CHECK(!has(&out, "more"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
 TEST_MAIN()
