@@ -19,6 +19,8 @@
 #include "lane/context.h"
 #include "bind/prelude.h"
 
+#include <stdlib.h>
+
 /* host.where([level]) -> file, line of the script's frame; nil when no script is running.
  * host.where(f) -> file, line where the script's function f begins. */
 static int where(lua_State *L)
@@ -85,13 +87,23 @@ static const luaL_Reg places[] = {
     {NULL, NULL},
 };
 
-/* Functions whose results do not depend only on their arguments. A tape records their calls, and a
- * replay answers them from the record. */
+/* os.getenv, for the tape. */
+static int bind_getenv(lua_State *L)
+{
+    lua_pushstring(L, getenv(luaL_checkstring(L, 1))); /* NULL: nil */
+    return 1;
+}
+
+/* Functions whose results do not depend only on their arguments, and digests, whose arguments are
+ * not always in the record. A tape records their calls, and a replay answers them from the record.
+ */
 static void register_outside(lua_State *L, struct pl_state *s)
 {
     static const char *const names[] = {"random",    "x509_key",  "x509_public", "x509_request",
                                         "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
-                                        "read_file", "zone_file", NULL};
+                                        "read_file", "zone_file", "sha256",      "digest",
+                                        "hmac",      NULL};
+    static const luaL_Reg environment[] = {{"getenv", bind_getenv}, {NULL, NULL}};
     const luaL_Reg *const lists[] = {pl_bind_texts, pl_bind_bytes, places, pl_bind_zones};
     pl_tape_register(L, s, pl_bind_events);
     pl_tape_register(L, s, pl_bind_memos);
@@ -107,6 +119,9 @@ static void register_outside(lua_State *L, struct pl_state *s)
             }
         }
     }
+    lua_getglobal(L, "os");
+    pl_tape_register(L, s, environment);
+    lua_pop(L, 1);
 }
 
 static void push_config(lua_State *L, struct pl_state *s)

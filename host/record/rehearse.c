@@ -14,6 +14,7 @@
 #include "object/kind.h"
 #include "object/meta.h"
 #include "record/exec.h"
+#include "record/scripts.h"
 #include "record/tape.h"
 #include "record/value.h"
 #include "write/compare.h"
@@ -247,6 +248,20 @@ static void learn_entry(struct pl_known *known, struct pl_slice entry)
     pl_known_learn_all(known, pl_slice(from.at, (size_t)(from.end - from.at)));
 }
 
+/* What the recorded scripts have read of the environment. */
+static void learn_environment(struct record_rehearsal *rehearsal,
+                              const struct pl_reader_stream *stream)
+{
+    for (size_t i = 0; i + 1 < stream->count; i++) {
+        struct pl_slice entry = stream->items[i];
+        struct pl_bytes from = pl_bytes_of(pl_slice(entry.ptr + 1, entry.len - 1));
+        if (*entry.ptr == PL_ENTRY_CALL && *stream->items[i + 1].ptr == PL_ENTRY_RETURN &&
+            pl_slice_eqz(pl_bytes_text(&from), "getenv"))
+            pl_map_put(&rehearsal->environment, pl_slice(entry.ptr + 1, entry.len - 1),
+                       &stream->items[i + 1]);
+    }
+}
+
 static void rehearse_all(struct record_rehearsal *rehearsal, const struct pl_reader *reader,
                          const struct pl_record_runs *runs)
 {
@@ -263,6 +278,33 @@ static void rehearse_all(struct record_rehearsal *rehearsal, const struct pl_rea
     lane->io.ended = true; /* unfinished runs are freed with it */
 }
 
+/* The newest scripts of the compared runs, for the configuration that they had. NULL: the record
+ * has no runs of scripts that it knows. */
+static const struct pl_reader_scripts *
+newest_scripts(const struct pl_reader *reader, const struct pl_record_runs *runs, int64_t until_ns)
+{
+    const struct pl_reader_scripts *newest = NULL;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct pl_record_run *run = runs->items[i];
+        size_t stream = reader->entries[run->begins].stream;
+        const struct pl_reader_scripts *scripts =
+            pl_reader_scripts_of(reader, reader->streams[stream].generation);
+        if (scripts != NULL && (until_ns == 0 || run->wall_ns <= until_ns) &&
+            (newest == NULL || scripts->generation > newest->generation))
+            newest = scripts;
+    }
+    return newest;
+}
+
+/* What the host gave to its scripts. *out: to be freed with pl_scripts_deinit. */
+static int read_given(const struct pl_reader *reader, const struct pl_record_runs *runs,
+                      int64_t until_ns, struct pl_scripts *out, struct pl_err *err)
+{
+    const struct pl_reader_scripts *text = newest_scripts(reader, runs, until_ns);
+    *out = (struct pl_scripts){.origin = NULL};
+    return text != NULL ? pl_scripts_read(out, pl_slice(text->json, text->len), err) : 0;
+}
+
 int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_options *options,
                     struct pl_rehearsed_record *out, struct pl_err *err)
 {
@@ -277,29 +319,37 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
     rehearsal.veil = reader->secrets ? NULL : pl_veil_create(key);
     const struct pl_taping taping = {open_tape, &rehearsal};
     struct pl_loop *loop = pl_loop_create_stepped(&rehearsal.base.clock);
+    struct pl_declarations declared = {.controllers = NULL};
+    struct pl_record_runs runs;
+    struct pl_scripts given;
+    pl_record_runs_find(&runs, reader);
+    for (size_t i = 0; i < reader->stream_count; i++)
+        learn_environment(&rehearsal, &reader->streams[i]);
+    int rc = read_given(reader, &runs, options->until_ns, &given, err);
     const struct pl_lanes_options with = {.hooks = &pl_bind_state_hooks,
                                           .count = 1,
                                           .cpu_limit_ns = CPU_LIMIT,
-                                          .version = "replay",
+                                          .config = given.config,
+                                          .version = given.version,
                                           .stepped = loop,
                                           .clock = &rehearsal.base.clock,
                                           .taping = &taping,
                                           .lines = pl_breakpoint_watch(&rehearsal.breakpoint)};
-    struct pl_declarations declared = {.controllers = NULL};
-    struct pl_record_runs runs;
-    pl_record_runs_find(&runs, reader);
     rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* the time of loading */
     rehearsal.declared = &declared;
     rehearsal.lanes = rehearsal.breakpoint.lanes = pl_lanes_create(&with);
-    int rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
+    if (rc == 0)
+        rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
     if (rc == 0)
         rehearse_all(&rehearsal, reader, &runs);
     out->stops = rehearsal.breakpoint.stops;
     pl_declarations_deinit(&declared);
     pl_lanes_destroy(rehearsal.lanes);
     pl_loop_destroy(loop);
+    pl_scripts_deinit(&given);
     pl_record_runs_deinit(&runs);
     pl_known_deinit(&rehearsal.known);
+    pl_map_deinit(&rehearsal.environment);
     pl_veil_destroy(rehearsal.veil);
     return rc;
 }

@@ -17,10 +17,11 @@ struct record_rehearsal {
     struct pl_known known;
     struct pl_record_run *run;               /* the run being compared; NULL: none */
     struct pl_capture *recorded, *candidate; /* the effects of that run */
-    struct pl_known found;                   /* what the recorded run found before it wrote to it */
-    struct pl_map apart;                     /* objects to which the scripts wrote something else */
-    int64_t wall_ns;                         /* what the scripts' clock shows */
-    size_t next_time;                        /* of the run: all before it are used */
+    struct pl_map environment; /* call of os.getenv -> entry of its result, borrowed */
+    struct pl_known found;     /* what the recorded run found before it wrote to it */
+    struct pl_map apart;       /* objects to which the scripts wrote something else */
+    int64_t wall_ns;           /* what the scripts' clock shows */
+    size_t next_time;          /* of the run: all before it are used */
     unsigned made_up;
     bool differs;
     struct pl_rehearsed_record *out;

@@ -330,7 +330,7 @@ static int play_stream(const struct pl_reader *reader, const struct pl_reader_st
                                           .count = 1,
                                           .cpu_limit_ns = CPU_LIMIT,
                                           .config = scripts->config,
-                                          .version = "replay",
+                                          .version = scripts->version,
                                           .generation = scripts->generation,
                                           .stepped = loop,
                                           .clock = &clock,

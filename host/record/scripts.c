@@ -68,6 +68,7 @@ void pl_scripts_write(const struct pl_lanes *lanes, struct pl_buf *out)
     struct writing writing = {lanes->origin, b};
     pl_build_object(b);
     pl_build_put_int(b, "generation", (int64_t)lanes->options.generation);
+    pl_build_put_text(b, "version", pl_slice_z(lanes->options.version));
     pl_build_keyz(b, "paths");
     build_list(b, lanes->paths);
     pl_build_keyz(b, "files");
@@ -137,6 +138,7 @@ int pl_scripts_read(struct pl_scripts *out, struct pl_slice json, struct pl_err 
     pl_node_int(pl_node_getz(root, "generation"), &generation);
     out->generation = (uint64_t)generation;
     out->origin = pl_origin_create();
+    out->version = copy_text(pl_node_getz(root, "version"));
     out->paths = copy_list(pl_node_getz(root, "paths"), &out->path_count);
     struct pl_iter it = pl_iter(pl_node_getz(root, "files"));
     while (pl_iter_next(&it))
@@ -151,5 +153,6 @@ void pl_scripts_deinit(struct pl_scripts *scripts)
 {
     pl_origin_unref(scripts->origin);
     pl_texts_free(scripts->paths);
+    pl_free(scripts->version);
     pl_doc_unref(scripts->config);
 }

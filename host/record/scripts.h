@@ -19,6 +19,7 @@ struct pl_scripts {
     size_t path_count;
     struct pl_doc *config; /* counted; NULL: {} */
     uint64_t generation;
+    char *version; /* owned: of the host; empty: an older record, which does not say it */
 };
 
 PL_MUST_USE int pl_scripts_read(struct pl_scripts *out, struct pl_slice json, struct pl_err *err);

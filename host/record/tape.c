@@ -12,6 +12,7 @@
 #include "record/scripts.h"
 #include "record/taping.h"
 #include "record/value.h"
+#include "record/veil_place.h"
 
 #include <string.h>
 
@@ -207,17 +208,35 @@ void pl_entry_put_call(struct pl_buf *out, lua_State *L, struct pl_state *s, con
         pl_value_put(out, L, s, i, veil);
 }
 
+bool pl_entry_is_digest(const char *name)
+{
+    return strcmp(name, "sha256") == 0 || strcmp(name, "digest") == 0 || strcmp(name, "hmac") == 0;
+}
+
+/* Hides a variable of the environment if it is a secret. -- its name, its value */
+static void hide_variable(struct tape *tape, lua_State *L)
+{
+    if (tape->veil != NULL && lua_type(L, 1) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING &&
+        pl_place_is_secret_variable(pl_lua_slice(L, 1), pl_lua_slice(L, -1)))
+        pl_veil_hide(tape->veil, pl_lua_slice(L, -1));
+}
+
 static int tape_call(struct pl_tape *base, lua_State *L, const char *name, lua_CFunction function)
 {
     struct tape *tape = tape_of(base);
     struct pl_state *s = pl_state_of(L);
-    if (strcmp(name, "join") == 0) /* it happens on the lane alone */
-        return function(L);
+    bool digest = pl_entry_is_digest(name);
+    if (strcmp(name, "join") == 0 || (digest && tape->veil == NULL))
+        return function(L); /* a join happens on the lane alone */
     luaL_checkstack(L, 30, "a recorded call");
     begin_entry(tape, PL_ENTRY_CALL);
     pl_entry_put_call(&tape->entry, L, s, name, tape->veil);
+    if (digest && !pl_veil_marks(pl_buf_slice(&tape->entry)))
+        return function(L);
     end_entry(tape);
     int count = function(L);
+    if (strcmp(name, "getenv") == 0)
+        hide_variable(tape, L);
     begin_entry(tape, count < 0 ? PL_ENTRY_WAIT : PL_ENTRY_RETURN);
     if (count >= 0)
         put_values(tape, L, s, count);

@@ -36,3 +36,6 @@ void pl_entry_put_call(struct pl_buf *out, lua_State *L, struct pl_state *s, con
 /* Appends the answers to a question: verdicts of predicates, requests of a map function (and
  * whether it failed), values of indexes. */
 void pl_entry_put_answers(struct pl_buf *out, const struct pl_ask *ask, struct pl_veil *veil);
+/* True for functions that compute a digest. Their calls are recorded only if the arguments hold
+ * pseudonyms, with which a replay would compute something else. */
+bool pl_entry_is_digest(const char *name);

@@ -302,6 +302,13 @@ void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out
     pl_buf_deinit(&name);
 }
 
+void pl_veil_hide(struct pl_veil *veil, struct pl_slice value)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    hide_value(veil, value, false, &out);
+    pl_buf_deinit(&out);
+}
+
 /* Whether the JSON can hold a place where something is hidden. */
 static bool may_hide(struct pl_slice json)
 {

@@ -19,6 +19,9 @@ void pl_veil_write(struct pl_veil *veil, struct pl_node root, struct pl_buf *out
  * private keys. veil NULL: the text itself. */
 void pl_veil_text(struct pl_veil *veil, struct pl_slice text, struct pl_buf *out);
 
+/* From now on the value has a pseudonym, as if a Secret had held it. */
+void pl_veil_hide(struct pl_veil *veil, struct pl_slice value);
+
 /* Appends the text with one fixed word for each pseudonym; true if there was one. */
 bool pl_veil_level(struct pl_slice text, struct pl_buf *out);
 /* True if the text contains a pseudonym. */

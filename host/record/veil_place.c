@@ -2,6 +2,7 @@
  * themselves. */
 #include "record/veil_place.h"
 
+#include "base/base.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -59,21 +60,38 @@ enum pl_place pl_place_of(struct pl_node node, enum pl_place place)
     return is_issued(node) ? PL_PLACE_ISSUED : place;
 }
 
-/* True for the names of headers that carry credentials, in any case of letters. */
-static bool is_credential(struct pl_slice name)
+/* True if one of the parts occurs in the name, in any case of letters. */
+static bool has_part(struct pl_slice name, const char *const *parts)
 {
-    static const char *const names[] = {"authorization", "cookie", "x-api-key", NULL};
-    static const char *const parts[] = {"token", "secret", "password", "authorization", NULL};
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (name.len == strlen(names[i]) && strncasecmp(name.ptr, names[i], name.len) == 0)
-            return true;
-    for (size_t i = 0; parts[i] != NULL; i++) {
-        size_t len = strlen(parts[i]);
+    for (; *parts != NULL; parts++) {
+        size_t len = strlen(*parts);
         for (size_t at = 0; at + len <= name.len; at++)
-            if (strncasecmp(name.ptr + at, parts[i], len) == 0)
+            if (strncasecmp(name.ptr + at, *parts, len) == 0)
                 return true;
     }
     return false;
+}
+
+/* True for the names of headers that carry credentials. */
+static bool is_credential(struct pl_slice name)
+{
+    static const char *const names[] = {"cookie", "x-api-key"};
+    static const char *const parts[] = {"token", "secret", "password", "authorization", NULL};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (name.len == strlen(names[i]) && strncasecmp(name.ptr, names[i], name.len) == 0)
+            return true;
+    return has_part(name, parts);
+}
+
+bool pl_place_is_secret_variable(struct pl_slice name, struct pl_slice value)
+{
+    static const char *const parts[] = {"token", "secret",     "passw", "auth",
+                                        "key",   "credential", NULL};
+    static const char *const places[] = {"name", "file", "path", "dir", NULL}; /* where one is */
+    const char *scheme = pl_text_find(value, "://");
+    if (scheme != NULL && memchr(scheme, '@', value.len - (size_t)(scheme - value.ptr)) != NULL)
+        return true;
+    return has_part(name, parts) && !has_part(name, places);
 }
 
 static enum pl_place below_secret(struct pl_slice key)

@@ -27,3 +27,6 @@ enum pl_place pl_place_of(struct pl_node node, enum pl_place place);
 /* The place of a member of an object. place: the object's, from pl_place_of. */
 enum pl_place pl_place_of_member(struct pl_node object, enum pl_place place, struct pl_slice key,
                                  struct pl_node value);
+/* True for a variable of the environment that is a secret, by its name ("API_KEY"), or since its
+ * value is a URL with a password. */
+bool pl_place_is_secret_variable(struct pl_slice name, struct pl_slice value);

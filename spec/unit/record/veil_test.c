@@ -1,5 +1,6 @@
 /* Pseudonyms: equal values have equal ones, and the values appear nowhere. */
 #include "record/veil.h"
+#include "record/veil_place.h"
 
 #include "value/scan.h"
 
@@ -254,6 +255,23 @@ TEST(a_value_that_begins_with_a_pseudonym_is_hidden)
     CHECK(!has(&out, "more"));
     pl_buf_deinit(&out);
     pl_veil_destroy(veil);
+}
+
+static bool is_secret_variable(const char *name, const char *value)
+{
+    return pl_place_is_secret_variable(pl_slice_z(name), pl_slice_z(value));
+}
+
+TEST(variables_of_the_environment_are_secrets_by_their_names_and_urls_by_their_passwords)
+{
+    CHECK(is_secret_variable("API_TOKEN", "x"));
+    CHECK(is_secret_variable("db_password", "x"));
+    CHECK(is_secret_variable("AWS_ACCESS_KEY_ID", "x"));
+    CHECK(is_secret_variable("DATABASE_URL", "postgres://me:hidden@db/x"));
+    CHECK(!is_secret_variable("DATABASE_URL", "postgres://db/x"));
+    CHECK(!is_secret_variable("TOKEN_FILE", "/var/run/token"));
+    CHECK(!is_secret_variable("SECRET_NAMESPACE", "default"));
+    CHECK(!is_secret_variable("POD_NAMESPACE", "default"));
 }
 
 TEST_MAIN()
