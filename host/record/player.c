@@ -258,8 +258,8 @@ static bool next_calls(const struct pl_player *player, const char *name)
 
 /* True for calls that are not in the record: digests of what had no pseudonyms, and in a record of
  * an older version, variables of the environment. */
-static bool is_left_out(const struct pl_player *player, lua_State *L, struct pl_state *s,
-                        const char *name)
+static bool is_unrecorded(const struct pl_player *player, lua_State *L, struct pl_state *s,
+                          const char *name)
 {
     struct pl_buf call = PL_BUF_INIT;
     bool digest = pl_entry_is_digest(name);
@@ -283,7 +283,7 @@ static int player_call(struct pl_tape *base, lua_State *L, const char *name, lua
     struct pl_player *player = player_of(base);
     struct pl_state *s = pl_state_of(L);
     bool loads = s->phase == PL_PHASE_LOAD;
-    if (is_left_out(player, L, s, name))
+    if (is_unrecorded(player, L, s, name))
         return function(L);
     if (player->breakpoint.open)
         return pl_lerr_raise(

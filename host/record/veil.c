@@ -12,6 +12,7 @@
 #include "value/build.h"
 #include "value/write.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define MARK     "pseudonym-"
@@ -262,7 +263,18 @@ static void replace_known(const struct pl_veil *veil, struct pl_slice text, bool
     }
 }
 
-/* The same in each string of a JSON text. Numbers and words stay as they are. */
+/* True for the names of members that types have ("password"). Values are often such words, too. */
+static bool is_type_member(struct pl_slice json, size_t from, size_t end)
+{
+    if (end + 1 >= json.len || json.ptr[end + 1] != ':')
+        return false;
+    for (size_t i = from; i < end; i++)
+        if (!isalpha((unsigned char)json.ptr[i]))
+            return false;
+    return true;
+}
+
+/* The same in each string of a JSON text. Numbers, words, and names of letters stay as they are. */
 static void replace_in_strings(const struct pl_veil *veil, struct pl_slice json, struct pl_buf *out)
 {
     size_t from = 0;
@@ -278,6 +290,8 @@ static void replace_in_strings(const struct pl_veil *veil, struct pl_slice json,
         while (i < json.len && json.ptr[i] != '"')
             i += json.ptr[i] == '\\' ? 2 : 1;
         i = i < json.len ? i : json.len;
+        if (is_type_member(json, from, i))
+            continue;
         replace_known(veil, pl_slice(json.ptr + from, i - from), true, out);
         from = i;
     }

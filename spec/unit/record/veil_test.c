@@ -244,6 +244,20 @@ TEST(numbers_words_and_escapes_of_json_stay_when_values_look_like_them)
     pl_veil_destroy(veil);
 }
 
+TEST(names_of_members_stay_when_values_look_like_them)
+{
+    struct pl_veil *veil = pl_veil_create(one_key);
+    struct pl_buf out = PL_BUF_INIT;
+    write_json(veil,
+               "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"password\":\"password\"}}}",
+               &out);
+    CHECK(has(&out, "\"password\":\"pseudonym-"));
+    write_json(veil, "{\"a\":{\"password\":\"a password\"},\"the-password\":\"\"}", &out);
+    CHECK(has(&out, "{\"a\":{\"password\":\"a pseudonym-") && has(&out, "\"the-pseudonym-"));
+    pl_buf_deinit(&out);
+    pl_veil_destroy(veil);
+}
+
 TEST(a_value_that_begins_with_a_pseudonym_is_hidden)
 {
     struct pl_veil *veil = pl_veil_create(one_key);
