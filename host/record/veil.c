@@ -125,7 +125,7 @@ static void remember_json(struct pl_veil *veil, struct pl_slice text, struct pl_
     pl_buf_deinit(&twice);
 }
 
-static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct pl_slice instead)
+static void remember_forms(struct pl_veil *veil, struct pl_slice value, struct pl_slice instead)
 {
     struct pl_buf coded = PL_BUF_INIT, coded_instead = PL_BUF_INIT, url = PL_BUF_INIT;
     if (value.len < SHORTEST)
@@ -141,6 +141,15 @@ static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct p
     pl_buf_deinit(&coded);
     pl_buf_deinit(&coded_instead);
     pl_buf_deinit(&url);
+}
+
+/* Scripts often take the blanks around a value away, such as the newline at its end. */
+static void remember_plain(struct pl_veil *veil, struct pl_slice value, struct pl_slice instead)
+{
+    struct pl_slice bare = pl_slice_trim(value);
+    remember_forms(veil, value, instead);
+    if (bare.len < value.len)
+        remember_forms(veil, bare, instead);
 }
 
 /* Appends the replacement for a value of `data` (base64) or `stringData`. */

@@ -223,6 +223,11 @@ TEST(values_are_known_in_the_forms_that_scripts_make_of_them)
     pl_buf_clear(&out);
     pl_veil_text(veil, pl_slice_z("{\"p\":\"a \\\"b\\\"\\nand c\"}"), &out);
     CHECK(has(&out, "\"pseudonym-") && !has(&out, "and"));
+    write_json(veil, "{\"kind\":\"v1/Secret\",\"body\":{\"stringData\":{\"x\":\"a-word\\n\"}}}",
+               &out);
+    pl_buf_clear(&out);
+    pl_veil_text(veil, pl_slice_z("it is a-word, YS13b3Jk"), &out);
+    CHECK(has(&out, "it is pseudonym-") && !has(&out, "word") && !has(&out, "YS13b3Jk"));
     write_json(veil, "{\"data\":{\"json\":\"{\\\"p\\\":\\\"a \\\\\\\"b\\\\\\\"\\\\nand c\\\"}\"}}",
                &out);
     CHECK(has(&out, "pseudonym-") && !has(&out, "and"));
