@@ -251,12 +251,17 @@ bool pl_world_step(struct pl_world *world, int64_t end_ns)
 
 /* ---- counting ---- */
 
+static bool is_exhaustion(const char *message)
+{
+    return strstr(message, "script CPU limit exceeded") != NULL ||
+           strstr(message, "script memory limit exceeded") != NULL;
+}
+
 /* Such a run would be tried again and again, for seconds of real time each. */
 static void note_exhausted(struct pl_world *world, const char *what, const struct pl_ran *ran)
 {
     const char *message = ran->outcome->message;
-    if (world->exhausted == NULL && message != NULL &&
-        strstr(message, "script CPU limit exceeded") != NULL)
+    if (world->exhausted == NULL && message != NULL && is_exhaustion(message))
         world->exhausted = pl_format("%s: %s", what, message);
 }
 

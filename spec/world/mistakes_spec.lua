@@ -150,3 +150,22 @@ describe("a scenario inside a test", function()
     assert.truthy(e:find(want, 1, true), e)
   end)
 end)
+
+describe("a run that takes all memory", function()
+  local files = dofile("spec/support/one_file_scripts.lua").new()
+
+  after_each(files.remove)
+
+  it("ends the test at its first time, as one that computes without end does", function()
+    local world = test.world{ scripts = files.script[[
+perilune.controller("hog"):For("v1/ConfigMap"):Reconcile(function()
+  local texts = {}
+  for i = 1, 1000 do texts[i] = ("x"):rep(2e7) .. i end
+end)
+]], manifests = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default" } } }
+    local ok, e = pcall(world.settle, world)
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find("main hog default/a: .*:%d+: script memory limit exceeded"), tostring(e))
+    assert.equal(1, #world:runs("hog"))
+  end)
+end)
