@@ -4,6 +4,7 @@
 
 local host = require("perilune.host")
 local world = require("perilune.world")
+local actors = require("perilune.test_actors")
 local check = require("perilune.check")
 local commands = require("perilune.test_commands")
 local errors = require("perilune.errors")
@@ -244,10 +245,12 @@ local settle_options = { limit = check.delay, whole = check.boolean }
 -- Runs until no work is under way and nothing is due within the limit.
 function World:settle(o)
   o = check.options("settle", o, settle_options)
+  actors.settles(self, true)
   return must(self, world.settle(self.handle, o.limit or DEFAULT_LIMIT))
 end
 
 function World:advance(duration)
+  actors.settles(self, false)
   return must(self, world.advance(self.handle, check.delay("advance", duration)))
 end
 

@@ -10,6 +10,10 @@ local ref = require("perilune.ref")
 local fail, format = check.fail, string.format
 local M = {}
 
+-- Writes of one object by one actor, after which it never ends.
+local MOST_AT_ONCE = 1000 -- while no time passes
+local MOST = 10000 -- in one settle
+
 -- The actors of the server, which also act in `perilune dev --simulate`. ends: what is deleted has
 -- work left, the end of its grace period.
 local ACTORS = {
@@ -45,7 +49,38 @@ local function work_of(self, actor, object)
   return status
 end
 
+-- how: when these runs were.
+local function count(counts, id, most, name, how)
+  counts[id] = (counts[id] or 0) + 1
+  if counts[id] > most then
+    error(format("it does not settle: the actor of %s (%d runs %s) always finds another status to "
+      .. "write; f(object) must return what the object has already once the work is done", name,
+      most, how), 0)
+  end
+end
+
+-- An error, if the actor writes this object without end.
+local function count_act(self, actor, key)
+  local now, id = world.now(self.handle), actor.id .. key
+  if self.acts_at ~= now then
+    self.acts_at, self.acts = now, {}
+  end
+  local name = actor.kind .. " " .. key
+  count(self.acts, id, MOST_AT_ONCE, name, "while no time passes")
+  if self.acts_of_settle then
+    count(self.acts_of_settle, id, MOST, name, "in one settle")
+  end
+end
+
+-- A settle begins, or other work that does not settle.
+function M.settles(self, begins)
+  self.acts_at, self.acts_of_settle = false, begins and {}
+end
+
 local function act(self, actor, key, work)
+  if work then
+    count_act(self, actor, key)
+  end
   if work == END then
     self:delete(actor.kind, key, { grace_period = 0 })
   elseif work then
@@ -63,7 +98,7 @@ local function act_later(self, actor, object)
   self.acting[id] = true
   world.alarm(self.handle, actor.delay, function()
     self.acting[id] = nil
-    local now = self:get(actor.kind, key)
+    local now = not actor.refused and self:get(actor.kind, key)
     if now and now.metadata.uid == uid then
       act(self, actor, key, work_of(self, actor, now))
     end
@@ -83,6 +118,7 @@ end
 -- follow(self): asks for a call of M.run after each write.
 function M.begin(self, follow)
   self.actors, self.acting, self.follow_stores = {}, {}, follow
+  M.settles(self, false)
 end
 
 -- ---- actors of the spec ----
@@ -114,6 +150,18 @@ local function of_spec(kind, f)
   end }
 end
 
+-- An actor that fails at once, as the server does not have its kind, is not kept.
+local function add(self, actor)
+  self.actors[#self.actors + 1] = actor
+  local ok, e = pcall(M.run, self)
+  if not ok then
+    actor.refused = true
+    table.remove(self.actors)
+    error(e, 0)
+  end
+  self.follow_stores(self)
+end
+
 function M.install(World)
   -- simulate(name, options), or simulate(kind, f, options) for an actor of the spec.
   function World:simulate(name, f, o)
@@ -127,10 +175,8 @@ function M.install(World)
       o = f
     end
     o = check.options("simulate", o, { delay = check.delay })
-    self.actors[#self.actors + 1] = { id = #self.actors + 1 .. " ", kind = actor.kind,
-      resource = actor.resource, of = actor.of, ends = actor.ends, delay = o.delay or 0 }
-    self.follow_stores(self)
-    M.run(self)
+    add(self, { id = #self.actors + 1 .. " ", kind = actor.kind, resource = actor.resource,
+      of = actor.of, ends = actor.ends, delay = o.delay or 0 })
     return self
   end
 end

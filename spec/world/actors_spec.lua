@@ -182,4 +182,41 @@ perilune.controller("drain"):For("v1/Node"):Reads("v1/Pod"):Writes("v1/Pod", { "
     local expected = 'simulate: the status of v1/Pod must be a table or nil, not the string "ready"'
     assert.truthy(tostring(message):find(expected, 1, true), tostring(message))
   end)
+
+  it("ends the test when an actor writes one object without end, and names both", function()
+    for _, case in ipairs({ { nil, "%(1000 runs while no time passes%)" },
+      { "1ms", "%(10000 runs in one settle%)" } }) do
+      local world = test.world{}
+      world:simulate("v1/Pod", function(object)
+        return { message = tostring(object.status.message or 0):match("%d+") + 1 .. " times" }
+      end, { delay = case[1] })
+      world:create(pod("a"))
+      local ok, message = pcall(world.settle, world)
+      assert.is_false(ok)
+      assert.truthy(tostring(message):find("actors_spec.lua:%d+: it does not settle: the actor of v1/Pod default/a "
+        .. case[2]), tostring(message))
+    end
+  end)
+
+  it("lets an actor write as often as it wants while time passes", function()
+    local world = test.world{}
+    world:simulate("v1/Pod", function(object)
+      return { message = tostring(tonumber(object.status.message or 0) + 1) }
+    end, { delay = "1s" })
+    world:create(pod("a"))
+    world:advance("1200s")
+    assert.is_true(tonumber(world:get(POD, "default/a").status.message) > 1100)
+  end)
+
+  it("forgets an actor that it has refused", function()
+    local world = test.world{}
+    local ok, message = pcall(world.simulate, world, "v1/Foo", function() end)
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("the server does not serve v1/Foo", 1, true), tostring(message))
+    world:simulate("pods")
+    world:create(pod("a"))
+    assert.is_false(pcall(world.simulate, world, "v1/Pod", function() error("no") end))
+    world:settle()
+    assert.equal("Running", world:get(POD, "default/a").status.phase)
+  end)
 end)

@@ -407,7 +407,7 @@ function exec:scenario()
   end
   local text, place = message_of(e)
   if self.says_unsettled(text) then
-    local controller, key = text:match("(%S+) (%S+/%S+) %(%d+ runs%)")
+    local controller, key = text:match("(%S+) (%S+/%S+) %(%d+ runs")
     key = key or text:match("(%S+/%S+)") or ""
     local field, more = self:flips(key)
     self.unsettled = { message = text .. more, controller = controller, key = key, field = field,
