@@ -43,6 +43,10 @@ end
 -- has when_unanswered: it returns true when the host was down and is back, and then the request is
 -- sent again.
 local function ask(self, method, target, o, about)
+  if self.judged and method ~= "GET" then
+    fail("always %q: a rule may only read, so it can't %s %s; do this in the test",
+      self.judged, about.verb, about.kind)
+  end
   world.renew()
   local body = o.body ~= nil and host.json_encode(o.body) or nil
   local status, text, rule = world.request(self.handle, method, target,
@@ -410,7 +414,7 @@ function M.open(what, o, more)
   local flags = o.flags or {}
   local self = setmetatable({ kinds = {}, folder = more.folder or files.spec_folder(),
     scripts = o.scripts, config = o.config, explored = more.choose ~= nil, closed = false,
-    when_unanswered = false, elects = flags["leader-elect"] or false,
+    when_unanswered = false, judged = false, elects = flags["leader-elect"] or false,
     namespaces = flags.namespace and host.array(flags.namespace) or nil },
     world_class.metatable)
   world.renew()

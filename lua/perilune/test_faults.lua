@@ -189,10 +189,21 @@ local function said_by(rule, said, why)
   return type(text) == "string" and format("always %q: %s", rule.name, text) or nil
 end
 
+-- Calls the rule, which can't write meanwhile.
+local function judge(self, rule)
+  self.judged = rule.name
+  local ok, said, why = pcall(rule.f, self)
+  self.judged = false
+  if not ok then
+    error(said, 0)
+  end
+  return said, why
+end
+
 -- The message of the first rule that is broken; nil: none is.
 local function broken_rule(self)
   for _, rule in ipairs(self.always_rules) do
-    local message = said_by(rule, rule.f(self))
+    local message = said_by(rule, judge(self, rule))
     if message then
       return message
     end

@@ -122,6 +122,22 @@ describe("a rule of always", function()
     assert.is_table(world:get(CONFIG, "default/a"))
   end)
 
+  it("that writes ends the test at its line, and writes nothing", function()
+    local world = test.world{}
+    local line
+    world:always("no writes", function(now)
+      if now:get(CONFIG, "default/a") then
+        line = line_here() + 1
+        now:patch(CONFIG, "default/a", { data = { b = "c" } })
+      end
+    end)
+    local e = mistake(world.create, world, config("a"))
+    assert_has(e, ('rules_spec.lua:%d: always "no writes": a rule may only read, so it can\'t patch v1/ConfigMap')
+      :format(line))
+    assert.is_nil((world:get(CONFIG, "default/a").data or {}).b)
+    assert.is_table(world:list("v1/Secret"))
+  end)
+
   it("that is broken in a step ends it", function()
     local world = test.world{ scripts = files.script[[
 perilune.controller("copy"):For("v1/ConfigMap"):Writes("v1/Secret", { "create" }):Reconcile(function(request)
