@@ -21,9 +21,44 @@ end
 
 local NAMES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
--- XML has no way to write most control characters.
+local function as_hex(byte)
+  return format("\\x%02x", byte:byte())
+end
+
+-- What begins with a character in UTF-8.
+local CHARACTERS = { "^[\194-\223][\128-\191]", "^\224[\160-\191][\128-\191]",
+  "^[\225-\236\238\239][\128-\191][\128-\191]", "^\237[\128-\159][\128-\191]",
+  "^\240[\144-\191][\128-\191][\128-\191]", "^[\241-\243][\128-\191][\128-\191][\128-\191]",
+  "^\244[\128-\143][\128-\191][\128-\191]" }
+local NO_CHARACTER = "^\239\191[\190\191]" -- U+FFFE and U+FFFF
+
+-- Where the character ends that begins there; nil: none does.
+local function end_of_character(text, at)
+  for _, pattern in ipairs(text:find(NO_CHARACTER, at) and {} or CHARACTERS) do
+    local _, last = text:find(pattern, at)
+    if last then
+      return last
+    end
+  end
+end
+
+local function of_high_bytes(text)
+  local out, at = {}, 1
+  while at <= #text do
+    local last = end_of_character(text, at)
+    out[#out + 1] = last and text:sub(at, last) or as_hex(text:sub(at, at))
+    at = (last or at) + 1
+  end
+  return table.concat(out)
+end
+
+-- XML has no way to write most control characters, nor bytes that are not UTF-8: "\x1b" is in their place.
+function M.for_xml(text)
+  return (text:gsub("[%z\1-\8\11\12\14-\31]", as_hex):gsub("[\128-\255]+", of_high_bytes))
+end
+
 local function escaped(text)
-  return (text:gsub('[&<>"]', NAMES):gsub("[%z\1-\8\11\12\14-\31]", "?"))
+  return (M.for_xml(text):gsub('[&<>"]', NAMES))
 end
 
 local function test_case(result)

@@ -155,6 +155,13 @@ local function tolerant(dkjson)
   end }, { __index = dkjson })
 end
 
+-- busted's handler for JUnit writes names and messages as they are.
+local function valid(xml)
+  return setmetatable({ tostring = function(...)
+    return require("perilune.explore.formats").for_xml(xml.tostring(...))
+  end }, { __index = xml })
+end
+
 -- The errors that the hosts of open worlds have logged, each once: what a test expected may be
 -- missing because of them.
 local function logged_errors()
@@ -190,13 +197,21 @@ local function tell_logged_errors(busted)
   end
 end
 
+-- Modules of busted's handlers that are other ones while a handler is loaded.
+local CHANGED = { json = { "dkjson", tolerant }, junit = { "pl.xml", valid } }
+
 local function load_output(busted, name)
-  local ok, dkjson = pcall(require, "dkjson")
-  package.loaded.dkjson = ok and tolerant(dkjson) or nil
+  local name_of, change = unpack(CHANGED[name] or {})
+  local ok, found = pcall(require, name_of)
+  if ok then
+    package.loaded[name_of] = change(found)
+  end
   require("busted.modules.output_handler_loader")()(busted, OUTPUTS[name], {
     defaultOutput = "plainTerminal", verbose = false, suppressPending = false, language = "en",
     deferPrint = false, arguments = {} })
-  package.loaded.dkjson = ok and dkjson or nil
+  if ok then
+    package.loaded[name_of] = found
+  end
 end
 
 -- False for the frame of a spec. The place of an error is the innermost such frame, not one of
