@@ -31,10 +31,18 @@ bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
     return ar->currentline > 0 && !is_own_chunk(s, ar->source);
 }
 
+/* The function that calls tests. No function of a spec is below it. */
+static bool calls_tests(const struct pl_state *s, const char *source)
+{
+    return s->eager && strstr(source, "/busted/core.lua") != NULL;
+}
+
 bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
 {
     for (; lua_getstack(L, level, ar); level++) {
         lua_getinfo(L, "Sl", ar);
+        if (calls_tests(s, ar->source))
+            break;
         if (ar->currentline > 0 && !is_own_chunk(s, ar->source))
             return true;
     }

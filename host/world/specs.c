@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "bind/bind.h"
 #include "lua/string_seed.h"
+#include "lua/lerr.h"
 #include "lua/limit.h"
 #include "lua/own_modules.h"
 #include "world/binding.h"
@@ -53,6 +54,19 @@ static void set_limit(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
 }
 
+/* Pushes "file:line: " of the spec; "": none of its functions runs. */
+static void push_place(lua_State *L)
+{
+    lua_Debug at;
+    lua_getfield(L, LUA_REGISTRYINDEX, PL_SPEC_STATE);
+    struct pl_state *state = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (state != NULL && pl_lerr_where(L, state, 0, &at))
+        lua_pushfstring(L, "%s:%d: ", pl_lerr_chunk(&at), at.currentline);
+    else
+        lua_pushliteral(L, "");
+}
+
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
@@ -65,8 +79,11 @@ static void on_hook(lua_State *L, lua_Debug *ar)
     set_limit(L); /* for the code after the test */
     if (renewed)
         return;
-    luaL_error(L, "the spec has computed for %d s without a pause: an endless loop?",
-               LIMIT_SECONDS);
+    push_place(L);
+    lua_pushfstring(L, "the spec has computed for %d s without a pause: an endless loop?",
+                    LIMIT_SECONDS);
+    lua_concat(L, 2);
+    lua_error(L);
 }
 
 /* renew(): a test, or work of a world, begins. */

@@ -104,6 +104,20 @@ describe("perilune test", function()
     assert(out:find("ok 2 - next", 1, true), out)
   end)
 
+  it("names the line of the specification for what happens in a scenario, and before it", function()
+    local path = write("x_spec.lua", 'local test = require("perilune.test")\n'
+      .. 'test.explore("loops", { start = false }, function()\n  while true do end\nend)\n'
+      .. 'test.explore("bad", { scripts = "bad.lua" }, function() end)\n'
+      .. 'it("last", function() return test.world{ scripts = "bad.lua" } end)\n')
+    write("bad.lua", "local x = = 1\n")
+    local code, out = e2e.run("test", path, "-o", "tap")
+    assert.equal(1, code)
+    assert(out:find("x_spec.lua:3: the spec has computed for 5 s", 1, true), out)
+    assert(out:find("x_spec.lua:5: " .. folder .. "/bad.lua:1: unexpected symbol", 1, true), out)
+    assert.is_nil(out:find("Failure message: [^\n]*busted/core.lua"), out)
+    assert.is_nil(out:find("Failure message: [^\n]*perilune:"), out)
+  end)
+
   local function write_world(body, steps)
     write("main.lua", 'require("perilune").controller("maps"):For("v1/ConfigMap"):Reconcile(function(request)\n'
       .. body .. "\nend)\n")

@@ -74,6 +74,15 @@ local function declare_test(what, it, name, f)
   end
 end
 
+-- Opens a world for a scenario. No line of the spec runs meanwhile, so an error has the line where the
+-- scenario begins.
+function M.open(f, options, more)
+  check.blame(f)
+  local ok, world = pcall(package.loaded["perilune.test_state"].open, "test.explore", options, more)
+  check.blame(nil)
+  return ok and world or error(world, 0)
+end
+
 function M.declare(name, options, f)
   check.string("test.explore: the name", name)
   check.table("test.explore: the options", options)
@@ -83,8 +92,7 @@ function M.declare(name, options, f)
   end
   local folder = files.spec_folder()
   declare_test("test.explore", declarer("test.explore"), name, function()
-    f(package.loaded["perilune.test_state"].open("test.explore", M.world_options(options),
-      { folder = folder }))
+    f(M.open(f, M.world_options(options), { folder = folder }))
   end)
   M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
     file = spec_file() }

@@ -221,13 +221,15 @@ local function is_foreign(info)
     or info.short_src:find("busted/")
 end
 
-local function trace_of(level, message)
+local function trace_of(level, message, declared)
   local info = debug.getinfo(level, "Sl")
   while info and is_foreign(info) do
     level = level + 1
     info = debug.getinfo(level, "Sl")
   end
-  info = info or { short_src = "?", currentline = 0, source = "?", what = "main" }
+  declared = declared or { short_src = "?", currentline = 0, source = "?" }
+  info = info or { short_src = declared.short_src, currentline = declared.currentline,
+    source = declared.source, what = "main" }
   local text = debug.traceback("", level)
   info.traceback = text:sub(1, text:find("\n%s*%[C]"))
   info.message = message
@@ -235,8 +237,9 @@ local function trace_of(level, message)
 end
 
 local function run(busted, files, flags)
-  function busted.getTrace(_, level, message)
-    return trace_of(level or 3, message) -- a tail call, so that levels are the same as in busted
+  function busted.getTrace(element, level, message)
+    -- a tail call, so that levels are the same as in busted
+    return trace_of(level or 3, message, element and element.trace)
   end
   local counts = { failures = 0, errors = 0, tests = 0 }
   follow_each_test()
