@@ -296,6 +296,14 @@ describe("perilune test --explore", function()
     assert(code == 1 and out:find("did not happen", 1, true), out)
   end)
 
+  it("says why a finding cannot be kept", function()
+    local code, _, err = e2e.run("test", "spec/explore/first_of_two", "--filter", "buggy", "--explore",
+      "--executions", "30", "--write-spec", "/dev/full")
+    assert.equal(1, code)
+    assert(err:find("--write-spec: No space left on device", 1, true), err)
+    assert.is_nil(err:find("not enough memory", 1, true))
+  end)
+
   it("keeps a finding of a sample and of another seed, for a process that runs elsewhere", function()
     os.execute(("cp -r spec/explore/first_of_two/buggy.lua %s/main.lua; cp -r spec/explore/manifests %s"):format(
       folder, folder))

@@ -56,16 +56,19 @@ function M.writer(path, scenario, seed)
   return function(group)
     local call = format("test.keep(%s, %s, %s%s)\n", place_of(scenario, folder), quoted(scenario.name),
       quoted(group.plan), seed ~= 1 and ", " .. seed or "")
-    local had = files.read(path)
+    local had = lfs.attributes(path, "mode") == "file" and files.read(path)
     if had and had:find(call, 1, true) then
       return
     end
     local file, message = io.open(path, "ab")
-    if not file then
+    local ok = file ~= nil
+    if ok then
+      file:write(had and "" or HEAD, "-- ", (report.headline(group.finding):gsub("\n", " ")), "\n", call, "\n")
+      ok, message = file:close()
+    end
+    if not ok then
       error("--write-spec: " .. message, 0)
     end
-    file:write(had and "" or HEAD, "-- ", (report.headline(group.finding):gsub("\n", " ")), "\n", call, "\n")
-    file:close()
   end
 end
 
