@@ -152,6 +152,8 @@ require("perilune").controller("c"):For("v1/Namespace"):Reconcile(function() end
     { { "web", "--group", "Example.com" }, "is not an API group" },
     { { "web", "--kind", "website" }, '"website" is not a kind' },
     { { "web", "--kind", "Web-Site" }, '"Web-Site" is not a kind' },
+    { { "list" }, "the kind List would end in List, as in Kubernetes the name of a list of objects does" },
+    { { "web", "--kind", "WebList" }, "take another --kind" },
     { { "web", "--kid", "X" }, "did you mean --kind" },
   }
   for _, case in ipairs(refused) do

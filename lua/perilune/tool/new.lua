@@ -51,6 +51,9 @@ local function check_kind(tool, kind)
   if not kind:match("^%u[%w]*$") or #kind > 63 then
     tool.usage("--kind: %q is not a kind: it must begin with a capital letter and have letters and "
       .. "digits, at most 63, such as Website", kind)
+  elseif kind:find("List$") then
+    tool.usage("the kind %s would end in List, as in Kubernetes the name of a list of objects does; take "
+      .. "another --kind", kind)
   end
 end
 
