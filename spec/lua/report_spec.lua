@@ -146,3 +146,14 @@ describe("the other findings of a report", function()
       "and 2 more that other plans lead to besides" }, { unpack(out, 1, 5) })
   end)
 end)
+
+describe("the headline of a key that is tried again for ever", function()
+  it("names the key once", function()
+    local f = { class = "unsettled", kind = "cluster", key = "default/a", field = "",
+      is = "cluster default/a is tried again: boom", want = "settled" }
+    assert.equal("unsettled  cluster default/a is tried again: boom", report.headline(f))
+    f.is = "other default/b is tried again; cluster default/a is tried again"
+    assert.equal("unsettled  cluster default/a: other default/b is tried again; cluster default/a is tried again",
+      report.headline(f))
+  end)
+end)

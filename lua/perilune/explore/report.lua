@@ -50,6 +50,10 @@ function M.headline(f)
     words[#words + 1] = f.field
   end
   if f.class == "error" or f.class == "invariant" or f.class == "unsettled" or f.want == "" then
+    local about = format("%s %s ", f.kind or "", f.key or "")
+    if f.class == "unsettled" and tostring(f.is):sub(1, #about) == about then
+      return concat(words, " ") .. " " .. f.is:sub(#about + 1)
+    end
     return concat(words, " ") .. ": " .. tostring(f.is)
   end
   words[#words + 1] = format(f.class == "restart" and "is %s, before the restart %s" or "is %s, undisturbed %s",
