@@ -147,13 +147,26 @@ static bool is_here(const struct pl_breakpoint *breakpoint, const char *path, in
            (len == tail || path[len - tail - 1] == '/');
 }
 
+/* exec: NULL in a function that is called for events. */
 static void say_place(const struct pl_breakpoint *breakpoint, const struct pl_exec *exec,
                       const char *path, int line)
 {
-    char *text = pl_format("stopped at %s:%d, %s %s; %s", path, line,
-                           breakpoint->lanes->controllers[exec->controller].name, exec->key, help);
+    const char *name =
+        exec != NULL ? breakpoint->lanes->controllers[exec->controller].name : "a function for";
+    char *text = pl_format("stopped at %s:%d, %s %s; %s", path, line, name,
+                           exec != NULL ? exec->key : "events", help);
     breakpoint_say(breakpoint, text);
     pl_free(text);
+}
+
+/* Whether the code that runs is part of a run, or a predicate, map or index function, where it must
+ * stop. */
+static bool stops_here(const struct pl_breakpoint *breakpoint, const struct pl_state *s)
+{
+    const struct pl_exec *exec = s->task != NULL ? s->task->exec : NULL;
+    if (exec == NULL && s->phase != PL_PHASE_MAP)
+        return false;
+    return breakpoint->is_wanted == NULL || breakpoint->is_wanted(breakpoint->arg, exec);
 }
 
 static void breakpoint_at(void *arg, lua_State *L, const char *path, int line)
@@ -163,12 +176,10 @@ static void breakpoint_at(void *arg, lua_State *L, const char *path, int line)
     lua_Debug ar;
     char *typed;
     if (breakpoint->open || breakpoint->quit || !is_here(breakpoint, path, line) || s == NULL ||
-        s->task == NULL ||
-        (breakpoint->is_wanted != NULL && !breakpoint->is_wanted(breakpoint->arg, s->task->exec)) ||
-        !lua_getstack(L, 0, &ar) || !lua_checkstack(L, 40))
+        !stops_here(breakpoint, s) || !lua_getstack(L, 0, &ar) || !lua_checkstack(L, 40))
         return;
     breakpoint->stops++;
-    say_place(breakpoint, s->task->exec, path, line);
+    say_place(breakpoint, s->task != NULL ? s->task->exec : NULL, path, line);
     breakpoint->open = true;
     while ((typed = breakpoint->o->ask(breakpoint->o->arg)) != NULL) {
         bool on = strcmp(typed, "continue") == 0 || strcmp(typed, "c") == 0;

@@ -10,8 +10,9 @@ struct pl_exec;
 struct pl_breakpoint {
     struct pl_line_watch watch; /* for the lanes; used only with a breakpoint */
     const struct pl_breakpoint_options *o;
-    struct pl_lanes *lanes;                                   /* set by the code that runs them */
-    bool (*is_wanted)(void *arg, const struct pl_exec *exec); /* NULL: every run */
+    struct pl_lanes *lanes; /* set by the code that runs them */
+    /* exec: NULL in a function that is called for events. NULL: it stops everywhere. */
+    bool (*is_wanted)(void *arg, const struct pl_exec *exec);
     void *arg;
     size_t stops; /* so far */
     bool open;    /* an expression is being evaluated */

@@ -58,8 +58,10 @@ static bool is_told(const struct pl_player *player, struct pl_slice controller, 
 static bool stops_in(void *arg, const struct pl_exec *exec)
 {
     const struct pl_player *player = arg;
-    struct pl_slice name = pl_slice_z(player->lanes->controllers[exec->controller].name);
-    return player->o->key == NULL || is_told(player, name, exec->key);
+    if (player->o->key == NULL || exec == NULL)
+        return player->o->key == NULL;
+    return is_told(player, pl_slice_z(player->lanes->controllers[exec->controller].name),
+                   exec->key);
 }
 
 static void say_begin(const struct pl_player *player, const struct pl_exec *exec)

@@ -481,6 +481,16 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicat
     assert.equal(0, code, out)
     assert.matches("everything happened as it was recorded", out)
     assert.is_nil(unpacked():find("the-password-of-a", 1, true))
+    for line, name in pairs({ [5] = "map", [9] = "event", [14] = "secret" }) do
+      local input = e2e.write_file(record .. ".typed", "type(" .. name .. ")\nquit\n")
+      local pipe = assert(io.popen(("%s replay '%s' --break %d <'%s' 2>&1"):format(e2e.binary, record, line, input)))
+      out = pipe:read("*a")
+      pipe:close()
+      assert.matches("stopped at %S+:" .. line .. ", a function for events; type [^\n]*\n\"table\"\n", out)
+      code, out = replay(record, "--key", "ConfigMap", namespace .. "/a", "--break", tostring(line))
+      assert.equal(0, code, out)
+      assert.is_nil(out:find("stopped at", 1, true))
+    end
     namespace = server:new_namespace()
     code, out = recorded("tostring({})")
     assert.equal(3, code, out)
