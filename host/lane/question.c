@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "event/predicate.h"
-#include "lane/cache.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
@@ -343,9 +342,12 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
 static const struct pl_resource *for_resource(const struct pl_lane *lane, const struct pl_ask *ask)
 {
     struct pl_known_controller *known = &lane->lanes->controllers[ask->external.controller];
-    for (size_t i = 0; i < known->cache_count; i++)
-        if (known->caches[i].spec->role == PL_SOURCE_FOR && pl_cache_is_ready(&known->caches[i]))
-            return known->caches[i].resource;
+    for (size_t i = 0; i < known->cache_count; i++) {
+        const struct pl_cache *cache = &known->caches[i];
+        if (cache->spec->role == PL_SOURCE_FOR &&
+            atomic_load_explicit(&cache->ready, memory_order_acquire))
+            return cache->resource;
+    }
     return NULL;
 }
 

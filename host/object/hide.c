@@ -32,7 +32,7 @@ enum place { ELSEWHERE, IN_METADATA, IN_ANNOTATIONS };
 static void hide_node(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
                       bool all, enum place place);
 
-static enum place place_of(struct pl_slice key, bool secret, enum place up)
+static enum place place_below(struct pl_slice key, bool secret, enum place up)
 {
     if (secret && pl_slice_eqz(key, "metadata"))
         return IN_METADATA;
@@ -49,7 +49,8 @@ static void hide_members(struct pl_build *b, struct pl_node node, const struct p
         bool values = secret && pl_secret_is_key(it.key);
         bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_HIDE_APPLIED);
         hide_key(b, it.key, secrets);
-        hide_node(b, it.value, secrets, all || values || applied, place_of(it.key, secret, place));
+        hide_node(b, it.value, secrets, all || values || applied,
+                  place_below(it.key, secret, place));
     }
     pl_build_end(b);
 }

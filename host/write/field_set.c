@@ -1,3 +1,6 @@
+/* The set of the fields that an apply names. Each path is one bit of a small filter, so the set has
+ * a fixed size, however many fields there are. Two paths may share a bit: then a field that the
+ * other set lacks goes unnoticed, but none is ever reported that is there. */
 #include "write/field_set.h"
 
 #include "base/hash.h"
