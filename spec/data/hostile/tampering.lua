@@ -6,7 +6,7 @@ return {
   { "a metatable of strings", "getmetatable('').__index = {}", "boolean value" },
   { "a metatable of null", "debug.setmetatable(perilune.null, {})", "nil value" },
   { "a metatable of an error", "local ok, e = pcall(client.create, client, {}) local m = getmetatable(e) if type(m) == 'table' then m.__tostring = loop end error(e)", "any" },
-  { "a metatable of an object", "local o = client:get('v1/ConfigMap', 'x/y') or {} setmetatable(o, { __index = loop }) error('after')", "after" },
+  { "a metatable of an object", "local o = perilune.live:get('v1/ConfigMap', 'x/y') or {} setmetatable(o, { __index = loop }) error('after')", "after" },
   { "a metatable of an array", "setmetatable(perilune.array({}), nil) error(tostring(getmetatable(perilune.array({}))))", "any" },
   { "the metatable of a task", "local t = perilune.spawn(print) error(tostring(getmetatable(t)))", "perilune.task" },
   { "the debug library", "return debug.getregistry()", "nil value" },
