@@ -160,7 +160,10 @@ describe("a run that takes all memory", function()
     local world = test.world{ scripts = files.script[[
 perilune.controller("hog"):For("v1/ConfigMap"):Reconcile(function()
   local texts = {}
-  for i = 1, 1000 do texts[i] = ("x"):rep(2e7) .. i end
+  for i = 1, 1000 do -- a slow build must not reach the CPU limit first
+    texts[i] = ("x"):rep(5e7 + i)
+    perilune.sleep("1s")
+  end
 end)
 ]], manifests = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default" } } }
     local ok, e = pcall(world.settle, world)
