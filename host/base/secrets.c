@@ -167,43 +167,27 @@ static bool form_dedent(struct form *form, size_t spaces)
     return len < all;
 }
 
-/* The original text without what is a value in the form; NULL: the form has none. */
-static char *mask_form(const struct pl_secrets *secrets, struct pl_slice original,
-                       const struct form *form)
+/* The text without what is a value in another form of it; NULL: the form has none. at: where each
+ * of the form's bytes stands in the text; NULL: the form is the text itself. */
+static char *mask_form(const struct pl_secrets *secrets, struct pl_slice text, struct pl_slice form,
+                       const size_t *at)
 {
     struct pl_buf out = PL_BUF_INIT;
-    struct pl_slice rest = pl_slice(form->text, form->len);
-    size_t len = 0, from = 0; /* from: in the original */
-    const char *at;
-    while (rest.len > 0 && (at = find_first(secrets, rest, &len)) != NULL) {
-        size_t begin = (size_t)(at - form->text);
-        pl_buf_add(&out, original.ptr + from, form->at[begin] - from);
+    struct pl_slice rest = form;
+    size_t len = 0, from = 0; /* from: in the text */
+    const char *found;
+    while (rest.len > 0 && (found = find_first(secrets, rest, &len)) != NULL) {
+        size_t begin = (size_t)(found - form.ptr), end = begin + len;
+        pl_buf_add(&out, text.ptr + from, (at != NULL ? at[begin] : begin) - from);
         pl_buf_add_f(&out, "<%zu bytes>", len);
-        from = form->at[begin + len];
-        rest = pl_slice(at + len, form->len - begin - len);
+        from = at != NULL ? at[end] : end;
+        rest = pl_slice(found + len, form.len - end);
     }
     if (from == 0) {
         pl_buf_deinit(&out);
         return NULL;
     }
-    pl_buf_add(&out, original.ptr + from, original.len - from);
-    return pl_buf_take(&out);
-}
-
-/* The text as it is. */
-static char *mask_plain(const struct pl_secrets *secrets, struct pl_slice text)
-{
-    struct pl_buf out = PL_BUF_INIT;
-    size_t len = 0;
-    const char *at;
-    if (find_first(secrets, text, &len) == NULL)
-        return NULL;
-    while (text.len > 0 && (at = find_first(secrets, text, &len)) != NULL) {
-        pl_buf_add(&out, text.ptr, (size_t)(at - text.ptr));
-        pl_buf_add_f(&out, "<%zu bytes>", len);
-        text = pl_slice(at + len, text.len - (size_t)(at + len - text.ptr));
-    }
-    pl_buf_add_slice(&out, text);
+    pl_buf_add(&out, text.ptr + from, text.len - from);
     return pl_buf_take(&out);
 }
 
@@ -215,7 +199,8 @@ static char *mask_escaped(const struct pl_secrets *secrets, struct pl_slice text
     bool changed = true;
     for (int i = 0; i < times && changed; i++)
         changed = form_unescape(&form);
-    char *masked = changed ? mask_form(secrets, text, &form) : NULL;
+    char *masked =
+        changed ? mask_form(secrets, text, pl_slice(form.text, form.len), form.at) : NULL;
     form_deinit(&form);
     return masked;
 }
@@ -224,7 +209,9 @@ static char *mask_indented(const struct pl_secrets *secrets, struct pl_slice tex
 {
     struct form form;
     form_init(&form, text);
-    char *masked = form_dedent(&form, spaces) ? mask_form(secrets, text, &form) : NULL;
+    char *masked = form_dedent(&form, spaces)
+                       ? mask_form(secrets, text, pl_slice(form.text, form.len), form.at)
+                       : NULL;
     form_deinit(&form);
     return masked;
 }
@@ -244,7 +231,7 @@ char *pl_secrets_mask(const struct pl_secrets *secrets, struct pl_slice text)
     char *masked = NULL;
     if (secrets->count == 0 || text.len == 0)
         return NULL;
-    take_masked(&masked, &text, mask_plain(secrets, text));
+    take_masked(&masked, &text, mask_form(secrets, text, text, NULL));
     for (int times = 1; times <= 2 && memchr(text.ptr, '\\', text.len) != NULL; times++)
         take_masked(&masked, &text, mask_escaped(secrets, text, times));
     for (size_t spaces = 2; spaces <= INDENT_MOST && secrets->has_lines; spaces += 2)

@@ -97,12 +97,21 @@ static int bind_getenv(lua_State *L)
 /* Functions whose results do not depend only on their arguments, and digests, whose arguments are
  * not always in the record. A tape records their calls, and a replay answers them from the record.
  */
+static const char *const local_names[] = {"random",    "x509_key",  "x509_public", "x509_request",
+                                          "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
+                                          "read_file", "zone_file", "sha256",      "digest",
+                                          "hmac",      NULL};
+
+bool pl_bind_is_local(const char *name)
+{
+    for (const char *const *one = local_names; *one != NULL; one++)
+        if (strcmp(*one, name) == 0)
+            return true;
+    return false;
+}
+
 static void register_outside(lua_State *L, struct pl_state *s)
 {
-    static const char *const names[] = {"random",    "x509_key",  "x509_public", "x509_request",
-                                        "x509_sign", "x509_read", "x509_verify", "x509_is_pair",
-                                        "read_file", "zone_file", "sha256",      "digest",
-                                        "hmac",      NULL};
     static const luaL_Reg environment[] = {{"getenv", bind_getenv}, {NULL, NULL}};
     const luaL_Reg *const lists[] = {pl_bind_texts, pl_bind_bytes, places, pl_bind_zones};
     pl_tape_register(L, s, pl_bind_events);
@@ -110,7 +119,7 @@ static void register_outside(lua_State *L, struct pl_state *s)
     pl_tape_register(L, s, pl_bind_scopes);
     pl_tape_register(L, s, pl_bind_shards);
     pl_tape_register(L, s, pl_bind_hooks);
-    for (const char *const *name = names; *name != NULL; name++) {
+    for (const char *const *name = local_names; *name != NULL; name++) {
         for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
             for (const luaL_Reg *one = lists[i]; one->name != NULL; one++) {
                 const luaL_Reg alone[] = {*one, {NULL, NULL}};

@@ -19,6 +19,7 @@
  *   host.digest, hmac, bytes_equal, x509_*, ip, ip_contains, url, url_escape, url_unescape: see
  *       bytes.c
  *   host.sha256(text) -> hex, host.base64_encode(s), host.base64_decode(s) -> s | nil
+ *   host.without_secrets(text) -> text    without the values of Secrets that the run has met
  *   host.random(n) -> n bytes
  *   host.quantity(text) -> number | nil
  *   host.duration(text) -> seconds | nil, whether it is too long
@@ -35,6 +36,7 @@
  *   host.pointer(text) -> array of words | nil, message, host.pointer_word(word) -> "/word"
  *   host.regex_compile, host.regex_search: see regex.c
  *   host.kind(text) -> {group=, version=, kind=} | nil, message
+ *   host.is_cluster_scoped(api_version, kind) -> bool      as far as synced caches know; else false
  *   host.owner_uid(object) -> uid | nil                    nil: not a complete owner
  *   host.nearest(word, array) -> closest word | nil        for "did you mean"
  *   host.is_name(text, form) -> bool      form: "dns-label", "dns-subdomain", "qualified"
@@ -57,7 +59,8 @@
  *       spec = {name=, file=, line=, max_concurrent_reconciles=, reconcile_timeout=,
  *           rate_limiter={base=, max=, fast=, slow=, fast_attempts=, qps=, burst=, max_wait=},
  *           max_retries=, resync_period=, cache_sync_timeout=, leader_election=, on_reload=,
- *           channels={names}, task={form="every"|"run", period=, immediate=, when_changed=},
+ *           channels={names}, task={form="every"|"run", period=, immediate=, when_changed=,
+ *               schedule=for people},
  *           sources={{role="for"|"owns"|"watches"|"reads", kind=, cluster=, namespaces=, labels=,
  *               fields=, metadata_only=, managed_fields=, shared=, match_every_owner=, writes=,
  *               finalizers=, predicate=P,
@@ -146,6 +149,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct lua_State;
 struct pl_state;
 struct pl_state_hooks;
@@ -165,6 +170,9 @@ extern const struct pl_state_hooks pl_bind_state_hooks;
 void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
 /* The same for reads, which may also ask to be called again. */
 void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
+/* True for functions that ask no server, and whose calls a tape records nevertheless: random
+ * values, certificates, files, digests. */
+bool pl_bind_is_local(const char *name);
 /* Returns the next object of a batch, for host.each. */
 int pl_bind_batch_next(struct lua_State *L);
 /* The same as a function without arguments. */

@@ -41,11 +41,8 @@ static int shards(lua_State *L)
 static struct pl_cache *for_cache(const struct pl_state *s)
 {
     int running = s->task != NULL ? s->task->exec->controller : s->asking;
-    struct pl_known_controller *known = running >= 0 ? &s->lane->lanes->controllers[running] : NULL;
-    for (size_t i = 0; known != NULL && i < known->cache_count; i++)
-        if (known->caches[i].spec->role == PL_SOURCE_FOR && pl_cache_is_ready(&known->caches[i]))
-            return &known->caches[i];
-    return NULL;
+    struct pl_cache *cache = running >= 0 ? pl_lanes_for_cache(s->lane->lanes, running) : NULL;
+    return cache != NULL && pl_cache_is_ready(cache) ? cache : NULL;
 }
 
 /* By the cached object of that name of the running controller. */

@@ -28,11 +28,13 @@ static int64_t to_ns(double seconds)
     return pl_clamp(seconds * (double)PL_SECOND, 0, (int64_t)1e9 * PL_SECOND);
 }
 
-/* The same for the same lines of all calls that are under way. */
-static uint64_t place_of(lua_State *L)
+/* The same for the same lines of all calls that are under way. Only for worlds: 0 elsewhere. */
+static uint64_t place_of(lua_State *L, const struct pl_state *s)
 {
     uint64_t place = 0;
     lua_Debug ar;
+    if (s->lane->lanes->options.stepped == NULL)
+        return 0;
     for (int level = 1; level <= PLACE_LEVELS && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
         place = pl_hash(ar.source, strlen(ar.source), place);
@@ -59,7 +61,7 @@ static int sleep_for(lua_State *L)
     }
     op->verb = "sleep";
     op->delay_ns = to_ns(seconds);
-    op->in.place = place_of(L);
+    op->in.place = place_of(L, s);
     op->push = push_nothing;
     return pl_co_wait(L, s, op);
 }

@@ -22,11 +22,7 @@
 /* The cache of the For source; NULL when the controller has none. */
 struct pl_cache *pl_exec_for_cache(const struct pl_exec *exec)
 {
-    const struct pl_known_controller *known = &exec->lane->lanes->controllers[exec->controller];
-    for (size_t i = 0; i < known->cache_count; i++)
-        if (known->caches[i].spec->role == PL_SOURCE_FOR)
-            return &known->caches[i];
-    return NULL;
+    return pl_lanes_for_cache(exec->lane->lanes, exec->controller);
 }
 
 static const char *controller_of(const struct pl_exec *exec)

@@ -370,6 +370,16 @@ void pl_lanes_send_ask(struct pl_lanes *lanes, struct pl_ask *ask);
 
 /* I/O thread: shows the cache to lanes when it has synced. */
 void pl_cache_publish(struct pl_cache *cache);
+/* The cache of a controller's For source; NULL: it has none. Borrowed; it may not have synced. Any
+ * thread. */
+static inline struct pl_cache *pl_lanes_for_cache(const struct pl_lanes *lanes, int controller)
+{
+    const struct pl_known_controller *known = &lanes->controllers[controller];
+    for (size_t i = 0; i < known->cache_count; i++)
+        if (known->caches[i].spec->role == PL_SOURCE_FOR)
+            return &known->caches[i];
+    return NULL;
+}
 
 /* ---- question.c ---- */
 

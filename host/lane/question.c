@@ -338,17 +338,13 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     lua_pop(s->L, 1);
 }
 
-/* The For kind's resource of the asked controller; NULL: it has none. */
+/* The For kind's resource of the asked controller; NULL: it has none, or its cache has not synced.
+ */
 static const struct pl_resource *for_resource(const struct pl_lane *lane, const struct pl_ask *ask)
 {
-    struct pl_known_controller *known = &lane->lanes->controllers[ask->external.controller];
-    for (size_t i = 0; i < known->cache_count; i++) {
-        const struct pl_cache *cache = &known->caches[i];
-        if (cache->spec->role == PL_SOURCE_FOR &&
-            atomic_load_explicit(&cache->ready, memory_order_acquire))
-            return cache->resource;
-    }
-    return NULL;
+    const struct pl_cache *cache = pl_lanes_for_cache(lane->lanes, ask->external.controller);
+    bool ready = cache != NULL && atomic_load_explicit(&cache->ready, memory_order_acquire);
+    return ready ? cache->resource : NULL;
 }
 
 /* A message with the place of the map function. The caller owns it. */

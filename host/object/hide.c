@@ -47,7 +47,7 @@ static void hide_members(struct pl_build *b, struct pl_node node, const struct p
     pl_build_object(b);
     while (pl_iter_next(&it)) {
         bool values = secret && pl_secret_is_key(it.key);
-        bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_HIDE_APPLIED);
+        bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_SECRET_APPLIED);
         hide_key(b, it.key, secrets);
         hide_node(b, it.value, secrets, all || values || applied,
                   place_below(it.key, secret, place));

@@ -4,12 +4,9 @@
 #include "base/secrets.h"
 #include "value/build.h"
 
-/* The annotation of `kubectl apply`: of a Secret, it contains the values as they were applied. */
-#define PL_HIDE_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
-
 /* Writes a copy of the node. Texts under the data of a Secret, which may be anywhere in it, become
- * "<n bytes>", as does its annotation PL_HIDE_APPLIED; with `all`, every text does. In other texts,
- * and in names, the known secrets are cut out. secrets: NULL for none. */
+ * "<n bytes>", as does its annotation PL_SECRET_APPLIED; with `all`, every text does. In other
+ * texts, and in names, the known secrets are cut out. secrets: NULL for none. */
 void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
                    bool all);
 /* The text without the secrets. */

@@ -4,11 +4,10 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "object/secret.h"
 
 #include <string.h>
 #include <strings.h>
-
-#define APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 static bool place_is(struct pl_node node, const char *name, const char *value)
 {
@@ -33,9 +32,8 @@ static bool is_raw_secret(struct pl_node node)
 
 static bool place_is_secret(struct pl_node node)
 {
-    return place_is(node, "kind", "v1/Secret") || is_raw_secret(node) ||
-           (place_is(node, "apiVersion", "v1") &&
-            (place_is(node, "kind", "Secret") || place_is(node, "kind", "SecretList")));
+    return pl_secret_is_one(node) || place_is(node, "kind", "v1/Secret") || is_raw_secret(node) ||
+           (place_is(node, "apiVersion", "v1") && place_is(node, "kind", "SecretList"));
 }
 
 static bool is_issued(struct pl_node node)
@@ -116,7 +114,7 @@ static enum pl_place place_below(enum pl_place place, struct pl_slice key)
     case PL_PLACE_METADATA:
         return pl_slice_eqz(key, "annotations") ? PL_PLACE_ANNOTATIONS : PL_PLACE_OTHER;
     case PL_PLACE_ANNOTATIONS:
-        return pl_slice_eqz(key, APPLIED) ? PL_PLACE_APPLIED : PL_PLACE_OTHER;
+        return pl_slice_eqz(key, PL_SECRET_APPLIED) ? PL_PLACE_APPLIED : PL_PLACE_OTHER;
     case PL_PLACE_DATA:
         return PL_PLACE_CODED;
     case PL_PLACE_PLAIN_DATA:
@@ -174,7 +172,7 @@ enum pl_place pl_place_of_member(struct pl_node object, enum pl_place place, str
     if (place == PL_PLACE_ROOT && pl_slice_eqz(key, "headers") &&
         pl_node_type(pl_node_getz(object, "url")) == PL_STRING)
         return PL_PLACE_HEADERS;
-    if (pl_slice_eqz(key, APPLIED) && pl_node_type(value) == PL_STRING &&
+    if (pl_slice_eqz(key, PL_SECRET_APPLIED) && pl_node_type(value) == PL_STRING &&
         pl_text_find(pl_node_str(value, &scratch), "\"Secret\"") != NULL)
         return PL_PLACE_APPLIED;
     return place_below(place, key);

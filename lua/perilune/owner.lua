@@ -111,12 +111,11 @@ local function is_cluster_scoped(owner)
   if type(owner.apiVersion) ~= "string" or type(owner.kind) ~= "string" then
     return false
   end
-  local builtin = require("perilune.tool.builtin") -- few scripts need it
-  local known = builtin.find(group_of(owner.apiVersion), owner.kind)
-  if known then
-    return not known.namespaced
+  local scoped = require("perilune.scope").is_cluster_scoped(group_of(owner.apiVersion), owner.kind)
+  if scoped == nil then
+    return host.is_cluster_scoped(owner.apiVersion, owner.kind)
   end
-  return host.is_cluster_scoped(owner.apiVersion, owner.kind)
+  return scoped
 end
 
 function M.controller_of(object, ...)

@@ -1,5 +1,7 @@
--- Namespaces of a source: their names, and whether its kind has any.
+-- Whether kinds have namespaces, and the names of those of a source. Loaded only where it is
+-- needed: it has the table of all kinds of Kubernetes.
 
+local builtin = require("perilune.tool.builtin")
 local check = require("perilune.check")
 local host = require("perilune.host")
 
@@ -19,12 +21,17 @@ function M.namespaces(what, value)
   return out
 end
 
+-- Whether a kind of Kubernetes itself is cluster-scoped; nil: it is not one of these.
+function M.is_cluster_scoped(group, kind)
+  local known = builtin.find(group, kind)
+  return known and not known.namespaced
+end
+
 -- Raises an error if the kind is a cluster-scoped one of Kubernetes itself. For other kinds, the
 -- API server is asked later.
 function M.check(what, source)
   local kind = host.kind(source.kind)
-  local known = require("perilune.tool.builtin").find(kind.group, kind.kind)
-  if known and not known.namespaced then
+  if M.is_cluster_scoped(kind.group, kind.kind) then
     fail("%s: %s is cluster-scoped: it takes no namespaces", what, source.kind)
   end
 end

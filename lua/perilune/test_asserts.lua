@@ -48,7 +48,7 @@ local function leaks(self)
 end
 
 local function canon(self)
-  return states.canon(flats.of(all_objects(self), self.externals), states.no_taint(), {})
+  return states.plain(flats.of(all_objects(self), self.externals))
 end
 
 local function difference_text(d)

@@ -173,8 +173,7 @@ local function writes_since(trace, from)
   local out = {}
   for i = from + 1, #trace do
     local e = trace[i]
-    if e.what == "effect" and e.writes and e.done and e.api ~= "v1/Event"
-      and not e.api:find("^events.k8s.io/") then
+    if e.what == "effect" and e.writes and e.done and not flats.is_event(e.api) then
       out[#out + 1] = e
     end
   end
@@ -209,12 +208,12 @@ function exec:restart_here(o)
       self.choose:use(d)
       self:fault(d)
       self.before = self:state()
-      local before, from = states.canon(self.before, states.no_taint(), {}), #self.trace
+      local before, from = states.plain(self.before), #self.trace
       self.world:explore_crash()
       pcall(self.world.advance, self.world, DOWN)
       self:start_again()
       self:settle_now()
-      local after = states.canon(self:state(), states.no_taint(), {})
+      local after = states.plain(self:state())
       local changed = states.differences(before, after)
       for _, e in ipairs(writes_since(self.trace, from)) do
         local api = e.api:gsub("/status$", "")

@@ -24,6 +24,11 @@ local dropped = {
 -- Kinds whose objects differ in every run and which nobody reconciles to a desired state.
 M.left_out = { Event = true, Lease = true }
 
+-- Whether "v1/Pod" is the kind of Events, of which there are two groups.
+function M.is_event(api)
+  return api == "v1/Event" or api:find("^events.k8s.io/") ~= nil
+end
+
 local function is_time(text)
   return text:find("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d[%d.]*[Z+-]") ~= nil
 end

@@ -95,7 +95,7 @@ end
 -- as the order of a list in a status, disappear by that. A pod template that changes is not harmless: its pods
 -- are replaced.
 function exec:end_reversal(o)
-  local before = states.canon(self:state(), states.no_taint(), {})
+  local before = states.plain(self:state())
   self.reversed = false
   self.world:explore_reverse_lists(false)
   for step = 1, self.choose.step do
@@ -104,7 +104,7 @@ function exec:end_reversal(o)
     end
   end
   self:run_on(o)
-  local after = states.canon(self:state(), states.no_taint(), {})
+  local after = states.plain(self:state())
   for _, d in ipairs(states.differences(after, before)) do
     if d.field:find("^spec%.template%.") then
       self.rollouts[#self.rollouts + 1] = { place = d.place, kind = d.kind, key = d.key, field = d.field, is = d.is,

@@ -377,6 +377,11 @@ function M.differences(want, is)
   return out
 end
 
+-- A state in its canonical form, without what is known of random values: to be compared within one world.
+function M.plain(state)
+  return M.canon(state, M.no_taint(), {})
+end
+
 -- Whether the state has the value of a finding: {place, field, is}.
 function M.has(canon, f)
   local item = canon.items[f.place]

@@ -2,6 +2,8 @@
 -- write at the finding's object, and writes that the undisturbed run has not. It shows what may have led to
 -- the finding; it decides nothing.
 
+local flats = require("perilune.explore.flat")
+
 local concat, format = table.concat, string.format
 local M = {}
 
@@ -115,7 +117,7 @@ local function name_of(e)
 end
 
 local function is_write(e)
-  return e.what == "effect" and e.writes and e.api ~= "v1/Event" and e.api ~= "events.k8s.io/v1/Event"
+  return e.what == "effect" and e.writes and not flats.is_event(e.api)
 end
 
 -- The first writes after the fault that the undisturbed run has not, until the step of the finding.
