@@ -14,6 +14,10 @@
 #define RESULTS_MAX 250 /* of a task */
 #define ARGS_MAX    250 /* of a task */
 
+/* At its deadline a run is cancelled, with an error that names the limit. What bounds a pending
+ * call comes after that, since its own time ends up to a millisecond early. */
+#define CALL_GRACE (100 * PL_MS)
+
 static const char handle_name[] = "perilune.task";
 
 /* ---- coroutines ---- */
@@ -487,8 +491,8 @@ int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
     op->task = task;
     op->controller = task->exec->controller;
     op->exec = pl_exec_ref(task->exec);
-    if (op->deadline_ns == 0)
-        op->deadline_ns = task->exec->deadline_ns;
+    if (op->deadline_ns == 0 && task->exec->deadline_ns != 0)
+        op->deadline_ns = task->exec->deadline_ns + CALL_GRACE;
     lua_pushlightuserdata(L, s);
     return lua_yield(L, 1);
 }

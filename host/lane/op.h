@@ -44,7 +44,7 @@ struct pl_lop {
     struct pl_exec *exec; /* of the task; with a reference */
     bool cancel_sent;     /* owned by the lane */
     bool woken; /* owned by the lane: it was cancelled to return early, which is no error */
-    int64_t deadline_ns;       /* monotonic; 0: none */
+    int64_t deadline_ns;       /* monotonic, shortly after the run's; 0: none */
     char *texts[PL_LOP_TEXTS]; /* owned: texts of the slices below */
     size_t text_count;
     struct pl_secrets hidden; /* owned: values of Secrets in its key or URL */

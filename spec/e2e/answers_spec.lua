@@ -11,7 +11,7 @@ local client = perilune.client
 local jobs = {}
 ]]
 local tail = [[
-perilune.controller("jobs", { max_retries = 0 })
+perilune.controller("jobs", { max_retries = 0, reconcile_timeout = TIMEOUT })
   :For("v1/ConfigMap", { labels = "job" })
   :Reconcile(function(request, context)
     local map = client:get("v1/ConfigMap", request)
@@ -111,6 +111,25 @@ describe("an answer", function()
     assert(out:find("/nothing: answered 404", 1, true), out)
     assert(out:find("/state: ok", 1, true), out)
     host:stop()
+  end)
+
+  it("that does not come in a run's time is that run's timeout, counted and named", function()
+    proxy:add({ { name = "held", path = "/secrets/late", delay = 2, times = 0 } })
+    start([[
+      local TIMEOUT = "200ms"
+      function jobs.late(map)
+        client:get("v1/Secret", { namespace = map.metadata.namespace, name = "late" })
+      end
+      jobs.late1, jobs.late2, jobs.late3 = jobs.late, jobs.late, jobs.late
+    ]])
+    for _, name in ipairs({ "late", "late1", "late2", "late3" }) do
+      give(name)
+      host:logged(function(line)
+        return line.msg == "reconcile failed" and line.key == namespace .. "/" .. name
+          and line.error:find("timeout: reconcile_timeout of 0.2 s has passed", 1, true)
+      end)
+    end
+    assert.equal(4, host:metrics():value("controller_runtime_reconcile_timeouts_total", { controller = "jobs" }))
   end)
 
   it("of other people's servers has all values of a header that is repeated", function()
