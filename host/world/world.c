@@ -11,9 +11,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
 #define RECONCILES 10000
-#define SYNC_LIMIT (600 * PL_SECOND)
+#define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
 
 /* ---- clock ---- */
 
@@ -33,9 +32,9 @@ int64_t pl_world_now(const struct pl_world *world)
     return pl_clock_wall(&world->clock);
 }
 
-/* ---- webhooks ---- */
+/* ---- hosts ---- */
 
-static struct host *world_find(const struct pl_world *world, const char *name)
+struct host *pl_world_find(const struct pl_world *world, const char *name)
 {
     PL_LIST_FOR (link, &world->hosts) {
         struct host *host = PL_CONTAINER_OF(link, struct host, link);
@@ -45,8 +44,7 @@ static struct host *world_find(const struct pl_world *world, const char *name)
     return NULL;
 }
 
-/* The hooks of the first host that has some, since any of them may answer; NULL: no host has. */
-static struct pl_hooks *find_hooks(void *arg)
+struct pl_hooks *pl_world_find_hooks(void *arg)
 {
     const struct pl_world *world = arg;
     PL_LIST_FOR (link, &world->hosts) {
@@ -57,6 +55,28 @@ static struct pl_hooks *find_hooks(void *arg)
     }
     return NULL;
 }
+
+void pl_world_take_down(struct pl_world *world, struct host *host)
+{
+    pl_link_unlink(&host->link);
+    if (pl_replica_hooks(host->replica) != NULL)
+        pl_reviews_leave(world->reviews, pl_replica_hooks(host->replica));
+    pl_replica_destroy(host->replica);
+    pl_free(host);
+}
+
+void pl_world_take_down_crashed(struct pl_world *world)
+{
+    struct pl_link *next;
+    for (struct pl_link *link = pl_list_first(&world->hosts); link != NULL; link = next) {
+        next = link->next != &world->hosts.head ? link->next : NULL;
+        struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        if (host->crashes)
+            pl_world_take_down(world, host);
+    }
+}
+
+/* ---- webhooks ---- */
 
 static int ask_server(struct pl_world *world, const struct pl_api_call *call,
                       struct pl_world_answer *answer);
@@ -76,16 +96,10 @@ static int register_one(void *arg, const char *method, const char *target, struc
     return status;
 }
 
-/* The declarations of the host that has just changed. */
-static void register_hooks(struct pl_world *world, const struct host *host)
-{
-    pl_registered_set(&world->registered, pl_replica_hooks(host->replica));
-}
-
 static void open_webhooks(struct pl_world *world)
 {
     const struct pl_reviews_options reviews = {
-        .loop = world->loop, .find = find_hooks, .arg = world};
+        .loop = world->loop, .find = pl_world_find_hooks, .arg = world};
     world->reviews = pl_reviews_create(&reviews);
     world->registered.url = PL_REVIEWS_URL;
     world->registered.request = register_one;
@@ -113,7 +127,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     struct pl_world *world = PL_NEW(struct pl_world);
     world->o = *options;
     world->now_ns = MONO_START;
-    world->most = RECONCILES;
+    pl_world_limit(world, 0);
     world->most_of_key = UINT_MAX;
     world->clock = (struct pl_clock){world_mono, world_mono, world_wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
@@ -132,15 +146,6 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     return world;
 }
 
-static void destroy_host(struct pl_world *world, struct host *host)
-{
-    pl_link_unlink(&host->link);
-    if (pl_replica_hooks(host->replica) != NULL)
-        pl_reviews_leave(world->reviews, pl_replica_hooks(host->replica));
-    pl_replica_destroy(host->replica);
-    pl_free(host);
-}
-
 void pl_world_destroy(struct pl_world *world)
 {
     if (world == NULL)
@@ -148,7 +153,7 @@ void pl_world_destroy(struct pl_world *world)
     struct pl_link *link;
     close_webhooks(world);
     while ((link = pl_list_first(&world->hosts)) != NULL)
-        destroy_host(world, PL_CONTAINER_OF(link, struct host, link));
+        pl_world_take_down(world, PL_CONTAINER_OF(link, struct host, link));
     pl_ahead_deinit(&world->ahead);
     pl_alarms_deinit(&world->alarms);
     pl_api_destroy(world->api);
@@ -162,17 +167,6 @@ void pl_world_destroy(struct pl_world *world)
 }
 
 /* ---- steps ---- */
-
-static void take_down_crashed(struct pl_world *world)
-{
-    struct pl_link *next;
-    for (struct pl_link *link = pl_list_first(&world->hosts); link != NULL; link = next) {
-        next = link->next != &world->hosts.head ? link->next : NULL;
-        struct host *host = PL_CONTAINER_OF(link, struct host, link);
-        if (host->crashes)
-            destroy_host(world, host);
-    }
-}
 
 static void tell_stored(struct pl_world *world)
 {
@@ -198,7 +192,7 @@ static bool step_any(struct pl_world *world)
 /* Without moving the clock. */
 bool pl_world_step_now(struct pl_world *world)
 {
-    take_down_crashed(world);
+    pl_world_take_down_crashed(world);
     bool some = step_any(world);
     tell_stored(world);
     return some;
@@ -229,8 +223,7 @@ void pl_world_move_to(struct pl_world *world, int64_t at_ns)
         world->now_ns = at_ns;
 }
 
-/* Does one step or moves the clock. False: nothing more happens until end_ns. */
-static bool move_on(struct pl_world *world, int64_t end_ns)
+bool pl_world_move_on(struct pl_world *world, int64_t end_ns)
 {
     int64_t due;
     if (pl_world_step_now(world))
@@ -245,7 +238,7 @@ bool pl_world_step(struct pl_world *world, int64_t end_ns)
 {
     int64_t before = world->now_ns;
     int64_t room = end_ns - pl_world_now(world);
-    bool some = move_on(world, end_ns == INT64_MAX ? INT64_MAX : before + room);
+    bool some = pl_world_move_on(world, end_ns == INT64_MAX ? INT64_MAX : before + room);
     return some && (world->now_ns == before || pl_world_step_now(world));
 }
 
@@ -275,7 +268,7 @@ int pl_world_exhausted(struct pl_world *world, struct pl_err *err)
     return err->code;
 }
 
-static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
+void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
     const char *controller =
@@ -314,25 +307,7 @@ void pl_world_limit_key(struct pl_world *world, unsigned reconciles)
     world->most_of_key = reconciles;
 }
 
-/* ---- hosts ---- */
-
-static struct host *need(const struct pl_world *world, const char *name, struct pl_err *err)
-{
-    struct host *host = world_find(world, name);
-    if (host == NULL)
-        pl_err_set(err, PL_EINVAL, "no host \"%s\" runs", name);
-    return host;
-}
-
-static void on_crash(void *arg, struct pl_replica *replica)
-{
-    struct pl_world *world = arg;
-    struct host *host = world_find(world, pl_replica_name(replica));
-    if (host == NULL)
-        return;
-    host->crashes = true;
-    world->crashes++;
-}
+/* ---- requests ---- */
 
 static bool is_renewal(const struct pl_wire_seen *seen)
 {
@@ -342,173 +317,13 @@ static bool is_renewal(const struct pl_wire_seen *seen)
            memcmp(seen->path.ptr, leases, strlen(leases)) == 0;
 }
 
-static void on_world_seen(void *arg, const struct pl_wire_seen *seen)
+void pl_world_seen(void *arg, const struct pl_wire_seen *seen)
 {
     struct pl_world *world = arg;
     world->renewals += is_renewal(seen);
     if (world->o.seen != NULL)
         world->o.seen(world->o.arg, seen);
 }
-
-/* The options of the next host that starts. */
-static struct pl_replica_options next_options(struct pl_world *world,
-                                              const struct pl_replica_options *options)
-{
-    struct pl_replica_options with = *options;
-    with.clock = &world->clock;
-    with.api = world->api;
-    with.dog = world->o.dog;
-    with.seed = world->o.seed + world->started + 1;
-    with.chooser = world->o.chooser;
-    with.listing = &world->listing;
-    with.lines = world->o.lines;
-    with.seen = on_world_seen;
-    with.outside = world->o.outside;
-    with.ran = on_world_ran;
-    with.crash = on_crash;
-    with.arg = world;
-    return with;
-}
-
-void pl_world_load_ahead(struct pl_world *world, const struct pl_replica_options *options)
-{
-    struct pl_replica_options with = next_options(world, options);
-    pl_ahead_load(&world->ahead, &with);
-}
-
-int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
-                   struct pl_err *err)
-{
-    take_down_crashed(world);
-    if (world_find(world, options->name) != NULL)
-        return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
-    pl_rounds_forget(&world->keys);
-    struct pl_replica_options with = next_options(world, options);
-    world->started++;
-    struct pl_replica *replica = pl_ahead_take(&world->ahead, &with);
-    if (replica == NULL)
-        replica = pl_replica_create(&with, err);
-    if (replica == NULL)
-        return err->code;
-    if (pl_replica_begin(replica, err) != 0) {
-        pl_replica_destroy(replica);
-        return err->code;
-    }
-    struct host *host = PL_NEW(struct host);
-    host->replica = replica;
-    pl_list_push(&world->hosts, &host->link);
-    register_hooks(world, host);
-    return 0;
-}
-
-/* A disturbance may kill a host while the world moves on: it is freed then. */
-static bool has_host(const struct pl_world *world, const char *name, const struct host *host)
-{
-    return world_find(world, name) == host;
-}
-
-static int check_synced(struct pl_replica *replica, struct pl_err *err)
-{
-    struct pl_buf why = PL_BUF_INIT;
-    int rc = 0;
-    bool synced = pl_replica_is_synced(replica, &why);
-    if (!synced && pl_replica_is_stopped(replica))
-        rc =
-            pl_err_set(err, PL_ETIMEOUT,
-                       "the host \"%s\" has ended, as no controller could start: errors of its log "
-                       "say why",
-                       pl_replica_name(replica));
-    else if (!synced)
-        rc = pl_err_set(err, PL_ETIMEOUT, "%s", pl_buf_z(&why));
-    pl_buf_deinit(&why);
-    return rc;
-}
-
-int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
-{
-    struct host *host = need(world, name, err);
-    int64_t end = world->now_ns + SYNC_LIMIT;
-    if (host == NULL)
-        return err->code;
-    pl_world_forget_runs(world);
-    while (has_host(world, name, host) && !pl_replica_is_synced(host->replica, NULL) &&
-           !pl_replica_is_stopped(host->replica) && move_on(world, end))
-        continue;
-    return has_host(world, name, host) ? check_synced(host->replica, err) : 0;
-}
-
-int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)
-{
-    struct host *host = need(world, name, err);
-    if (host == NULL)
-        return err->code;
-    host->leaves = true;
-    if (find_hooks(world) == NULL)
-        pl_registered_set(&world->registered, NULL);
-    pl_replica_stop(host->replica);
-    while (has_host(world, name, host) && !pl_replica_is_stopped(host->replica) &&
-           move_on(world, INT64_MAX))
-        continue;
-    if (has_host(world, name, host))
-        destroy_host(world, host);
-    return 0;
-}
-
-int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err)
-{
-    struct host *host = need(world, name, err);
-    if (host == NULL)
-        return err->code;
-    destroy_host(world, host);
-    return 0;
-}
-
-struct reloading {
-    struct pl_err err;
-    bool done;
-};
-
-static void on_reloaded(void *arg, const struct pl_err *err)
-{
-    struct reloading *reloading = arg;
-    reloading->done = true;
-    if (err != NULL)
-        reloading->err = *err;
-}
-
-int pl_world_reload(struct pl_world *world, const char *name, const char *const *paths,
-                    size_t count, struct pl_err *err)
-{
-    struct host *host = need(world, name, err);
-    struct reloading reloading = {.done = false};
-    if (host == NULL)
-        return err->code;
-    pl_err_clear(&reloading.err);
-    pl_replica_reload(host->replica, paths, count, on_reloaded, &reloading);
-    while (!reloading.done && has_host(world, name, host))
-        PL_REQUIRE(move_on(world, INT64_MAX)); /* at least the timer of its sync timeout exists */
-    if (reloading.err.code != 0)
-        *err = reloading.err;
-    else if (has_host(world, name, host))
-        register_hooks(world, host);
-    return reloading.err.code;
-}
-
-struct pl_replica *pl_world_replica(struct pl_world *world, const char *name)
-{
-    struct host *host = world_find(world, name);
-    return host != NULL ? host->replica : NULL;
-}
-
-void pl_world_each_host(struct pl_world *world,
-                        void (*visit)(void *arg, struct pl_replica *replica), void *arg)
-{
-    PL_LIST_FOR (link, &world->hosts) {
-        visit(arg, PL_CONTAINER_OF(link, struct host, link)->replica);
-    }
-}
-
-/* ---- requests ---- */
 
 struct moving {
     struct pl_world *world;
@@ -518,7 +333,7 @@ struct moving {
 static bool move_until(void *arg)
 {
     const struct moving *moving = arg;
-    return move_on(moving->world, moving->end_ns);
+    return pl_world_move_on(moving->world, moving->end_ns);
 }
 
 /* Webhooks may be asked meanwhile. */
@@ -552,10 +367,10 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
                                       .body = body,
                                       .status = answer->status,
                                       .answer = pl_buf_slice(&answer->body)};
-    on_world_seen(world, &seen);
+    pl_world_seen(world, &seen);
     tell_stored(world);
-    if (world->registered.incomplete && find_hooks(world) != NULL)
-        pl_registered_set(&world->registered, find_hooks(world));
+    if (world->registered.incomplete && pl_world_find_hooks(world) != NULL)
+        pl_registered_set(&world->registered, pl_world_find_hooks(world));
     return world->refused ? pl_world_refusal(world, err) : 0;
 }
 

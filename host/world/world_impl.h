@@ -1,4 +1,4 @@
-/* The internals of a world, only for world.c and settle.c. */
+/* The internals of a world, only for world.c, hosts.c and settle.c. */
 #pragma once
 
 #include "base/map.h"
@@ -51,6 +51,21 @@ bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
 void pl_world_move_to(struct pl_world *world, int64_t at_ns);
 /* Returns the error when `stored` has returned false. */
 int pl_world_refusal(struct pl_world *world, struct pl_err *err);
+/* Does one step or moves the clock. False: nothing more happens until end_ns. */
+bool pl_world_move_on(struct pl_world *world, int64_t end_ns);
+/* Takes note of a request of a host or the user. arg: the world. */
+void pl_world_seen(void *arg, const struct pl_wire_seen *seen);
+/* NULL: no such host runs. */
+struct host *pl_world_find(const struct pl_world *world, const char *name);
+/* The hooks of the first host that has some, since any of them may answer; NULL: no host has. arg:
+ * the world. */
+struct pl_hooks *pl_world_find_hooks(void *arg);
+/* Destroys the host; its requests end. */
+void pl_world_take_down(struct pl_world *world, struct host *host);
+/* Does the same for each host that a disturbance has killed. */
+void pl_world_take_down_crashed(struct pl_world *world);
+/* Counts a run of a host. arg: the world. */
+void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran);
 /* Returns the error when a script has computed for too long; 0: none has. */
 int pl_world_exhausted(struct pl_world *world, struct pl_err *err);
 /* Restarts counting. */

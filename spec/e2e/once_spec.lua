@@ -101,7 +101,7 @@ end)
 ]]
 
   it("ends with 1 when its time is over, and says what holds it up", function()
-    local host = start(endless, "--once-timeout", "200ms")
+    local host = start(endless, "--once-timeout", "2s")
     assert.equal(1, (host.child:wait(e2e.patience)))
     local held = host:logged("^once: not finished")
     assert.same({ "endless", "it runs" }, { held.controller, held.because })
