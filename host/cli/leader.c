@@ -27,6 +27,9 @@ static int read_shards(const struct pl_flags *flags, struct pl_leader_options *o
 {
     if (pl_flags_text(flags, "shards") == NULL)
         return 0;
+    if (pl_flags_text(flags, "leader-elect") != NULL && !out->elect)
+        return pl_err_set(err, PL_EINVAL,
+                          "--shards elects leaders: leave out --no-leader-elect, or --shards");
     if (out->name != NULL && strlen(out->name) > PL_SHARDS_NAME_MAX)
         return pl_err_set(
             err, PL_EINVAL,

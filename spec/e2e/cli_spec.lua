@@ -118,6 +118,7 @@ describe("the command line", function()
     { { "rbac", "--pid", "7", "a.lua" }, "--pid goes with --recorded" },
     { { "test", "--plan", "x", "." }, "--plan goes with --explore" },
     { { "run", "--lua-memory", "1023KiB", "a.lua" }, "it must be a size of at least 1MiB" },
+    { { "run", "--shards", "4", "--no-leader-elect", "a.lua" }, "--shards elects leaders: leave out" },
     { { "run", "--shards", "257", "a.lua" }, "it must be a whole number from 1 to 256" },
     { { "reload", "--keys", "3" }, "--keys goes with --shadow" },
     { { "reload", "--shadow" }, "--shadow needs the PATH... of a candidate" },
