@@ -361,6 +361,15 @@ describe("perilune test --explore", function()
     end
   end)
 
+  it("refuses a second scenario of the same name", function()
+    local twice = e2e.write_file(folder .. "/twice_spec.lua", 'local test = require("perilune.test")\n'
+      .. 'test.explore("a", {}, print)\n'
+      .. 'describe("b", function() test.explore("b", {}, print) test.explore("a", {}, print) end)\n')
+    local code, out = e2e.run("test", twice)
+    assert.equal(1, code)
+    assert(out:find('twice_spec.lua:3: test.explore: this file has a scenario "a" already', 1, true), out)
+  end)
+
   -- A controller of ConfigMaps whose reconcile is `body`, with a scenario that makes one.
   local function write_scenario(body)
     e2e.write_file(folder .. "/main.lua", [[

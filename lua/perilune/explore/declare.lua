@@ -83,8 +83,19 @@ function M.open(f, options, more)
   return ok and world or error(world, 0)
 end
 
-function M.declare(name, options, f)
+-- test.keep and --filter find a scenario by its name.
+local function check_name(name, file)
   check.string("test.explore: the name", name)
+  for _, scenario in ipairs(M.scenarios) do
+    if scenario.name == name and scenario.file == file then
+      check.fail('test.explore: this file has a scenario "%s" already', name)
+    end
+  end
+end
+
+function M.declare(name, options, f)
+  local file = spec_file()
+  check_name(name, file)
   check.table("test.explore: the options", options)
   check_options(options)
   if type(f) ~= "function" then
@@ -95,7 +106,7 @@ function M.declare(name, options, f)
     f(M.open(f, M.world_options(options), { folder = folder }))
   end)
   M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
-    file = spec_file() }
+    file = file }
 end
 
 -- The scenario of that name in another spec file, whose tests are not run.
