@@ -146,15 +146,29 @@ static int point_body(lua_State *L)
     return 1;
 }
 
+/* Whether a rule of the spec runs, which the world waits for. */
+static int asks_rule(lua_State *L)
+{
+    lua_pushboolean(L, pl_binding_check(L)->calling > 0);
+    return 1;
+}
+
 void pl_binding_add_disturbing(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"limit", disturb_limit},         {"limit_key", disturb_limit_key},
-        {"hold", disturb_hold},           {"attend", disturb_attend},
-        {"expire", disturb_expire},       {"hold_garbage", hold_garbage},
-        {"enqueue", disturb_enqueue},     {"lateness", lateness},
-        {"reverse_lists", reverse_lists}, {"objects", list_objects},
-        {"point_body", point_body},       {NULL, NULL},
+        {"limit", disturb_limit},
+        {"limit_key", disturb_limit_key},
+        {"hold", disturb_hold},
+        {"attend", disturb_attend},
+        {"expire", disturb_expire},
+        {"hold_garbage", hold_garbage},
+        {"enqueue", disturb_enqueue},
+        {"lateness", lateness},
+        {"reverse_lists", reverse_lists},
+        {"objects", list_objects},
+        {"point_body", point_body},
+        {"asks_rule", asks_rule},
+        {NULL, NULL},
     };
     luaL_register(L, NULL, functions);
 }

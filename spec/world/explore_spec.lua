@@ -369,6 +369,35 @@ local me
     assert.equal(1, result.left_out["hours later nothing differs"])
   end)
 
+  it("takes what a rule reads and writes for neither a look nor a step of the scenario", function()
+    local o = options(controller([[
+      local answer = perilune.http.request({ method = "PUT", url = "https://api.example.com/a", body = map.data.text })
+      if not answer.ok then error("answered " .. answer.status) end
+      if map.data.told ~= map.data.text then client:patch(map, { data = { told = map.data.text } }) end]]),
+      function(world)
+        world:create{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "log", namespace = "default" } }
+        world:http("https://api.example.com/*", function(request)
+          if not world:get("v1/ConfigMap", "default/log") then return { status = 500 } end
+          world:patch("v1/ConfigMap", "default/log", { data = { last = request.body } })
+          return { status = 200 }
+        end)
+        world:always("few maps", function() return #world:list("v1/ConfigMap", {}) < 9 or "many" end)
+        apply(world, "1")
+        world:settle()
+        world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+        world:settle()
+      end)
+    assert.equal(3, o.execute({}, { seed = 3 }).steps)
+    local result = search.explore(o)
+    assert.same({}, found(result))
+    assert.is_nil(result.left_out["the caches could not catch up"])
+    for _, plan in ipairs({ "early @3 after 0", "early @3 after 1", "outage patch ConfigMap @3" }) do
+      local replayed = search.replay(o, plans.parse(plan))
+      assert.same({}, replayed.unmet)
+      assert.same({}, found(replayed))
+    end
+  end)
+
   local TASK = HEAD .. [[
 perilune.run("leader", { writes = { ["v1/ConfigMap"] = { "create", "patch" } } }, function(context)
   while not context:stopping() do

@@ -1,6 +1,6 @@
 -- The world as the scenario sees it. Each call that changes something is a step: disturbances of that step
--- begin with it. Nothing here decides what is disturbed: the plan does. Adds its methods to an executor's
--- class.
+-- begin with it. What a rule of the scenario calls meanwhile is none: the rule stands for another server.
+-- Nothing here decides what is disturbed: the plan does. Adds its methods to an executor's class.
 
 local check = require("perilune.check")
 local files = require("perilune.test_files")
@@ -56,7 +56,9 @@ function exec:user_world()
       return method
     end
     return function(_, ...)
-      if not prepares[name] then
+      if (changes[name] or looks[name]) and self.world:explore_asks_rule() then
+        return method(self.world, ...)
+      elseif not prepares[name] then
         self:start_replicas()
       end
       if changes[name] then

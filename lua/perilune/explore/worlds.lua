@@ -155,6 +155,11 @@ function Extended:explore_advance(seconds)
   end
 end
 
+-- True while a rule of the scenario (http, exec, always, simulate) runs.
+function Extended:explore_asks_rule()
+  return native.asks_rule(self.handle)
+end
+
 -- True if every host runs, or this one.
 function Extended:explore_runs(only)
   for _, name in ipairs(self.hosts) do
