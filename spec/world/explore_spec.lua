@@ -369,6 +369,27 @@ local me
     assert.equal(1, result.left_out["hours later nothing differs"])
   end)
 
+  -- With an event that comes after the next step, whatever that changes, no controller can know what was before it.
+  it("does not report what is also there when the next step, of another kind, comes at once", function()
+    local o = options(controller([[
+      local pod = perilune.live:get("v1/Pod", "default/p")
+      if not client:get("v1/ConfigMap", "default/copy") then
+        client:create(map_of(map, "copy", { of = pod and pod.metadata.annotations.text }), { owner = map })
+      end]]), function(world)
+      world:create{ apiVersion = "v1", kind = "Pod", spec = { containers = { { name = "a", image = "i" } } },
+        metadata = { name = "p", namespace = "default", annotations = { text = "1" } } }
+      world:settle()
+      apply(world, "1")
+      world:settle()
+      world:patch("v1/Pod", "default/p", { metadata = { annotations = { text = "2" } } })
+      world:settle()
+    end)
+    assert.same({}, found(search.explore(o)))
+    local result = search.replay(o, plans.parse("unobserved ConfigMap @2"))
+    assert.same({}, found(result))
+    assert.equal(1, result.left_out["a controller cannot know of a step that was skipped"])
+  end)
+
   it("takes what a rule reads and writes for neither a look nor a step of the scenario", function()
     local o = options(controller([[
       local answer = perilune.http.request({ method = "PUT", url = "https://api.example.com/a", body = map.data.text })

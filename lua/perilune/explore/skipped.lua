@@ -63,19 +63,23 @@ local function is_never_seen(plan, d, steps)
 end
 
 -- The parts of a plan by which a step is skipped, as disturbances of an execution that has no others; nil: none.
+-- What stays unobserved until after the next step is that next step at once, unless the same object changes
+-- again.
 local function skips_of(plan, steps)
-  local out, from, last = {}, math.huge, 0
+  local out, at_once, from, last = {}, {}, math.huge, 0
   for _, d in ipairs(plan) do
     if d.what == "unobserved" and is_never_seen(plan, d, steps) then
       from, last = math.min(from, d.step), math.max(last, last_unseen(plan, d.step))
     end
   end
   for _, d in ipairs(plan) do
-    if d.what == "early" and is_replaced(steps, d.step) then
-      out[#out + 1] = { what = "early", step = d.step, n = 0 }
-    elseif d.what == "unobserved" and (d.step >= from and d.step <= last
-      or is_replaced(steps, d.step + 1) and steps[d.step + 1].kind == d.kind) then
+    local follows = d.what == "early" and d.step or d.what == "unobserved" and d.step + 1
+    if d.what == "unobserved" and (d.step >= from and d.step <= last
+      or is_replaced(steps, follows) and steps[follows].kind == d.kind) then
       out[#out + 1] = d
+    elseif follows and steps[follows] and not at_once[follows] then
+      at_once[follows] = true
+      out[#out + 1] = { what = "early", step = follows, n = 0 }
     end
   end
   return #out > 0 and out or nil
