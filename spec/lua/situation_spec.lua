@@ -93,6 +93,16 @@ describe("a situation", function()
       name("crash after " .. FIRST .. " @1", "restart @1", forgets))
   end)
 
+  it("of a start on an old cache is another one while a cache is held back", function()
+    local stale = "stale ConfigMap 1.0 @2"
+    local alone, singles = of(""):of_single(parse(stale)), { is_possible = { [stale] = true }, after = {} }
+    for _, held in ipairs({ "lag Pod @2", "unobserved Pod @2", "unobserved Pod @1", "late collection @2" }) do
+      local both = name(held, stale, copies, singles)
+      assert.is_string(both)
+      assert.not_equal(alone, both)
+    end
+  end)
+
   it("tells old caches apart by what they have", function()
     local function with(events)
       local situation = of("")

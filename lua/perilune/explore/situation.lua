@@ -139,27 +139,35 @@ function situation:view(e)
   return self.views[e.kind][format("%d.%d", e.from_step, e.from_n)] or e.kind
 end
 
--- The step before which `e` changes nothing.
-function situation:begin_of(e)
-  if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1 then
+-- Whether what `d` holds back is still held when the process starts on the old cache of `e`: that comes before
+-- the end of its step.
+local function is_held_at(d, e)
+  local holds = d.what == "lag" or d.what == "unobserved" or d.what == "late"
+  local lasts = d.step == e.step or d.what == "unobserved" and d.step + 1 == e.step
+  return e.what == "stale" and holds and lasts
+end
+
+-- The step before which `e` changes nothing, after `d` if there is one.
+function situation:begin_of(e, d)
+  if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1
+    and not (d and is_held_at(d, e)) then
     return e.step + 1 -- it happens at the settled point
   end
   return plans.first_step(e)
 end
 
--- The last step until the beginning of `e` before which the world has settled; nil: none that comes after
--- the step `after`.
-function situation:last_settled(e, after)
-  for step = self:begin_of(e), after + 1, -1 do
+-- The last step until the beginning of `e` before which the world has settled; nil: none that comes after `d`.
+function situation:last_settled(e, d)
+  for step = self:begin_of(e, d), d and d.step + 1 or 0, -1 do
     if self:settles_in(step - 1) then
       return step
     end
   end
 end
 
--- The name of `e` in a world that has settled after the step `after`; nil: it has not.
-function situation:settled_name(e, after)
-  local step = self:last_settled(e, after)
+-- The name of `e` in a world that has settled after `d`, if there is one; nil: it has not.
+function situation:settled_name(e, d)
+  local step = self:last_settled(e, d)
   if not step then
     return nil
   elseif e.what == "stale" then
@@ -170,7 +178,7 @@ end
 
 -- The name of `e` without another disturbance.
 function situation:of_single(e)
-  return self:settled_name(e, -1)
+  return self:settled_name(e)
 end
 
 -- Whether both hold back the same cache, and the pair is no longer than one of them.
@@ -184,14 +192,14 @@ end
 -- singles: what the search knows of single disturbances, by their texts: is_possible in the undisturbed run;
 -- after: what after_of says.
 function situation:of_pair(d, e, singles)
-  local text, settled = plans.print_one(e), self:settled_name(e, d.step)
+  local text, settled = plans.print_one(e), self:settled_name(e, d)
   if settled then
     return settled
   elseif is_moment(d) then
     local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
     return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
       or format("%s %s", self:after_of(d), text)
-  elseif are_one(d, e) or d.step == e.step and is_moment(e) and singles.is_possible[text] then
+  elseif are_one(d, e) or d.step == e.step and is_moment(e) and not is_held_at(d, e) and singles.is_possible[text] then
     return nil -- the second is the same plan in the other order
   end
   local first, second = plans.print_one(d), singles.after[text] or text
