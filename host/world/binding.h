@@ -41,6 +41,8 @@
  *   hold_garbage(world, held)          garbage collection waits, or not any more
  *   enqueue(world, controller, key) -> bool    false: no host has it
  *   lateness(world, seconds)           delayed keys run so much later than they are due
+ *   pace(world, seconds)               each write of a host takes so long
+ *   asks_rule(world) -> bool           whether a rule of the spec runs, which the world waits for
  *   reverse_lists(world, reversed) -> bool     lists of caches are reversed, or not any more; true:
  *                                      one had several objects since the last call
  *   point_body(world) -> the body of the request or answer at the point that the chooser was called

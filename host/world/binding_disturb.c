@@ -62,6 +62,13 @@ static int lateness(lua_State *L)
     return 0;
 }
 
+static int pace(lua_State *L)
+{
+    struct bound_world *bound = pl_binding_check(L);
+    pl_world_set_pace(bound->world, pl_binding_nanoseconds(L, 2));
+    return 0;
+}
+
 static int reverse_lists(lua_State *L)
 {
     struct bound_world *bound = pl_binding_check(L);
@@ -164,6 +171,7 @@ void pl_binding_add_disturbing(lua_State *L)
         {"hold_garbage", hold_garbage},
         {"enqueue", disturb_enqueue},
         {"lateness", lateness},
+        {"pace", pace},
         {"reverse_lists", reverse_lists},
         {"objects", list_objects},
         {"point_body", point_body},

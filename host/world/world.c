@@ -309,18 +309,26 @@ void pl_world_limit_key(struct pl_world *world, unsigned reconciles)
 
 /* ---- requests ---- */
 
+static bool is_write_of_host(const struct pl_wire_seen *seen)
+{
+    return strcmp(seen->method, "GET") != 0 && seen->status / 100 == 2 &&
+           strcmp(seen->host, "user") != 0;
+}
+
 static bool is_renewal(const struct pl_wire_seen *seen)
 {
     static const char leases[] = "/apis/coordination.k8s.io/";
-    return strcmp(seen->method, "GET") != 0 && seen->status / 100 == 2 &&
-           strcmp(seen->host, "user") != 0 && seen->path.len > strlen(leases) &&
+    return is_write_of_host(seen) && seen->path.len > strlen(leases) &&
            memcmp(seen->path.ptr, leases, strlen(leases)) == 0;
 }
 
 void pl_world_seen(void *arg, const struct pl_wire_seen *seen)
 {
     struct pl_world *world = arg;
-    world->renewals += is_renewal(seen);
+    bool renews = is_renewal(seen);
+    world->renewals += renews;
+    if (!renews && is_write_of_host(seen))
+        pl_world_move_to(world, world->now_ns + world->pace_ns);
     if (world->o.seen != NULL)
         world->o.seen(world->o.arg, seen);
 }
@@ -473,6 +481,11 @@ void pl_world_set_lateness(struct pl_world *world, int64_t ns)
         for (size_t i = 0; i < pl_manager_count(manager); i++)
             pl_controller_set_lateness(pl_manager_at(manager, i), ns);
     }
+}
+
+void pl_world_set_pace(struct pl_world *world, int64_t ns)
+{
+    world->pace_ns = ns;
 }
 
 bool pl_world_reverse_lists(struct pl_world *world, bool reversed)

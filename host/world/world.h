@@ -76,6 +76,9 @@ PL_MUST_USE int pl_world_reload(struct pl_world *world, const char *name, const 
 bool pl_world_enqueue(struct pl_world *world, const char *controller, const char *key);
 /* Delayed keys of all hosts run so much later than they are due, from now on. */
 void pl_world_set_lateness(struct pl_world *world, int64_t ns);
+/* From now on, each write of a host takes so long, as on a real server; without this the clock
+ * stands still, and the same time written again is no change. */
+void pl_world_set_pace(struct pl_world *world, int64_t ns);
 /* From now on, whole lists of caches come in the reverse order, or sorted by key again. True if a
  * list had more than one object since the last call. */
 bool pl_world_reverse_lists(struct pl_world *world, bool reversed);

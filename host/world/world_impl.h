@@ -33,6 +33,7 @@ struct pl_world {
     struct pl_alarms alarms;
     struct pl_listing listing; /* of all hosts */
     uint64_t renewals;         /* writes that only renewed Leases; they count as no change */
+    int64_t pace_ns;           /* of each write of a host */
     uint64_t told_version;     /* version of the last `stored` call */
     bool refused;              /* `stored` returned false */
     char *exhausted;           /* owned: a run that has computed too long; NULL: none */

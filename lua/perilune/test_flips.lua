@@ -23,8 +23,8 @@ local function path_of(seen, answer)
   return (seen.path:gsub("/status$", ""):gsub("/scale$", ""))
 end
 
--- The path and the state of the object that a request has stored; "gone" if it has deleted it; nil:
--- it has done neither.
+-- The path, the state and the document of the object that a request has stored; the path and "gone" if it
+-- has deleted it; nil: it has done neither.
 local function stored(seen)
   local ok, answer = pcall(host.json_decode, seen.answer)
   if seen.status < 200 or seen.status > 299 or not ok or type(answer) ~= "table" then
@@ -32,7 +32,7 @@ local function stored(seen)
   elseif seen.method == "DELETE" and #((answer.metadata or {}).finalizers or {}) == 0 then
     return seen.path, "gone"
   elseif answer.kind and type(answer.metadata) == "table" and answer.metadata.name then
-    return path_of(seen, answer), flats.of({ answer })[1]
+    return path_of(seen, answer), flats.of({ answer })[1], answer
   end
 end
 
@@ -83,25 +83,33 @@ local function flipping(objects)
   return out
 end
 
+-- exact: times are compared, too.
+local function flips_of(writes, exact)
+  local objects = {}
+  for i = #writes, 1, -1 do
+    local path, item, answer = stored(writes[i])
+    if item == "gone" then
+      compare(objects[path] or { fields = {} }, { [""] = "gone" })
+    elseif item then
+      local flat = exact and flats.exact(answer) or item.flat
+      flat[""] = "there"
+      objects[path] = objects[path] or { kind = item.kind, key = item.key, fields = {} }
+      compare(objects[path], flat)
+    end
+  end
+  return flipping(objects)
+end
+
 -- `seen`: requests, as perilune.world has them. Returns an array of {kind, key, path, values,
--- changes}, the field that changed most often first.
+-- changes}, the field that changed most often first. Times only count if nothing else changes.
 function M.of(seen)
-  local objects, last = {}, {}
+  local last = {}
   for i = #seen, 1, -1 do
     if #last == LAST then break end
     last[#last + 1] = WRITES[seen[i].method] and seen[i] or nil
   end
-  for i = #last, 1, -1 do
-    local path, item = stored(last[i])
-    if item == "gone" then
-      compare(objects[path] or { fields = {} }, { [""] = "gone" })
-    elseif item then
-      item.flat[""] = "there"
-      objects[path] = objects[path] or { kind = item.kind, key = item.key, fields = {} }
-      compare(objects[path], item.flat)
-    end
-  end
-  return flipping(objects)
+  local fields = flips_of(last, false)
+  return #fields > 0 and fields or flips_of(last, true)
 end
 
 local function values_of(field)

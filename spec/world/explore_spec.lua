@@ -390,6 +390,16 @@ local me
     assert.equal(1, result.left_out["a controller cannot know of a step that was skipped"])
   end)
 
+  it("finds a loop that only the passing time keeps going, with the field", function()
+    local result = search.explore(options(controller([[
+      client:patch(map, { data = { at = perilune.time.format(perilune.time.now()) } })]]), function(world)
+      apply(world, "1")
+      world:settle()
+    end))
+    assert.same({ "unsettled maps default/a data.at: " }, found(result))
+    assert.matches("v1/ConfigMap default/a data.at changes again and again %(2026%-", result.groups[1].finding.is)
+  end)
+
   it("takes what a rule reads and writes for neither a look nor a step of the scenario", function()
     local o = options(controller([[
       local answer = perilune.http.request({ method = "PUT", url = "https://api.example.com/a", body = map.data.text })

@@ -88,7 +88,7 @@ local function scalar(value, path, context)
   elseif type(value) == "string" then
     if context.uids[value] then
       return "uid of " .. context.uids[value]
-    elseif is_time(value) then
+    elseif not context.exact and is_time(value) then
       return "a time"
     end
   elseif type(value) == "number" and path:find("observedGeneration$") and context.generation then
@@ -143,6 +143,13 @@ function M.record(object)
   return { kind = M.kind_of(object), key = M.key_of(object), id = named(object), name = object.kind,
     uid = meta.uid, generation = meta.generation, flat = flat, owners = owners, texts = texts,
     deleting = meta.deletionTimestamp ~= nil and meta.deletionTimestamp ~= host.null }
+end
+
+-- The flat table of an object in which times stay as they are.
+function M.exact(object)
+  local flat = {}
+  flatten(object, "", { uids = {}, kind = object.kind, exact = true }, flat)
+  return flat
 end
 
 local MOST = 1000 -- texts whose records are kept

@@ -16,6 +16,7 @@ local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
 local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 local LATER_VERSION = 1000003 -- its server's first version
+local PACE = 0.001 -- seconds that a write takes
 local RUNS_OF_A_KEY = 1000 -- after which it counts as one that never settles; an exploration settles often
 
 -- ---- kinds ----
@@ -392,6 +393,7 @@ function M.open(scenario, how, at, opened)
   world.skew = how.skew
   extend(world)
   world:explore_limit()
+  native.pace(world.handle, PACE)
   if opened then
     opened(world)
   end
