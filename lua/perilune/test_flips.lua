@@ -23,8 +23,8 @@ local function path_of(seen, answer)
   return (seen.path:gsub("/status$", ""):gsub("/scale$", ""))
 end
 
--- The path, the state and the document of the object that a request has stored; the path and "gone" if it
--- has deleted it; nil: it has done neither.
+-- The path, the state and the document of the object that a request has stored; the path and
+-- "gone" if it has deleted it; nil: it has done neither.
 local function stored(seen)
   local ok, answer = pcall(host.json_decode, seen.answer)
   if seen.status < 200 or seen.status > 299 or not ok or type(answer) ~= "table" then

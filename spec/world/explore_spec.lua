@@ -400,6 +400,23 @@ local me
     assert.matches("v1/ConfigMap default/a data.at changes again and again %(2026%-", result.groups[1].finding.is)
   end)
 
+  it("knows random values of a rule as random", function()
+    local result = search.explore(options(controller([[
+      if client:get("v1/ConfigMap", "default/copy") then return end
+      local answer = perilune.http.request({ method = "POST", url = "https://tokens.example.com/" })
+      if not answer.ok then error("answered " .. answer.status) end
+      client:create(map_of(map, "copy", { token = answer.body }), { owner = map })]]), function(world)
+      world:http("https://tokens.example.com/*", function()
+        return { status = 201, body = ("token-%08x"):format(math.random(2 ^ 31)) }
+      end)
+      apply(world, "1")
+      world:settle()
+    end))
+    assert.same({}, found(result))
+    assert.is_nil(result.differing)
+    assert.is_true(result.singles.done > 5)
+  end)
+
   it("takes what a rule reads and writes for neither a look nor a step of the scenario", function()
     local o = options(controller([[
       local answer = perilune.http.request({ method = "PUT", url = "https://api.example.com/a", body = map.data.text })

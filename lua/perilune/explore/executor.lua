@@ -482,6 +482,7 @@ function M.new(o)
       self.choose:miss(d) -- there is no other clock
     end
     self:load_ahead()
+    math.randomseed(how.seed) -- for the scenario and its rules
     self:scenario()
     self.lines = self.world:explore_lines()
     local result = self:result()

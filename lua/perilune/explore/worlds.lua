@@ -383,7 +383,7 @@ function M.open(scenario, how, at, opened)
   world = state.open("test.explore", options, { folder = scenario.folder, lines = true,
     version = how.later and LATER_VERSION or nil, choose = function(point)
     if ready then
-      if point.kind == "request" and (point.writes or point.verb == "list") then
+      if point.kind == "request" and point.verb ~= "http" and (point.writes or point.verb == "list") then
         remember(world, point.object:match("^%S+"))
       end
       return at(point)
