@@ -93,6 +93,16 @@ describe("a situation", function()
       name("crash after " .. FIRST .. " @1", "restart @1", forgets))
   end)
 
+  it("of a start on an old cache is another one when a crash in that step causes it", function()
+    local stale = "stale ConfigMap 1.0 @2"
+    local alone = of(""):of_single(parse(stale))
+    local first, second = name("crash after " .. FIRST .. " @2", stale), name("crash after " .. SECOND .. " @2", stale)
+    assert.not_equal(alone, first)
+    assert.not_equal(alone, second)
+    assert.not_equal(first, second)
+    assert.equal(alone, name("crash after " .. SECOND .. " @1", stale))
+  end)
+
   it("of a start on an old cache is another one while a cache is held back", function()
     local stale = "stale ConfigMap 1.0 @2"
     local alone, singles = of(""):of_single(parse(stale)), { is_possible = { [stale] = true }, after = {} }

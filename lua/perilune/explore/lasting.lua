@@ -5,8 +5,8 @@
 local judges = require("perilune.explore.judge")
 local skipped = require("perilune.explore.skipped")
 
-local PATIENCE = 2 * 3600 -- seconds for each step
-local LONG, LONGER = 1800, 5 * 3600 -- a step that takes long without a disturbance takes twice as long after a crash
+local PATIENCE = 2 * 3600 + 97 -- seconds for each step, which ends where no schedule begins
+local LONG, LONGER = 1800, 5 * 3600 + 97 -- a long step takes twice as long after a crash
 
 local ends = { state = true, replaced = true, leak = true, restart = true }
 

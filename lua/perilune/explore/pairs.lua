@@ -77,12 +77,22 @@ local function begins_before(d, e)
   return a < b or a == b and (BEGINS[d.what] or LAST) < (BEGINS[e.what] or LAST)
 end
 
+-- A process that ends after its effect, and starts with a cache that has not seen it: most bugs that need two
+-- disturbances need these.
+local function is_classic(d, e)
+  return d.what == "crash" and e.what == "stale" and d.step == e.step
+end
+
 function search:all_pairs(pairs_of)
-  local both = {}
+  local both, others = {}, {}
   for _, of in ipairs(pairs_of) do
     for _, e in ipairs(of.partners) do
-      both[#both + 1] = begins_before(e, of.d) and { e, of.d } or { of.d, e }
+      local list = is_classic(of.d, e) and both or others
+      list[#list + 1] = begins_before(e, of.d) and { e, of.d } or { of.d, e }
     end
+  end
+  for _, pair in ipairs(others) do
+    both[#both + 1] = pair
   end
   self:each(both, { at_first = FEW, at_most = MANY, in_pairs = true }, function(plan, outcome, execution)
     self.pairs.done = self.pairs.done + 1

@@ -139,18 +139,19 @@ function situation:view(e)
   return self.views[e.kind][format("%d.%d", e.from_step, e.from_n)] or e.kind
 end
 
--- Whether what `d` holds back is still held when the process starts on the old cache of `e`: that comes before
--- the end of its step.
-local function is_held_at(d, e)
-  local holds = d.what == "lag" or d.what == "unobserved" or d.what == "late"
+local holds = { lag = true, unobserved = true, late = true }
+
+-- Whether the process starts on the old cache of `e` before the world has settled: `d` ends the process in that
+-- step, or holds something back until the step's end.
+local function is_amid(d, e)
   local lasts = d.step == e.step or d.what == "unobserved" and d.step + 1 == e.step
-  return e.what == "stale" and holds and lasts
+  return e.what == "stale" and lasts and (holds[d.what] or d.what == "crash")
 end
 
 -- The step before which `e` changes nothing, after `d` if there is one.
 function situation:begin_of(e, d)
   if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1
-    and not (d and is_held_at(d, e)) then
+    and not (d and is_amid(d, e)) then
     return e.step + 1 -- it happens at the settled point
   end
   return plans.first_step(e)
@@ -195,11 +196,13 @@ function situation:of_pair(d, e, singles)
   local text, settled = plans.print_one(e), self:settled_name(e, d)
   if settled then
     return settled
+  elseif is_moment(d) and is_amid(d, e) then
+    return format("%s stale @%d %s", self:after_of(d), e.step, self:view(e))
   elseif is_moment(d) then
     local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
     return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
       or format("%s %s", self:after_of(d), text)
-  elseif are_one(d, e) or d.step == e.step and is_moment(e) and not is_held_at(d, e) and singles.is_possible[text] then
+  elseif are_one(d, e) or d.step == e.step and is_moment(e) and not is_amid(d, e) and singles.is_possible[text] then
     return nil -- the second is the same plan in the other order
   end
   local first, second = plans.print_one(d), singles.after[text] or text
