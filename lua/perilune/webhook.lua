@@ -13,6 +13,7 @@ local M = {}
 
 local registrations = {} -- in the order of their registration
 local handled = {} -- sort -> "group/version/Kind" (convert: "group/Kind") -> registration
+local served = {} -- path -> {kind = its text, self = its registration}; not for convert
 
 -- ---- options ----
 
@@ -237,6 +238,25 @@ local function text_of(kind)
     or format("%s/%s", kind.group, kind.kind)
 end
 
+-- Of a path, "." and "-" of the group are one, and so are upper and lower case of the kind.
+local function path_of(sort, kind)
+  if sort == "convert" then
+    return "/convert"
+  end
+  return format("/%s-%s-%s-%s", sort, (kind.group:gsub("%.", "-")), kind.version,
+    kind.kind:lower())
+end
+
+local function claim_path(what, sort, kind, self)
+  local path, text = path_of(sort, kind), (text_of(kind):gsub("^/", ""))
+  local other = served[path]
+  if other then
+    fail("%s: its path %s is also that of %s at %s:%d, and requests could not be told apart", what,
+      path, other.kind, other.self.file, other.self.line)
+  end
+  served[path] = { kind = text, self = self }
+end
+
 local function claim(what, sort, kind, self)
   handled[sort] = handled[sort] or {}
   local key = text_of(kind)
@@ -245,6 +265,9 @@ local function claim(what, sort, kind, self)
     fail("%s is called twice for one kind; first at %s:%d", what, other.file, other.line)
   end
   handled[sort][key] = self
+  if sort ~= "convert" then
+    claim_path(what, sort, kind, self)
+  end
 end
 
 local function begin(sort, f, options)
@@ -288,7 +311,7 @@ local function register(sort, checkers)
     local self = begin(sort, f, o)
     for i, text in ipairs(kinds) do
       self.kinds[i] = host.kind(text)
-      claim(what, sort, self.kinds[i], self)
+      claim(format("%s(%q)", name, text), sort, self.kinds[i], self)
     end
   end
 end
@@ -336,14 +359,6 @@ local function default_name(self, kind, many)
     kind.group ~= "" and kind.group or "core")
 end
 
-local function path_of(self, kind)
-  if self.sort == "convert" then
-    return "/convert"
-  end
-  return format("/%s-%s-%s-%s", self.sort, (kind.group:gsub("%.", "-")), kind.version,
-    kind.kind:lower())
-end
-
 local function hook_of(self, versions, named)
   local o, kinds = self.options, {}
   for i, kind in ipairs(self.kinds) do
@@ -355,7 +370,7 @@ local function hook_of(self, versions, named)
     end
     named[name] = self
     kinds[i] = { group = kind.group, version = kind.version, kind = kind.kind, name = name,
-      path = path_of(self, kind), exact = (o.match_policy or many and "Exact") == "Exact" }
+      path = path_of(self.sort, kind), exact = (o.match_policy or many and "Exact") == "Exact" }
   end
   return { sort = self.sort, kinds = kinds, operations = o.operations or { "CREATE", "UPDATE" },
     subresources = o.subresources, object_selector = o.object_selector,

@@ -124,6 +124,20 @@ describe("registering a webhook", function()
     end)
   end)
 
+  it("takes a path once", function()
+    perilune.webhook.validate("a-b.com/v1/Website", nothing)
+    perilune.webhook.mutate("a.b.com/v1/Website", nothing)
+    refuses('perilune.webhook.validate("a.b.com/v1/Website"): its path /validate-a-b-com-v1-website is also '
+      .. "that of a-b.com/v1/Website at ", perilune.webhook.validate, { "v1/Pod", "a.b.com/v1/Website" }, nothing)
+    refuses("its path /validate--v1-foo is also that of v1/Foo at ", perilune.webhook.validate,
+      { "v1/Foo", "v1/FOO" }, nothing)
+    spec.assert_positioned("webhook_spec.lua", function()
+      perilune.webhook.validate("a.b.com/v1/Website", nothing)
+    end)
+    perilune.webhook.convert("a-b.com/Website", nothing)
+    perilune.webhook.convert("a.b.com/Website", nothing)
+  end)
+
   it("takes a name once", function()
     perilune.webhook.validate(site, nothing, { name = "a.b.c" })
     perilune.webhook.mutate(site, nothing, { name = "a.b.c" })
