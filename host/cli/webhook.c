@@ -212,6 +212,7 @@ static void build_hook(void *arg, const struct pl_hook_status *status)
 static void webhook_build_status(void *arg, struct pl_build *b)
 {
     struct pl_webhooks *webhooks = arg;
+    struct pl_buf why = PL_BUF_INIT;
     int64_t expiry_s = pl_webhooks_expiry(webhooks);
     if (!pl_hooks_any(pl_webhooks_hooks(webhooks)))
         return;
@@ -220,6 +221,9 @@ static void webhook_build_status(void *arg, struct pl_build *b)
     pl_build_put_strz(b, "address", pl_webhooks_address(webhooks));
     if (expiry_s > 0)
         pl_build_put_int(b, "certificate_expiry", expiry_s);
+    if (pl_webhooks_is_refused(webhooks, &why))
+        pl_build_put_text(b, "not_registered", pl_buf_slice(&why));
+    pl_buf_deinit(&why);
     pl_build_end(b);
     pl_build_keyz(b, "webhooks");
     pl_build_array(b);

@@ -131,6 +131,17 @@ static void print_webhook(struct pl_node hook)
            (long long)pl_show_int(hook, "errors"));
 }
 
+/* What an API server says may have several lines. */
+static void print_refusal(struct pl_slice text)
+{
+    if (text.len == 0)
+        return;
+    printf("            not registered: ");
+    for (size_t i = 0; i < text.len; i++)
+        putchar(text.ptr[i] == '\n' ? ' ' : text.ptr[i]);
+    putchar('\n');
+}
+
 static void print_webhook_server(struct pl_node root)
 {
     struct pl_scratch s;
@@ -146,6 +157,7 @@ static void print_webhook_server(struct pl_node root)
     struct pl_slice address = pl_show_text(server, "address", &s);
     printf("\nwebhooks    %.*s%s\n", PL_FMT(address.len > 0 ? address : pl_slice_z("not served")),
            ends);
+    print_refusal(pl_show_text(server, "not_registered", &s));
     printf("%-40s %-40s %8s %8s %8s %8s\n", "WEBHOOK", "PATH", "RUNNING", "REQUESTS", "DENIED",
            "ERRORS");
 }

@@ -43,6 +43,7 @@ struct item {
     struct pl_kept *kept;   /* NULL: not yet */
     struct pl_doc *desired; /* counted; NULL: nothing */
     struct pl_registration_memory memory;
+    char *refused; /* owned: why its last write failed; NULL: it did not */
     bool dirty, wanted;
     bool applying;          /* the last write was an apply, not a removal */
     bool removing, removed; /* pl_registrar_remove */
@@ -260,10 +261,17 @@ static void registrar_removed(struct item *item)
     check_removed(item->r);
 }
 
+static void note_refusal(struct item *item, const char *message)
+{
+    pl_free(item->refused);
+    item->refused = pl_strdup_or_null(message);
+}
+
 static void on_registrar_written(void *arg, struct pl_doc *object, const struct pl_err *err)
 {
     struct item *item = arg;
     bool gone = err != NULL && pl_err_is_not_found(err);
+    note_refusal(item, err != NULL && !gone && item->applying ? err->message : NULL);
     if (err != NULL && item->sort == PL_HOOK_CONVERT && pl_err_is_invalid(err))
         registrar_report(item, err);
     if (item->removing) {
@@ -307,6 +315,7 @@ static void want(struct item *item, struct pl_doc *desired)
     item->wanted = true;
     if (same)
         return;
+    note_refusal(item, NULL);
     item->dirty = true;
     open_item(item);
     if (item->kept != NULL)
@@ -532,6 +541,19 @@ void pl_registrar_set_url(struct pl_registrar *r, const char *url)
     ask_all(r);
 }
 
+bool pl_registrar_is_refused(const struct pl_registrar *r, struct pl_buf *why)
+{
+    bool any = false;
+    for (const struct item *item = r->items; item != NULL; item = item->next) {
+        if (item->refused == NULL)
+            continue;
+        pl_buf_add_f(why, "%s%s %s: %s", any ? "; " : "", resources[item->sort].kind.kind,
+                     item->name, item->refused);
+        any = true;
+    }
+    return any;
+}
+
 static void on_registrar_limit(struct pl_timer *timer)
 {
     struct pl_registrar *r = PL_CONTAINER_OF(timer, struct pl_registrar, limit);
@@ -572,6 +594,7 @@ static void free_item(struct item *item)
     pl_registration_memory_deinit(&item->memory);
     pl_doc_unref(item->desired);
     pl_free(item->name);
+    pl_free(item->refused);
     pl_free(item);
 }
 

@@ -124,7 +124,8 @@ static struct pl_slice in_brackets(struct pl_slice text)
     return text.len >= 2 && text.ptr[0] == '(' ? pl_slice(text.ptr + 1, text.len - 2) : text;
 }
 
-/* A term of the canonical text: "a", "!a", "a=b", "a!=b", "a in (b,c)", "a notin (b,c)". */
+/* A term of the canonical text: "a", "!a", "a=b", "a==b", "a!=b", "a in (b,c)", "a notin (b,c)".
+ * Scripts can't declare "a<1" and "a>1". */
 static void put_term(struct pl_build *b, struct pl_slice term)
 {
     struct pl_slice key, value;
@@ -134,7 +135,8 @@ static void put_term(struct pl_build *b, struct pl_slice term)
         put_expression(b, key, "In", in_brackets(value));
     else if (registration_split(term, "!=", &key, &value))
         put_expression(b, key, "NotIn", value);
-    else if (registration_split(term, "=", &key, &value))
+    else if (registration_split(term, "==", &key, &value) ||
+             registration_split(term, "=", &key, &value))
         put_expression(b, key, "In", value);
     else if (term.len > 0 && term.ptr[0] == '!')
         put_expression(b, pl_slice(term.ptr + 1, term.len - 1), "DoesNotExist", pl_slice(NULL, 0));

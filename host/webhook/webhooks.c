@@ -329,6 +329,11 @@ bool pl_webhooks_is_ready(const struct pl_webhooks *w, struct pl_buf *why)
     return false;
 }
 
+bool pl_webhooks_is_refused(const struct pl_webhooks *w, struct pl_buf *why)
+{
+    return w->registrar != NULL && pl_registrar_is_refused(w->registrar, why);
+}
+
 const struct pl_hooks *pl_webhooks_hooks(const struct pl_webhooks *w)
 {
     return w->hooks;

@@ -64,7 +64,9 @@ local function conditions(what, value)
     local condition = check.options(item, check.table(item, one), condition_options)
     check.string(item .. ": name", condition.name)
     check.string(item .. ": expression", condition.expression)
-    if not host.is_name(condition.name, "qualified") then
+    if not condition.expression:find("%S") then
+      fail("%s: expression must not be empty", item)
+    elseif not host.is_name(condition.name, "qualified") then
       fail("%s: name: %q is not a qualified name", item, condition.name)
     elseif seen[condition.name] then
       fail("%s: the name %q is given twice", item, condition.name)
@@ -78,13 +80,34 @@ local function conditions(what, value)
   return list
 end
 
-local operation = check.one_of("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
+local some_operations = not_empty(check.array_of(check.one_of("CREATE", "UPDATE", "DELETE",
+  "CONNECT", "*")))
+
+local function operations(what, value)
+  local list = some_operations(what, value)
+  for _, operation in ipairs(list) do
+    if operation == "*" and #list > 1 then
+      fail('%s: "*" is all of them and stands alone', what)
+    end
+  end
+  return list
+end
+
+-- The LabelSelector of a webhook can't compare numbers, as a list's parameter can.
+local function label_selector(what, value)
+  local text = check.selector(what, value)
+  local term = text:match("[^,]*[<>][^,]*")
+  if term then
+    fail("%s: %q: webhooks select by equality, set and existence, not by < and >", what, term)
+  end
+  return text
+end
 
 local validate_options = {
-  operations = not_empty(check.array_of(operation)),
+  operations = operations,
   subresources = check.array_of(subresource),
-  object_selector = check.selector,
-  namespace_selector = check.selector,
+  object_selector = label_selector,
+  namespace_selector = label_selector,
   match_conditions = conditions,
   match_policy = check.one_of("Equivalent", "Exact"),
   failure_policy = check.one_of("Fail", "Ignore"),

@@ -110,6 +110,12 @@ describe("registering a webhook", function()
     refuses("side_effects must be one of", with({ side_effects = "Some" }))
     refuses("match_conditions[1]: expression must be a string", with({ match_conditions = { { name = "a" } } }))
     refuses("object_selector", with({ object_selector = "a in (" }))
+    refuses('object_selector: "size>5": webhooks select by equality, set and existence', with({
+      object_selector = "a=b,size>5,x in (y)" }))
+    refuses('namespace_selector: "size<5": webhooks', with({ namespace_selector = "size<5" }))
+    refuses('operations: "*" is all of them and stands alone', with({ operations = { "*", "CREATE" } }))
+    refuses("match_conditions[1]: expression must not be empty", with({ match_conditions = { { name = "a",
+      expression = " \n" } } }))
     refuses("name: a registration of several kinds", validate, { "v1/Pod", site }, nothing, { name = "a.b.c" })
     refuses("needs a group and kind without a version", perilune.webhook.convert, site, nothing)
     refuses("got more arguments", perilune.webhook.convert, "example.com/Website", nothing, {})

@@ -328,6 +328,36 @@ TEST(a_crd_that_cannot_be_converted_is_told_by_an_event)
     scene_deinit(&scene);
 }
 
+static void check_refusal(const struct scene *scene, const char *want)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    CHECK(pl_registrar_is_refused(scene->registrar, &why) == (*want != '\0'));
+    CHECK_STR(pl_buf_z(&why), want);
+    pl_buf_deinit(&why);
+}
+
+TEST(what_the_server_refuses_is_told_until_it_takes_it)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    struct fake_request *apply = first_validation(&scene);
+    check_refusal(&scene, "");
+    bed_reply(&scene.bed, apply, 422,
+              "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
+              "\"Invalid\",\"code\":422,\"message\":\"compilation failed\"}");
+    bed_run(&scene.bed);
+    check_refusal(&scene, "ValidatingWebhookConfiguration own: compilation failed");
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
+    apply = comes(&scene, "PATCH", VALIDATING "/own", 0);
+    REQUIRE(apply != NULL);
+    take(&scene, apply);
+    bed_run(&scene.bed);
+    check_refusal(&scene, "");
+    scene_deinit(&scene);
+}
+
 TEST(a_crd_that_is_not_there_is_looked_for_again)
 {
     struct scene scene;

@@ -31,7 +31,7 @@ TEST(a_configuration_says_what_the_script_said)
     struct pl_hook_spec spec = spec_of(PL_HOOK_VALIDATE);
     struct pl_registration_entry entry = {.spec = &spec, .kind = &kind, .plural = "websites"};
     spec.subresources = subresources;
-    spec.object_selector = (char *)"a=b,c!=d,e in (f,g),h notin (i),j,!k";
+    spec.object_selector = (char *)"a=b,c!=d,e in (f,g),h notin (i),j,!k,l==m";
     struct pl_hook_condition condition = {(char *)"c", (char *)"true"};
     spec.conditions = &condition;
     spec.condition_count = 1;
@@ -45,7 +45,8 @@ TEST(a_configuration_says_what_the_script_said)
         "{'key':'a','operator':'In','values':['b']},{'key':'c','operator':'NotIn','values':['d']},"
         "{'key':'e','operator':'In','values':['f','g']},{'key':'h','operator':'NotIn','values':['i'"
         "]"
-        "},{'key':'j','operator':'Exists'},{'key':'k','operator':'DoesNotExist'}]},"
+        "},{'key':'j','operator':'Exists'},{'key':'k','operator':'DoesNotExist'},"
+        "{'key':'l','operator':'In','values':['m']}]},"
         "'matchConditions':[{'name':'c','expression':'true'}],'sideEffects':'None',"
         "'timeoutSeconds':10,'admissionReviewVersions':['v1']}]");
 }
