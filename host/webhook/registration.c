@@ -377,7 +377,7 @@ void pl_registration_accept(struct pl_registration_memory *memory, struct pl_nod
     mark_of(object, memory->mark);
 }
 
-/* ---- under another name ---- */
+/* ---- of an earlier process, or under another name ---- */
 
 static bool is_there(struct pl_node webhook, const struct pl_registration_target *target)
 {
@@ -406,4 +406,19 @@ bool pl_registration_is_ours(struct pl_node config, const struct pl_registration
     while (all && pl_iter_next(&it))
         all = is_there(it.value, target);
     return all;
+}
+
+bool pl_registration_has_conversion(struct pl_node crd)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(crd, "metadata", "managedFields"));
+    while (pl_iter_next(&it))
+        if (is_replica(it.value) && touches(it.value, true))
+            return true;
+    return false;
+}
+
+bool pl_registration_converts_here(struct pl_node crd, const struct pl_registration_target *target)
+{
+    return pl_registration_has_conversion(crd) &&
+           is_there(pl_node_dig(crd, "spec", "conversion", "webhook"), target);
 }

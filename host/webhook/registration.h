@@ -58,3 +58,8 @@ void pl_registration_accept(struct pl_registration_memory *memory, struct pl_nod
 /* Whether the configuration belongs to these webhooks (our manager, and all of its webhooks have
  * our address). */
 bool pl_registration_is_ours(struct pl_node config, const struct pl_registration_target *target);
+/* Whether our manager maintains the CRD's conversion, here or at another address; its metadata is
+ * enough. */
+bool pl_registration_has_conversion(struct pl_node crd);
+/* Whether the CRD is converted by these webhooks: our manager maintains that, with our address. */
+bool pl_registration_converts_here(struct pl_node crd, const struct pl_registration_target *target);

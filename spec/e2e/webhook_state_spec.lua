@@ -1,8 +1,17 @@
--- Webhooks that are not as the scripts say: registrations that the API server refuses.
+-- Webhooks that are not as the scripts say: registrations that the API server refuses, and those that
+-- an earlier process has left.
 
 local e2e = require("spec.support.e2e")
 
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
+local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+local group = e2e.unique("g") .. ".example.com"
+local crd = { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+  metadata = { name = "geese." .. group },
+  spec = { group = group, scope = "Namespaced", names = { plural = "geese", kind = "Goose" },
+    versions = { { name = "v1", served = true, storage = true, schema = {
+      openAPIV3Schema = { type = "object" } } } } } }
 
 local function free_port()
   local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
@@ -17,6 +26,7 @@ describe("webhooks", function()
 
   setup(function()
     server = e2e.server()
+    server:create(CRDS, crd)
   end)
   before_each(function()
     name, port = e2e.unique("state"), free_port()
@@ -69,5 +79,35 @@ perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "n
       return not status():find("not registered", 1, true)
     end)
     host:stop(0)
+  end)
+
+  it("that an earlier process left go when the scripts of the next one have none of them", function()
+    local all = ([[local perilune = require("perilune")
+perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=NAME" })
+perilune.webhook.mutate("v1/ConfigMap", function() end, { object_selector = "never=NAME" })
+perilune.webhook.convert("GROUP/Goose", function(object) return object end)
+]]):gsub("NAME", name):gsub("GROUP", group)
+    local one = all:gsub("perilune%.webhook%.%w-ate%b()\n", "", 1):gsub("perilune%.webhook%.convert%b()\n", "")
+    local none = 'local perilune = require("perilune")\nperilune.every("1h", { name = "idle" }, function() end)\n'
+    local function strategy()
+      return server:get(CRDS .. "/geese." .. group).spec.conversion.strategy
+    end
+    local function leave(script, validating, mutating, conversion)
+      local host = start(script, "--webhook-keep")
+      e2e.eventually("everything is as declared", function()
+        host:must_run()
+        return (config("validating") ~= nil) == validating and (config("mutating") ~= nil) == mutating
+          and strategy() == conversion
+      end)
+      host:stop(0)
+    end
+    server:create(CONFIGS .. "validatingwebhookconfigurations", { metadata = { name = name .. "-foreign" },
+      apiVersion = "admissionregistration.k8s.io/v1", kind = "ValidatingWebhookConfiguration" })
+    leave(all, true, true, "Webhook")
+    leave(one, false, true, "None")
+    leave(all, true, true, "Webhook")
+    leave(none, false, false, "None")
+    assert.truthy(server:get(CONFIGS .. "validatingwebhookconfigurations/" .. name .. "-foreign"))
+    server:delete(CONFIGS .. "validatingwebhookconfigurations/" .. name .. "-foreign")
   end)
 end)

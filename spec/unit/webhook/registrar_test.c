@@ -37,7 +37,7 @@ static struct pl_edition *edition_of(struct scene *scene, enum pl_hook_sort sort
     return pl_edition_create(&options, &spec);
 }
 
-static void scene_init(struct scene *scene, enum pl_hook_sort sort)
+static void scene_init_without(struct scene *scene)
 {
     *scene = (struct scene){.removed = false};
     bed_init(&scene->bed);
@@ -45,6 +45,11 @@ static void scene_init(struct scene *scene, enum pl_hook_sort sort)
     const struct pl_registrar_options options = {
         .cluster = scene->bed.cluster, .name = "own", .url = "https://127.0.0.1:9443"};
     scene->registrar = pl_registrar_create(&options);
+}
+
+static void scene_init(struct scene *scene, enum pl_hook_sort sort)
+{
+    scene_init_without(scene);
     scene->edition = edition_of(scene, sort);
     pl_registrar_set(scene->registrar, &scene->edition, 1);
 }
@@ -120,13 +125,14 @@ static void answer_list(struct scene *scene, const char *path, const char *items
     pl_buf_deinit(&text);
 }
 
-/* Neither configuration exists, and there is none of ours under another name. */
+/* Neither configuration exists, and nothing of ours is elsewhere. */
 static void nothing_is_there(struct scene *scene)
 {
     gone(scene, VALIDATING "/own");
     gone(scene, MUTATING "/own");
     answer_list(scene, VALIDATING, "");
     answer_list(scene, MUTATING, "");
+    answer_list(scene, CRDS, "");
 }
 
 /* The next request with that method within the time; its path must begin with that text. Watches
@@ -395,8 +401,8 @@ TEST(what_is_registered_under_another_name_goes_even_when_requests_fail)
     REQUIRE(list != NULL);
     bed_reply(&scene.bed, list, 403, BED_STATUS(403, "Forbidden"));
     answer_list(&scene, MUTATING, "");
+    answer_list(&scene, CRDS, "");
     answer_list(&scene, VALIDATING, stray);
-    answer_list(&scene, MUTATING, "");
     struct fake_request *removal = comes(&scene, "DELETE", VALIDATING "/former", 0);
     REQUIRE(removal != NULL);
     bed_reply(&scene.bed, removal, 403, BED_STATUS(403, "Forbidden"));
@@ -404,10 +410,153 @@ TEST(what_is_registered_under_another_name_goes_even_when_requests_fail)
     removal = comes(&scene, "DELETE", VALIDATING "/former", 0);
     REQUIRE(removal != NULL);
     bed_reply(&scene.bed, removal, 404, BED_STATUS(404, "NotFound"));
-    answer_list(&scene, MUTATING, "");
     bed_pass(&scene.bed, 60 * PL_SECOND);
     CHECK(list_of(&scene, VALIDATING) == NULL);
+    CHECK(list_of(&scene, MUTATING) == NULL);
+    CHECK(list_of(&scene, CRDS) == NULL);
     scene_deinit(&scene);
+}
+
+/* ---- what an earlier process has left ---- */
+
+#define MANAGED(fields)                                                                            \
+    "\"managedFields\":[{\"manager\":\"" PL_REGISTRATION_MANAGER                                   \
+    "\",\"operation\":\"Apply\",\"time\":\"2026-01-01T00:00:00Z\",\"fieldsV1\":{" fields "}}]"
+#define LEFT(name, url)                                                                            \
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"                                \
+    "\"ValidatingWebhookConfiguration\",\"metadata\":{\"name\":\"" name                            \
+    "\"," MANAGED("") "},\"webhooks\":[{\"name\":\"a\",\"clientConfig\":{\"url\":\"" url           \
+                      "/x\"}}]}"
+#define LEFT_CRD(name, managed, url)                                                               \
+    "{\"kind\":\"CustomResourceDefinition\",\"apiVersion\":\"apiextensions.k8s.io/v1\","           \
+    "\"metadata\":{\"name\":\"" name "\"," managed "},\"spec\":{\"group\":\"example.com\","        \
+    "\"names\":{\"kind\":\"Website\"},\"conversion\":{\"strategy\":\"Webhook\",\"webhook\":"       \
+    "{\"clientConfig\":{\"url\":\"" url "/convert\"}}}}}"
+#define DELETED    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}"
+#define OURS       "https://127.0.0.1:9443"
+#define OTHERS     "https://127.0.0.1:94431"
+#define CONVERSION MANAGED("\"f:spec\":{\"f:conversion\":{\"f:strategy\":{}}}")
+#define MUCH_ELSE  MANAGED("\"f:spec\":{\"f:scope\":{}}")
+
+static void replies(struct scene *scene, const char *path, const char *body)
+{
+    struct fake_request *get = comes(scene, "GET", path, PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene->bed, get, 200, body);
+}
+
+TEST(without_handlers_what_an_earlier_process_left_goes)
+{
+    struct scene scene;
+    scene_init_without(&scene);
+    CHECK(bed_is_quiet(&scene.bed));
+    pl_registrar_set(scene.registrar, NULL, 0);
+    answer_list(&scene, VALIDATING, LEFT("own", OURS) "," LEFT("foreign", OTHERS));
+    answer_list(&scene, MUTATING, "");
+    answer_list(&scene, CRDS, "");
+    replies(&scene, VALIDATING "/own", LEFT("own", OURS));
+    struct fake_request *removal = comes(&scene, "DELETE", VALIDATING, 0);
+    REQUIRE(removal != NULL);
+    CHECK_STR(removal->path, VALIDATING "/own");
+    bed_reply(&scene.bed, removal, 200, DELETED);
+    CHECK(comes(&scene, "DELETE", "", 50 * PL_SECOND) == NULL);
+    scene_deinit(&scene);
+}
+
+TEST(what_other_replicas_write_again_is_removed_again_later_but_not_for_ever)
+{
+    struct scene scene;
+    scene_init_without(&scene);
+    pl_registrar_set(scene.registrar, NULL, 0);
+    answer_list(&scene, VALIDATING, LEFT("own", OURS));
+    answer_list(&scene, MUTATING, "");
+    answer_list(&scene, CRDS, "");
+    int removals = 0;
+    int64_t last_ns = 0;
+    for (int looks = 0; looks < 20; looks++) {
+        struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 90 * PL_SECOND);
+        REQUIRE(get != NULL);
+        bed_reply(&scene.bed, get, 200, LEFT("own", OURS));
+        struct fake_request *removal = comes(&scene, "DELETE", VALIDATING "/own", 0);
+        if (removal == NULL)
+            continue;
+        CHECK(removals == 0 || scene.bed.clock.now_ns - last_ns >= 50 * PL_SECOND);
+        last_ns = scene.bed.clock.now_ns;
+        removals++;
+        bed_reply(&scene.bed, removal, 200, DELETED);
+    }
+    CHECK_INT(removals, 5);
+    scene_deinit(&scene);
+}
+
+TEST(conversions_that_an_earlier_process_left_are_taken_back)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    pl_registrar_set_ca(scene.registrar, "ca");
+    gone(&scene, VALIDATING "/own");
+    gone(&scene, MUTATING "/own");
+    answer_list(&scene, VALIDATING, "");
+    answer_list(&scene, MUTATING, "");
+    answer_list(&scene, CRDS,
+                LEFT_CRD(CRD, CONVERSION, OURS) "," LEFT_CRD("foreign.example.com", CONVERSION,
+                                                             OTHERS) "," LEFT_CRD("by.example.com",
+                                                                                  MUCH_ELSE, OURS));
+    replies(&scene, CRDS "/" CRD, LEFT_CRD(CRD, CONVERSION, OURS));
+    replies(&scene, CRDS "/foreign", LEFT_CRD("foreign.example.com", CONVERSION, OTHERS));
+    replies(&scene, CRDS "/" CRD, LEFT_CRD(CRD, CONVERSION, OURS));
+    struct fake_request *back = comes(&scene, "PATCH", CRDS, 0);
+    REQUIRE(back != NULL);
+    CHECK(strncmp(back->path, CRDS "/" CRD "?", strlen(CRDS "/" CRD "?")) == 0);
+    CHECK(strstr(pl_buf_z(&back->body), "conversion") == NULL);
+    bed_reply(&scene.bed, back, 200, CRD_OBJECT);
+    CHECK(comes(&scene, "PATCH", CRDS, 10 * PL_SECOND) == NULL);
+    CHECK(comes(&scene, "GET", CRDS "/by", 0) == NULL);
+    CHECK(comes(&scene, "GET", CRDS "/foreign", 0) == NULL);
+    scene_deinit(&scene);
+}
+
+TEST(a_conversion_that_is_declared_stays_at_a_start)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    pl_registrar_set_ca(scene.registrar, "ca");
+    gone(&scene, VALIDATING "/own");
+    gone(&scene, MUTATING "/own");
+    answer_list(&scene, VALIDATING, "");
+    answer_list(&scene, MUTATING, "");
+    answer_list(&scene, CRDS, LEFT_CRD(CRD, CONVERSION, OURS));
+    replies(&scene, CRDS "/" CRD, LEFT_CRD(CRD, CONVERSION, OURS));
+    CHECK(comes(&scene, "PATCH", CRDS, 0) == NULL);
+    answer_list(&scene, CRDS, LEFT_CRD(CRD, CONVERSION, OURS));
+    replies(&scene, CRDS "/" CRD, LEFT_CRD(CRD, CONVERSION, OURS));
+    struct fake_request *apply = comes(&scene, "PATCH", CRDS "/" CRD, 0);
+    REQUIRE(apply != NULL);
+    CHECK(strstr(pl_buf_z(&apply->body), "conversion") != NULL);
+    scene_deinit(&scene);
+}
+
+TEST(without_handlers_nothing_is_asked_twice)
+{
+    for (int forbidden = 0; forbidden < 2; forbidden++) {
+        struct scene scene;
+        scene_init_without(&scene);
+        pl_registrar_set(scene.registrar, NULL, 0);
+        static const char *const paths[] = {VALIDATING, MUTATING, CRDS};
+        for (size_t i = 0; i < PL_ARRAY_LEN(paths); i++) {
+            if (!forbidden) {
+                answer_list(&scene, paths[i], "");
+                continue;
+            }
+            struct fake_request *list = list_of(&scene, paths[i]);
+            REQUIRE(list != NULL);
+            bed_reply(&scene.bed, list, 403, BED_STATUS(403, "Forbidden"));
+        }
+        pl_registrar_set(scene.registrar, NULL, 0);
+        bed_pass(&scene.bed, 600 * PL_SECOND);
+        CHECK(bed_is_quiet(&scene.bed));
+        scene_deinit(&scene);
+    }
 }
 
 TEST(a_stop_takes_everything_back)
