@@ -172,10 +172,15 @@ static void webhook_check(void *arg, struct pl_health_page *page)
 {
     const struct pl_webhooks *webhooks = arg;
     struct pl_buf why = PL_BUF_INIT;
+    bool elsewhere = false;
     if (!pl_webhooks_is_used(webhooks))
         return;
     bool ready = pl_webhooks_is_ready(webhooks, &why);
-    pl_health_say(page, "webhook", ready ? NULL : pl_buf_z(&why));
+    ready = ready && pl_hooks_have_synced(pl_webhooks_hooks(webhooks), &why, &elsewhere);
+    if (!ready && elsewhere)
+        pl_health_note(page, "webhook", pl_buf_z(&why)); /* restarting this host would not help */
+    else
+        pl_health_say(page, "webhook", ready ? NULL : pl_buf_z(&why));
     pl_buf_deinit(&why);
 }
 

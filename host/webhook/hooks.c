@@ -188,6 +188,37 @@ void pl_hooks_each(const struct pl_hooks *hooks,
     }
 }
 
+/* The kinds of one handler that have not synced; true: there is one in our cluster. */
+static bool add_unsynced_reads(const struct pl_hook_route *route, struct pl_buf *why)
+{
+    const struct pl_controller_spec *spec = pl_edition_spec(route->set->edition);
+    bool here = false;
+    for (size_t i = 0; i < spec->source_count; i++) {
+        const struct pl_informer *informer = pl_edition_informer(route->set->edition, i);
+        if (informer == NULL || pl_informer_has_synced(informer))
+            continue;
+        const struct pl_err *trouble = pl_informer_trouble(informer);
+        pl_buf_add_f(why, "%s%s: source %s: %s", why->len > 0 ? " | " : "", spec->name,
+                     pl_informer_owner(informer),
+                     trouble != NULL ? trouble->message : "has not synced");
+        here = here || spec->sources[i].cluster_name == NULL;
+    }
+    return here;
+}
+
+bool pl_hooks_have_synced(const struct pl_hooks *hooks, struct pl_buf *why, bool *elsewhere)
+{
+    const struct pl_hook_set *last = NULL;
+    size_t before = why->len;
+    *elsewhere = true;
+    for (const struct pl_hook_route *route = hooks->first; route != NULL; route = route->next) {
+        if (route->set != last && add_unsynced_reads(route, why))
+            *elsewhere = false;
+        last = route->set;
+    }
+    return why->len == before;
+}
+
 /* ---- the listener ---- */
 
 int pl_hooks_listen(struct pl_hooks *hooks, const struct pl_hooks_listen *where, struct pl_err *err)

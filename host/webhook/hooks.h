@@ -70,6 +70,10 @@ void pl_hooks_ask(struct pl_hooks *hooks, const struct pl_hook_question *questio
 
 /* ---- status ---- */
 
+/* Whether all kinds that handlers read have synced. Appends which have not, and why; *elsewhere:
+ * all of those are in other clusters. */
+bool pl_hooks_have_synced(const struct pl_hooks *hooks, struct pl_buf *why, bool *elsewhere);
+
 struct pl_hook_status {
     const struct pl_hook_kind *kind; /* borrowed for the call, like the other fields */
     const struct pl_hook_spec *spec;

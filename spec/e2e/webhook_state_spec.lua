@@ -1,5 +1,5 @@
 -- Webhooks that are not as the scripts say: registrations that the API server refuses, and those that
--- an earlier process has left.
+-- an earlier process has left, and handlers that can't read what they declare.
 
 local e2e = require("spec.support.e2e")
 
@@ -109,5 +109,36 @@ perilune.webhook.convert("GROUP/Goose", function(object) return object end)
     leave(none, false, false, "None")
     assert.truthy(server:get(CONFIGS .. "validatingwebhookconfigurations/" .. name .. "-foreign"))
     server:delete(CONFIGS .. "validatingwebhookconfigurations/" .. name .. "-foreign")
+  end)
+
+  it("are not ready while a kind that one of them reads can't be listed", function()
+    local script = ([[local perilune = require("perilune")
+perilune.webhook.validate({"v1/ConfigMap", "v1/Secret"}, function() end, { reads = { "GROUP/v1/Swan" },
+  object_selector = "never=NAME" })
+perilune.webhook.validate("v1/Pod", function() end, { object_selector = "never=NAME" })
+]]):gsub("GROUP", group):gsub("NAME", name)
+    local host = start(script)
+    local function readyz()
+      return host:ask("health", "/readyz?verbose")
+    end
+    e2e.eventually("it is told", function()
+      local status, body = readyz()
+      local line = body:match("\n(%[%-%]webhook [^\n]*)\n") or ""
+      return status == 500 and line:find("validate.configmap.core: source " .. group .. "/v1/Swan: the server does "
+        .. "not serve", 1, true), body
+    end)
+    assert.equal(200, (host:ask("health", "/healthz")))
+    local _, status = e2e.ask(socket, "status")
+    local source = status:match("\n(" .. group:gsub("%-", "%%-") .. "/v1/Swan [^\n]*)\n") or status
+    assert.matches("syncing", source)
+    local swan = { apiVersion = crd.apiVersion, kind = crd.kind, metadata = { name = "swans." .. group },
+      spec = { group = group, scope = "Namespaced", names = { plural = "swans", kind = "Swan" },
+        versions = crd.spec.versions } }
+    server:create(CRDS, swan)
+    e2e.eventually("it is ready", function()
+      local code, body = readyz()
+      return code == 200 and body:find("[+]webhook ok", 1, true), body
+    end)
+    host:stop(0)
   end)
 end)
