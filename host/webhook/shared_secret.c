@@ -25,7 +25,10 @@ struct pl_shared_secret {
     struct pl_kept *kept;
     struct pl_certificates have; /* as stored, or about to be stored */
     bool stored;                 /* `have` was in the Secret */
+    bool foreign;                /* it belongs to somebody else */
 };
+
+static const char member_names[][8] = {"tls.crt", "tls.key", "ca.crt", "ca.key"};
 
 /* ---- documents ---- */
 
@@ -50,6 +53,29 @@ struct pl_certificates pl_shared_secret_read(struct pl_node secret)
                                     .ca_key_pem = read_member(data, "ca.key")};
 }
 
+static bool is_member_name(struct pl_slice key)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(member_names); i++)
+        if (pl_slice_eqz(key, member_names[i]))
+            return true;
+    return false;
+}
+
+/* For a Secret that cannot be used: whether somebody else has made it. */
+static bool is_of_others(struct pl_node secret)
+{
+    struct pl_scratch scratch;
+    struct pl_slice type = pl_node_str(pl_node_getz(secret, "type"), &scratch);
+    struct pl_node data = pl_node_getz(secret, "data");
+    struct pl_iter it = pl_iter(data);
+    if (type.len > 0 && !pl_slice_eqz(type, "Opaque"))
+        return true;
+    while (pl_iter_next(&it))
+        if (is_member_name(it.key))
+            return false;
+    return pl_node_len(data) > 0;
+}
+
 static void put_member(struct pl_build *b, const char *key, const char *pem)
 {
     struct pl_buf coded = PL_BUF_INIT;
@@ -58,9 +84,18 @@ static void put_member(struct pl_build *b, const char *key, const char *pem)
     pl_buf_deinit(&coded);
 }
 
-static void put_data(struct pl_build *b, const struct pl_certificates *certificates)
+/* before: the current data, whose other keys stay; may be missing. */
+static void put_data(struct pl_build *b, struct pl_node before,
+                     const struct pl_certificates *certificates)
 {
+    struct pl_iter it = pl_iter(before);
     pl_build_object(b);
+    while (pl_iter_next(&it)) {
+        if (is_member_name(it.key))
+            continue;
+        pl_build_key(b, it.key);
+        pl_build_node(b, it.value);
+    }
     put_member(b, "tls.crt", certificates->cert_pem);
     put_member(b, "tls.key", certificates->key_pem);
     put_member(b, "ca.crt", certificates->ca_pem);
@@ -75,7 +110,7 @@ struct pl_doc *pl_shared_secret_make(struct pl_node before, const char *ns, cons
     struct pl_build *b = pl_build_create(NULL);
     struct pl_doc *doc;
     if (!pl_node_is_missing(before)) {
-        put_data(b, certificates);
+        put_data(b, pl_node_getz(before, "data"), certificates);
         struct pl_doc *data = pl_build_finish(b);
         doc = pl_doc_with(before, path, 1, pl_doc_root(data));
         pl_doc_unref(data);
@@ -90,7 +125,7 @@ struct pl_doc *pl_shared_secret_make(struct pl_node before, const char *ns, cons
         pl_build_end(b);
         pl_build_put_strz(b, "type", "Opaque");
         pl_build_keyz(b, "data");
-        put_data(b, certificates);
+        put_data(b, pl_node_getz(before, "data"), certificates);
         pl_build_end(b);
         doc = pl_build_finish(b);
     }
@@ -146,30 +181,57 @@ static void shared_secret_renew(struct pl_shared_secret *secret, struct pl_doc *
                pl_str("error", err.message));
 }
 
+/* Says it once. */
+static void note_foreign(struct pl_shared_secret *secret, bool foreign)
+{
+    if (foreign && !secret->foreign)
+        pl_log(PL_LOG_ERROR,
+               "the Secret of the webhooks belongs to somebody else and is not changed: "
+               "--webhook-secret must name another one, or this one must be deleted",
+               pl_str("namespace", secret->ns), pl_str("name", secret->name));
+    secret->foreign = foreign;
+}
+
+bool pl_shared_secret_is_foreign(const struct pl_shared_secret *secret)
+{
+    return secret->foreign;
+}
+
+/* stored: what was seen; may be taken. */
+static void follow_plan(struct pl_shared_secret *secret, struct pl_doc *object,
+                        struct pl_certificates *stored)
+{
+    int64_t at_s, now_s = wall_s(secret);
+    enum pl_certificates_step step = pl_certificates_plan(stored, secret->o.names, now_s, &at_s);
+    bool unusable = step == PL_CERTIFICATES_ALL && object != NULL;
+    note_foreign(secret, unusable && is_of_others(pl_doc_root(object)));
+    if (secret->foreign)
+        return; /* it is read again when it changes, and each minute */
+    if (unusable)
+        pl_log(PL_LOG_WARN, "the Secret of the webhooks can't be used: it is made again",
+               pl_str("namespace", secret->ns), pl_str("name", secret->name));
+    if (step != PL_CERTIFICATES_KEEP) {
+        shared_secret_renew(secret, object, step, stored);
+    } else if (object == NULL) {
+        write_them(secret, NULL, stored);
+    } else {
+        bool same = secret->stored && pl_certificates_eq(&secret->have, stored);
+        pl_kept_look(secret->kept, (at_s - now_s) * PL_SECOND);
+        shared_secret_take(secret, stored);
+        if (!same)
+            shared_secret_tell(secret);
+    }
+}
+
 static void on_shared_secret_seen(void *arg, struct pl_doc *object)
 {
     struct pl_shared_secret *secret = arg;
-    int64_t at_s, now_s = wall_s(secret);
     if (pl_kept_is_writing(secret->kept))
         return;
     struct pl_certificates stored = pl_shared_secret_read(pl_doc_root(object));
     if (object == NULL && secret->stored) /* it was deleted: clients know our certificates */
         stored = pl_certificates_copy(&secret->have);
-    enum pl_certificates_step step = pl_certificates_plan(&stored, secret->o.names, now_s, &at_s);
-    if (step == PL_CERTIFICATES_ALL && object != NULL)
-        pl_log(PL_LOG_WARN, "the Secret of the webhooks can't be used: it is made again",
-               pl_str("namespace", secret->ns), pl_str("name", secret->name));
-    if (step != PL_CERTIFICATES_KEEP) {
-        shared_secret_renew(secret, object, step, &stored);
-    } else if (object == NULL) {
-        write_them(secret, NULL, &stored);
-    } else {
-        bool same = secret->stored && pl_certificates_eq(&secret->have, &stored);
-        pl_kept_look(secret->kept, (at_s - now_s) * PL_SECOND);
-        shared_secret_take(secret, &stored);
-        if (!same)
-            shared_secret_tell(secret);
-    }
+    follow_plan(secret, object, &stored);
     pl_certificates_deinit(&stored);
 }
 

@@ -320,7 +320,10 @@ bool pl_webhooks_is_ready(const struct pl_webhooks *w, struct pl_buf *why)
     bool listens = pl_hooks_is_listening(w->hooks);
     if (listens && (w->secret == NULL || w->secret_read))
         return true;
-    if (listens)
+    if (listens && pl_shared_secret_is_foreign(w->secret))
+        pl_buf_add_f(why, "the Secret %s/%s belongs to somebody else and is not used",
+                     w->o.secret_ns, w->o.secret_name);
+    else if (listens)
         pl_buf_add_f(why, "the certificate in the Secret %s/%s has not been read", w->o.secret_ns,
                      w->o.secret_name);
     else

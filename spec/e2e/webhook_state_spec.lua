@@ -1,5 +1,6 @@
 -- Webhooks that are not as the scripts say: registrations that the API server refuses, and those that
--- an earlier process has left, and handlers that can't read what they declare.
+-- an earlier process has left, and handlers that can't read what they declare,
+-- and Secrets of others.
 
 local e2e = require("spec.support.e2e")
 
@@ -139,6 +140,32 @@ perilune.webhook.validate("v1/Pod", function() end, { object_selector = "never=N
       local code, body = readyz()
       return code == 200 and body:find("[+]webhook ok", 1, true), body
     end)
+    host:stop(0)
+  end)
+
+  it("do not take a Secret of somebody else, and keep the other keys of their own", function()
+    local secrets = "/api/v1/namespaces/" .. server:new_namespace() .. "/secrets"
+    local namespace = secrets:match("namespaces/([^/]+)")
+    server:create(secrets, { apiVersion = "v1", kind = "Secret", metadata = { name = "certs" },
+      data = { password = "MQ==" } })
+    local script = ('local perilune = require("perilune")\nperilune.webhook.validate("v1/ConfigMap", function() end, '
+      .. '{ object_selector = "never=%s" })\n'):format(name)
+    local host = start(script, "--webhook-secret", namespace .. "/certs")
+    host:logged("belongs to somebody else and is not changed")
+    local status, body = host:ask("health", "/readyz")
+    assert.equal(500, status)
+    assert.matches("belongs to somebody else", body)
+    assert.is_nil(config("validating"))
+    assert.same({ password = "MQ==" }, server:get(secrets .. "/certs").data)
+    server:delete(secrets .. "/certs")
+    e2e.eventually("it is made and used", function()
+      return config("validating") and server:get(secrets .. "/certs").data["ca.key"]
+    end)
+    server:patch(secrets .. "/certs", { data = { ["tls.key"] = "bm9uc2Vuc2U=", password = "MQ==" } })
+    e2e.eventually("it is made anew", function()
+      return server:get(secrets .. "/certs").data["tls.key"] ~= "bm9uc2Vuc2U="
+    end)
+    assert.equal("MQ==", server:get(secrets .. "/certs").data.password)
     host:stop(0)
   end)
 end)

@@ -199,20 +199,80 @@ TEST(what_is_due_is_renewed_by_update)
     bed_deinit(&bed);
 }
 
-TEST(one_that_somebody_broke_is_made_anew)
+#define SECRET(rest)                                                                               \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"certs\","                 \
+    "\"resourceVersion\":\"7\"}" rest "}"
+
+/* The update that follows when that Secret is there. */
+static struct fake_request *update_of(struct bed *bed, const char *there)
 {
-    struct bed bed;
-    bed_init(&bed);
-    fake_reply(FAKE_EXPECT(&bed.net, "GET", PATH "/certs"), 200,
-               "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"certs\","
-               "\"resourceVersion\":\"7\"},\"data\":{\"tls.crt\":\"bm9uc2Vuc2U=\"}}");
-    run(&bed, PL_MS);
-    struct fake_request *update = FAKE_EXPECT(&bed.net, "PUT", PATH "/certs");
+    bed_init(bed);
+    fake_reply(FAKE_EXPECT(&bed->net, "GET", PATH "/certs"), 200, there);
+    run(bed, PL_MS);
+    struct fake_request *update = FAKE_EXPECT(&bed->net, "PUT", PATH "/certs");
     CHECK(strstr(pl_buf_z(&update->body), "\"resourceVersion\":\"7\"") != NULL);
     struct pl_certificates made = body_of(update);
     CHECK(made.ca_key_pem != NULL);
     pl_certificates_deinit(&made);
+    return update;
+}
+
+TEST(one_that_somebody_broke_is_made_anew)
+{
+    struct bed bed;
+    update_of(&bed, SECRET(",\"data\":{\"tls.crt\":\"bm9uc2Vuc2U=\"}"));
     bed_deinit(&bed);
+}
+
+TEST(one_without_keys_is_filled)
+{
+    struct bed bed;
+    update_of(&bed, SECRET(",\"type\":\"Opaque\""));
+    bed_deinit(&bed);
+    update_of(&bed, SECRET(",\"type\":\"Opaque\",\"data\":null"));
+    bed_deinit(&bed);
+    update_of(&bed, SECRET(",\"data\":{}"));
+    bed_deinit(&bed);
+}
+
+TEST(other_keys_stay)
+{
+    struct bed bed;
+    struct fake_request *update = update_of(
+        &bed, SECRET(",\"data\":{\"aa\":\"MQ==\",\"tls.crt\":\"bm9uc2Vuc2U=\",\"zz\":\"Mg==\"}"));
+    const char *body = pl_buf_z(&update->body);
+    CHECK(strstr(body, "\"aa\":\"MQ==\"") != NULL);
+    CHECK(strstr(body, "\"zz\":\"Mg==\"") != NULL);
+    CHECK(strstr(body, "bm9uc2Vuc2U=") == NULL);
+    bed_deinit(&bed);
+}
+
+static void check_left_alone(const char *there)
+{
+    struct bed bed;
+    bed_init(&bed);
+    CHECK(!pl_shared_secret_is_foreign(bed.secret));
+    for (int looks = 0; looks < 5; looks++) {
+        fake_reply(FAKE_EXPECT(&bed.net, "GET", PATH "/certs"), 200, there);
+        run(&bed, PL_MS);
+        CHECK(pl_shared_secret_is_foreign(bed.secret));
+        CHECK(fake_take(&bed.net, "PUT", "") == NULL);
+        run(&bed, 60 * PL_SECOND);
+    }
+    CHECK_INT(bed.changes, 0);
+    struct fake_request *get = FAKE_EXPECT(&bed.net, "GET", PATH "/certs");
+    fake_reply(get, 404, not_found);
+    run(&bed, PL_MS);
+    FAKE_EXPECT(&bed.net, "POST", PATH);
+    CHECK(!pl_shared_secret_is_foreign(bed.secret));
+    bed_deinit(&bed);
+}
+
+TEST(one_of_somebody_else_is_left_alone_until_it_has_gone)
+{
+    check_left_alone(SECRET(",\"type\":\"Opaque\",\"data\":{\"password\":\"MQ==\"}"));
+    check_left_alone(SECRET(",\"type\":\"kubernetes.io/tls\",\"data\":{\"tls.crt\":\"MQ==\","
+                            "\"tls.key\":\"MQ==\"}"));
 }
 
 TEST_MAIN()
