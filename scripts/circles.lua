@@ -32,6 +32,7 @@ local known = {
   { "value/pool_node.h", "doc pool pool_node" },
   { "value/share.h", "encode share" },
   { "webhook/hooks_impl.h", "hooks request" },
+  { "webhook/registrar_impl.h", "registrar registrar_lists" },
   { "world/binding_impl.h", "binding binding_disturb" },
   { "write/recorder_impl.h", "recorder recorder_send" },
 }
