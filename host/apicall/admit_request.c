@@ -18,20 +18,21 @@ static struct pl_tree *kind_tree(struct pl_api_ctx *ctx, size_t version, bool re
 
 static struct pl_tree *options_tree(struct pl_api_ctx *ctx, const char *operation)
 {
-    struct pl_tree *options = pl_tree_object(&ctx->arena);
-    const char *kind = strcmp(operation, "CREATE") == 0   ? "CreateOptions"
-                       : strcmp(operation, "UPDATE") == 0 ? "UpdateOptions"
-                                                          : "DeleteOptions";
-    pl_tree_set_strz(&ctx->arena, options, "kind", kind);
-    pl_tree_set_strz(&ctx->arena, options, "apiVersion", "meta.k8s.io/v1");
+    struct pl_arena *arena = &ctx->arena;
+    if (ctx->delete_options != NULL)
+        return pl_tree_copy(arena, ctx->delete_options);
+    struct pl_tree *options = pl_tree_object(arena);
+    bool creates = strcmp(operation, "CREATE") == 0;
+    pl_tree_set_strz(arena, options, "kind", creates ? "CreateOptions" : "UpdateOptions");
+    pl_tree_set_strz(arena, options, "apiVersion", "meta.k8s.io/v1");
+    if (ctx->request.dry_run)
+        pl_tree_setz(arena, options, "dryRun", pl_tree_literal(arena, "[\"All\"]"));
     if (ctx->request.field_manager.len > 0)
-        pl_tree_setz(&ctx->arena, options, "fieldManager",
-                     pl_tree_str(&ctx->arena, ctx->request.field_manager));
-    if (ctx->request.dry_run) {
-        struct pl_tree *all = pl_tree_array(&ctx->arena);
-        pl_tree_push(&ctx->arena, all, pl_tree_strz(&ctx->arena, "All"));
-        pl_tree_setz(&ctx->arena, options, "dryRun", all);
-    }
+        pl_tree_setz(arena, options, "fieldManager",
+                     pl_tree_str(arena, ctx->request.field_manager));
+    if (ctx->request.field_validation.len > 0)
+        pl_tree_setz(arena, options, "fieldValidation",
+                     pl_tree_str(arena, ctx->request.field_validation));
     return options;
 }
 

@@ -69,6 +69,7 @@ struct pl_api_ctx {
     struct pl_tree *strict;   /* what a strict decoder refuses in the body, found before its type is
                                * read; NULL: nothing */
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
+    struct pl_tree *delete_options; /* of a deletion, as webhooks see them; NULL: another request */
     struct pl_api_responder
         outside; /* the responder of the whole request; ops NULL: the server's own write */
     struct pl_api_job *job; /* its questions to webhooks (ask.h); NULL: none */

@@ -1,5 +1,5 @@
-/* DeleteOptions: from the query, and from a body in JSON, YAML or protobuf, which has priority.
- * Faults of both are told together, in kube-apiserver's words. */
+/* DeleteOptions: from a body in JSON, YAML or protobuf, or without a body from the query. A body
+ * replaces the whole query. Faults are told together, in kube-apiserver's words. */
 #include "apicall/body.h"
 #include "apicall/protobuf.h"
 #include "apiserver/steps.h"
@@ -11,10 +11,14 @@
 
 #define UNSAFE "ignoreStoreReadErrorWithClusterBreakingPotential"
 
-static void check_policy(struct pl_api_faults *faults, struct pl_slice policy, bool says_orphan)
+static void check_policy(struct pl_api_faults *faults, const struct pl_tree *tree)
 {
-    static const char known[][12] = {"", "Background", "Foreground", "Orphan"};
-    if (policy.len > 0 && says_orphan)
+    static const char known[][12] = {"Background", "Foreground", "Orphan"};
+    const struct pl_tree *given = pl_tree_getz(tree, "propagationPolicy");
+    struct pl_slice policy = pl_tree_text(given);
+    if (!pl_tree_is(given, PL_STRING))
+        return;
+    if (pl_tree_is(pl_tree_getz(tree, "orphanDependents"), PL_BOOL))
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("propagationPolicy"),
                      "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be "
                      "both set",
@@ -89,65 +93,72 @@ static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
     return NULL;
 }
 
-/* What is checked when both the query and the body are read. */
-struct delete_said {
-    struct pl_slice dry; /* dryRun */
-    bool orphan;         /* both orphanDependents and a policy */
-};
-
-static void options_of_query(const struct pl_api_ctx *ctx, struct pl_api_delete_options *options,
-                             struct delete_said *said)
+/* The options that the query has, in the form of a body. */
+static struct pl_tree *options_of_query(struct pl_api_ctx *ctx)
 {
-    *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
-                                              .dry_run = ctx->request.dry_run,
-                                              .is_unsafe = ctx->request.ignore_unreadable,
-                                              .is_graceful = true,
-                                              .is_asked = true,
-                                              .has_grace = ctx->request.has_grace,
-                                              .grace_s = ctx->request.grace_s};
-    said->orphan = ctx->request.has_orphan && options->policy.len > 0;
-    said->dry = ctx->request.dry;
-    if (ctx->request.has_orphan && options->policy.len == 0)
-        options->policy = pl_slice_z(ctx->request.orphan ? "Orphan" : "Background");
-    options->says_no_orphans = ctx->request.has_orphan && !ctx->request.orphan;
+    struct pl_arena *arena = &ctx->arena;
+    const struct pl_api_request *request = &ctx->request;
+    struct pl_tree *tree = pl_tree_object(arena);
+    if (request->has_grace)
+        pl_tree_setz(arena, tree, "gracePeriodSeconds", pl_tree_int(arena, request->grace_s));
+    if (request->has_orphan)
+        pl_tree_setz(arena, tree, "orphanDependents", pl_tree_bool(arena, request->orphan));
+    if (request->propagation.ptr != NULL)
+        pl_tree_setz(arena, tree, "propagationPolicy", pl_tree_str(arena, request->propagation));
+    if (request->dry.ptr != NULL)
+        pl_tree_push(arena, pl_tree_default(arena, tree, "dryRun", pl_tree_array(arena)),
+                     pl_tree_str(arena, request->dry));
+    if (request->ignore_unreadable)
+        pl_tree_setz(arena, tree, UNSAFE, pl_tree_bool(arena, true));
+    return tree;
 }
 
-static void options_of_body(struct pl_tree *tree, struct pl_api_delete_options *options,
-                            struct delete_said *said)
+static void read_options(const struct pl_tree *tree, struct pl_api_delete_options *options)
 {
-    struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
-    struct pl_slice policy = pl_tree_text_at(tree, "propagationPolicy");
+    const struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
+    const struct pl_tree *unsafe = pl_tree_getz(tree, UNSAFE);
+    const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
+    *options = (struct pl_api_delete_options){.is_graceful = true, .is_asked = true};
     options->uid = pl_tree_text_at(tree, "preconditions.uid");
     options->rv = pl_tree_text_at(tree, "preconditions.resourceVersion");
-    if (policy.len > 0)
-        options->policy = policy;
-    else if (pl_tree_is(orphan, PL_BOOL))
+    options->policy = pl_tree_text_at(tree, "propagationPolicy");
+    if (options->policy.len == 0 && pl_tree_is(orphan, PL_BOOL))
         options->policy = pl_slice_z(orphan->boolean ? "Orphan" : "Background");
-    if (pl_tree_integer(pl_tree_getz(tree, "gracePeriodSeconds"), &options->grace_s))
-        options->has_grace = true;
-    const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
-    const struct pl_tree *unsafe = pl_tree_getz(tree, UNSAFE);
-    options->is_unsafe = options->is_unsafe || (pl_tree_is(unsafe, PL_BOOL) && unsafe->boolean);
-    if (pl_tree_is(dry, PL_ARRAY) && dry->count > 0) {
-        options->dry_run = true;
-        said->dry = pl_tree_text(pl_tree_at(dry, 0));
-    }
-    said->orphan = pl_tree_is(orphan, PL_BOOL) && policy.len > 0;
+    options->has_grace =
+        pl_tree_integer(pl_tree_getz(tree, "gracePeriodSeconds"), &options->grace_s);
+    options->dry_run = pl_tree_is(dry, PL_ARRAY) && dry->count > 0;
+    options->is_unsafe = pl_tree_is(unsafe, PL_BOOL) && unsafe->boolean;
     options->says_no_orphans = pl_tree_is(orphan, PL_BOOL) && !orphan->boolean;
+}
+
+/* The options as webhooks are told of them, without unknown and empty members. */
+static struct pl_tree *show_options(struct pl_arena *arena, const struct pl_tree *tree)
+{
+    static const char *const members[] = {"gracePeriodSeconds", "preconditions", "orphanDependents",
+                                          "propagationPolicy",  "dryRun",        UNSAFE};
+    struct pl_tree *shown =
+        pl_tree_literal(arena, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
+        const struct pl_tree *value = pl_tree_getz(tree, members[i]);
+        bool is_empty = pl_tree_is(value, PL_ARRAY) && value->count == 0;
+        if (value != NULL && !pl_tree_is(value, PL_NULL) && !is_empty)
+            pl_tree_setz(arena, shown, members[i], pl_tree_copy(arena, value));
+    }
+    return shown;
 }
 
 int pl_api_delete_options_read(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
-    struct delete_said said;
-    options_of_query(ctx, options, &said);
-    if (ctx->request.call.body.len > 0) {
-        struct pl_tree *tree = parse_options(ctx);
-        if (tree == NULL)
-            return -1;
-        options_of_body(tree, options, &said);
-    }
-    check_policy(&faults, options->policy, said.orphan);
-    pl_api_check_dry(&faults, said.dry);
+    struct pl_tree *tree =
+        ctx->request.call.body.len > 0 ? parse_options(ctx) : options_of_query(ctx);
+    if (tree == NULL)
+        return -1;
+    read_options(tree, options);
+    check_policy(&faults, tree);
+    if (options->dry_run)
+        pl_api_check_dry(&faults, pl_tree_text(pl_tree_at(pl_tree_getz(tree, "dryRun"), 0)));
+    ctx->request.dry_run = options->dry_run;
+    ctx->delete_options = show_options(&ctx->arena, tree);
     return pl_api_fail_options(ctx, &faults, "DeleteOptions");
 }

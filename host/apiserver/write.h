@@ -36,8 +36,8 @@ struct pl_api_delete_options {
     bool has_grace;
     int64_t grace_s; /* instead of the Pod's own */
 };
-/* Reads them from the request. Texts are borrowed from it or lie in its arena. 0, or a failure in
- * ctx->status. */
+/* Reads them from the request; sets its dry_run and the context's delete_options. Texts are
+ * borrowed from it or lie in its arena. 0, or a failure in ctx->status. */
 PL_MUST_USE int pl_api_delete_options_read(struct pl_api_ctx *ctx,
                                            struct pl_api_delete_options *options);
 /* Deletes an object or marks it as being deleted. left: the remaining object (counted), or its last

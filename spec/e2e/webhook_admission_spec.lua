@@ -319,6 +319,85 @@ describe("an API server that calls webhooks", function()
     assert.is_false(reviews(name)[2].request.dryRun)
   end)
 
+  -- Parameters of a deletion, its body, what webhooks are told of it, and whether it is a dry run.
+  local META = "meta.k8s.io/v1"
+  local deletions = {
+    { "", nil, { kind = "DeleteOptions", apiVersion = META }, false },
+    { "?dryRun=All&propagationPolicy=Background&gracePeriodSeconds=5&fieldManager=me", nil, { kind = "DeleteOptions",
+      apiVersion = META, dryRun = { "All" }, propagationPolicy = "Background", gracePeriodSeconds = 5 }, true },
+    { "", { kind = "DeleteOptions", apiVersion = "v1", dryRun = { "All" }, propagationPolicy = "Foreground",
+      gracePeriodSeconds = 7, preconditions = { uid = "UID" }, unknown = 1 }, { kind = "DeleteOptions",
+      apiVersion = META, dryRun = { "All" }, propagationPolicy = "Foreground", gracePeriodSeconds = 7,
+      preconditions = { uid = "UID" } }, true },
+    { "", { orphanDependents = false, dryRun = { "All" }, gracePeriodSeconds = cjson.null }, { kind = "DeleteOptions",
+      apiVersion = META, orphanDependents = false, dryRun = { "All" } }, true },
+    -- A body replaces all parameters.
+    { "?dryRun=All&propagationPolicy=Orphan", { gracePeriodSeconds = 3 }, { kind = "DeleteOptions", apiVersion = META,
+      gracePeriodSeconds = 3 }, false },
+  }
+
+  it("tells webhooks of deletions with which options they are made", function()
+    local mark = e2e.unique("options")
+    local rule = { { apiGroups = { "" }, apiVersions = { "v1" }, operations = { "DELETE" },
+      resources = { "configmaps" } } }
+    configure("validating", mark, mark, { { "/warn/gone", rules = rule, sideEffects = "NoneOnDryRun" } })
+    local first = e2e.unique("m")
+    server:create(maps(), map(first, mark))
+    e2e.eventually("it is called", function()
+      server:request("DELETE", maps(first), { dryRun = { "All" } })
+      return #reviews(first) > 0
+    end)
+    for i, case in ipairs(deletions) do
+      local name = e2e.unique("m")
+      local body, want = case[2] and cjson.encode(case[2]), cjson.encode(case[3])
+      local uid = server:create(maps(), map(name, mark)).metadata.uid
+      assert.equal(200, (server:request("DELETE", maps(name, case[1]), body and (body:gsub("UID", uid)))))
+      local request = reviews(name)[1].request
+      assert.same(cjson.decode((want:gsub("UID", uid))), request.options, i)
+      assert.equal(case[4], request.dryRun, i)
+      assert.equal(case[4], server:get(maps(name)) ~= nil, i)
+    end
+  end)
+
+  it("tells webhooks the same of the deletion of a collection", function()
+    local mark = e2e.unique("options")
+    local rule = { { apiGroups = { "" }, apiVersions = { "v1" }, operations = { "DELETE" },
+      resources = { "configmaps" } } }
+    configure("validating", mark, mark, { { "/warn/" .. mark, rules = rule } })
+    local function told()
+      local last
+      for line in e2e.read_file(folder .. "/reviews"):gmatch("([^\n]+)\n") do
+        local review = cjson.decode(line)
+        last = review.path == "/warn/" .. mark and review.request or last
+      end
+      return last
+    end
+    local name = e2e.unique("m")
+    server:create(maps(), map(name, mark))
+    e2e.eventually("it is called", function()
+      server:request("DELETE", maps(nil, "?labelSelector=hooks%3D" .. mark),
+        { dryRun = { "All" }, propagationPolicy = "Background" })
+      return told()
+    end)
+    assert.same({ kind = "DeleteOptions", apiVersion = META, dryRun = { "All" }, propagationPolicy = "Background" },
+      told().options)
+    assert.is_true(told().dryRun)
+    assert.truthy(server:get(maps(name)))
+  end)
+
+  it("tells webhooks of writes how strict they are", function()
+    local mark = e2e.unique("strict")
+    configure("validating", mark, mark, { { "/warn/strict" } })
+    local name
+    e2e.eventually("it is called", function()
+      local status, _, asked = post(mark, "?fieldValidation=Strict&fieldManager=me")
+      name = asked
+      return status == 201 and #reviews(asked) > 0
+    end)
+    assert.same({ kind = "CreateOptions", apiVersion = META, fieldValidation = "Strict", fieldManager = "me" },
+      reviews(name)[1].request.options)
+  end)
+
   it("passes warnings on, of denials too, and each once", function()
     local mark = e2e.unique("warned")
     configure("validating", mark, mark, { { "/warn/one/warn/two/warn/one" }, { "/warn/two/warn/say%20%22hi%22" } })

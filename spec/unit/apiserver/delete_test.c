@@ -43,6 +43,21 @@ TEST(preconditions_must_hold)
     api_close(&t);
 }
 
+TEST(a_body_replaces_the_options_of_the_query)
+{
+    struct api t;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a?propagationPolicy=", NULL), 422);
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a", "{'propagationPolicy':''}"), 422);
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a?dryRun=All", NULL), 200);
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a", "{'dryRun':['All']}"), 200);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 200);
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a?dryRun=All", "{'gracePeriodSeconds':1}"), 200);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 404);
+    api_close(&t);
+}
+
 TEST(finalizers_keep_the_object_and_bump_its_generation)
 {
     struct api t;
