@@ -2,6 +2,7 @@
  * note, records it and frees it. At most EVENTS_OUT are on their way; further ones within one slice
  * are only counted. */
 #include "base/alloc.h"
+#include "control/hook_call.h"
 #include "write/capture.h"
 #include "write/recorder.h"
 #include "bind/list.h"
@@ -33,7 +34,7 @@ struct event_note {
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_slice texts[TEXTS];
     struct pl_slice who; /* the controller or task */
-    bool warning;
+    bool warning, dry_run;
     char bytes[]; /* what the slices point to */
 };
 
@@ -69,6 +70,7 @@ static void event_take(struct pl_lane_note *note)
         .reason = texts[REASON],
         .note = texts[NOTE],
         .controller = event->who,
+        .dry_run = event->dry_run,
     };
     if (event->capture != NULL)
         event_keep(event);
@@ -96,17 +98,30 @@ static void event_check_texts(lua_State *L, struct pl_slice texts[TEXTS])
     }
 }
 
+/* Raises where nothing may be reported. A webhook has answered at its deadline: nothing of it is
+ * written after that. A reconcile that timed out may still report it. */
+static void event_check_place(lua_State *L, struct pl_state *s)
+{
+    if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
+        pl_lerr_raise(L, s, "event can't be called while the script is loaded");
+    if (s->lane->lanes->options.dialog != NULL)
+        pl_lerr_raise(L, s, "nothing can be changed here: only reads are allowed");
+    const struct pl_exec *exec = s->task != NULL ? s->task->exec : NULL;
+    if (exec == NULL || exec->hook == NULL || !exec->canceled)
+        return;
+    pl_lerr_push(L, s, exec->why, NULL);
+    lua_error(L);
+}
+
 /* event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note) */
 static int event(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_slice texts[TEXTS], who = {"", 0};
     event_check_texts(L, texts);
-    if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
-        return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
+    event_check_place(L, s);
     struct pl_lanes *lanes = s->lane->lanes;
-    if (lanes->options.dialog != NULL)
-        return pl_lerr_raise(L, s, "nothing can be changed here: only reads are allowed");
+    const struct pl_exec *exec = s->task != NULL ? s->task->exec : NULL;
     if (atomic_fetch_add(&lanes->events_out, 1) >= EVENTS_OUT) {
         atomic_fetch_sub(&lanes->events_out, 1);
         atomic_fetch_add(&lanes->events_lost, 1);
@@ -115,8 +130,8 @@ static int event(lua_State *L)
     char *clean = pl_secrets_mask(&s->secrets, texts[NOTE]);
     if (clean != NULL)
         texts[NOTE] = pl_slice_z(clean);
-    if (s->task != NULL)
-        who = pl_slice_z(lanes->controllers[s->task->exec->controller].name);
+    if (exec != NULL)
+        who = pl_slice_z(lanes->controllers[exec->controller].name);
     size_t size = who.len;
     for (int i = 0; i < TEXTS; i++)
         size += texts[i].len;
@@ -126,8 +141,9 @@ static int event(lua_State *L)
     msg->note.drop = event_drop;
     msg->lanes = lanes;
     msg->lane = s->lane;
-    msg->capture = s->task != NULL ? pl_capture_ref(s->task->exec->capture) : NULL;
+    msg->capture = exec != NULL ? pl_capture_ref(exec->capture) : NULL;
     msg->warning = lua_toboolean(L, 1);
+    msg->dry_run = exec != NULL && exec->hook != NULL && exec->hook->dry_run;
     msg->who = event_put(&at, who);
     for (int i = 0; i < TEXTS; i++)
         msg->texts[i] = event_put(&at, texts[i]);

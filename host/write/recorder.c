@@ -239,7 +239,7 @@ void pl_recorder_event(struct pl_recorder *r, const struct pl_report *report)
     };
     if (r->recorded[report->warning] != NULL)
         pl_series_add(r->recorded[report->warning], 1);
-    if (r->dry_run)
+    if (r->dry_run || report->dry_run)
         pl_log(
             PL_LOG_INFO, "dry run: Event", pl_str("type", report->warning ? "Warning" : "Normal"),
             pl_strn("reason", report->reason), pl_strn("kind", of->kind),

@@ -50,13 +50,14 @@ struct pl_report {
     struct pl_slice note;           /* the sentence for people */
     struct pl_slice action;         /* empty: "Reconcile" */
     struct pl_slice controller;     /* reportingController; empty: "perilune" */
+    bool dry_run;                   /* only logged */
 };
 
 struct pl_recorder_options {
     struct pl_site *site;             /* borrowed for life */
     const char *instance;             /* reportingInstance; copied; NULL: "perilune" */
     const struct pl_object_ref *self; /* our own pod; copied; NULL: none */
-    bool dry_run;
+    bool dry_run;                     /* of all reports */
 };
 
 /* The caller owns the recorder. */

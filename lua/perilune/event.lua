@@ -1,5 +1,6 @@
 -- perilune.event(object, "Normal" | "Warning", reason, message): creates an Event, which kubectl
--- describe shows. It never waits. It raises errors only for wrong arguments.
+-- describe shows. It never waits. It raises errors only for wrong arguments, and in a webhook
+-- after its deadline.
 
 local host = require("perilune.host")
 local check = require("perilune.check")

@@ -34,6 +34,16 @@ local does = {
     client:create{apiVersion = "v1", kind = "ConfigMap",
       metadata = {name = object.spec.name, namespace = object.spec.namespace}}
   end,
+  event = function(object, _, request)
+    perilune.event({apiVersion = "v1", kind = "ConfigMap", metadata = {name = object.spec.name,
+      namespace = object.spec.namespace}}, "Normal", request.dry_run and "Dry" or "Seen", "seen")
+  end,
+  late_event = function(object)
+    local _, e = perilune.try(perilune.sleep, 30)
+    local ok, raised = pcall(perilune.event, {apiVersion = "v1", kind = "ConfigMap",
+      metadata = {name = object.spec.name, namespace = object.spec.namespace}}, "Warning", "Late", "too late")
+    print(("late: %s %s %s"):format(ok, raised.type, tostring(raised.message == e.message)))
+  end,
   read = function(object)
     local map = client:get("v1/ConfigMap", {namespace = object.spec.namespace, name = object.spec.name})
     return map and "taken by " .. map.metadata.name or nil
@@ -274,6 +284,31 @@ perilune.controller("waits"):For("missing.example.com/v1/Thing"):Reconcile(funct
     assert.truthy(server:get(map("m")))
     assert.equal("taken by m", validate({ what = "read", namespace = namespace, name = "m" }).status.message)
     assert.same({}, host:complaints())
+    host:stop(0)
+  end)
+
+  it("writes no Event for dry runs and after the deadline", function()
+    start()
+    local fields = { name = "m", namespace = namespace }
+    local function say(what, more)
+      return hooks.post(host, VALIDATE .. "?timeout=1s", hooks.review({ what = what, name = fields.name,
+        namespace = fields.namespace }, more))
+    end
+    assert.equal(200, (say("event", { dryRun = true })))
+    local line = host:logged("^dry run: Event$")
+    assert.same({ "Dry", "ConfigMap", "m" }, { line.reason, line.kind, line.name })
+    assert.equal(500, (say("late_event")))
+    host:logged("^late: false timeout true$")
+    assert.equal(200, (say("event")))
+    local events = "/apis/events.k8s.io/v1/namespaces/" .. namespace .. "/events"
+    local reasons = e2e.eventually("the real one is written", function()
+      local found = {}
+      for _, event in ipairs(server:get(events).items) do
+        found[#found + 1] = event.reason
+      end
+      return #found > 0 and found
+    end)
+    assert.same({ "Seen" }, reasons)
     host:stop(0)
   end)
 
