@@ -308,6 +308,22 @@ functions["finalizer.handle"] = function(self, node)
   end
 end
 
+-- Subresources whose requests have the kind itself, not a Scale or the options of a command.
+local OF_KIND = { status = true, approval = true, ephemeralcontainers = true, finalize = true, resize = true }
+
+local function gets_the_kind(self, options)
+  if options and options.tag ~= "Table" then
+    return false -- it may name any
+  end
+  local list = item_of(options, "subresources")
+  for _, item in ipairs(list and list.tag == "Table" and list.items or {}) do
+    if not OF_KIND[text(self, item.value)] then
+      return false
+    end
+  end
+  return not list or list.tag == "Table"
+end
+
 local function handler_of_kind(self, node)
   local kinds, view = node.args[1], nil
   if kinds and kinds.tag == "Table" then
@@ -318,7 +334,7 @@ local function handler_of_kind(self, node)
   else
     view = kind_view(self, kinds)
   end
-  local value = view and { k = "view", view = view }
+  local value = view and gets_the_kind(self, node.args[3]) and { k = "view", view = view } or nil
   if node.args[2] then
     self.call_with(self, node.args[2], { value, value })
   end
