@@ -216,6 +216,18 @@ static bool is_declared(const struct pl_gate_op *op, const struct pl_controller_
 
 #define SAID_MAX 1000
 
+/* What a script adds to declare the write. Owned. */
+static char *declaration_of(const struct pl_controller_spec *spec, const char *kind,
+                            const char *verb, bool is_apply)
+{
+    bool is_option = spec->task.form != PL_NO_TASK || spec->hook != NULL;
+    const char *also = is_apply ? "create\", \"" : ""; /* it creates the object if it is missing */
+    bool needs_more = spec->hook != NULL && !spec->hook->on_dry_run;
+    return pl_format(is_option ? "writes = {[\"%s\"] = {\"%s%s\"}}%s"
+                               : ":Writes(\"%s\", {\"%s%s\"})%s",
+                     kind, also, verb, needs_more ? ", side_effects = \"NoneOnDryRun\"" : "");
+}
+
 void pl_gate_check_rights(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
@@ -227,12 +239,7 @@ void pl_gate_check_rights(struct pl_gate_op *op)
     char *who = pl_format("%s %s %s", spec->name, pl_kind_text(&op->w.kind, kind), verb);
     if (!pl_map_has(&gate->said, pl_slice_z(who)) && gate->said.count < SAID_MAX) {
         pl_map_put(&gate->said, pl_slice_z(who), gate);
-        bool task = spec->task.form != PL_NO_TASK;
-        /* an apply creates the object if it is missing */
-        const char *also = pl_gate_op_is_apply(op) ? "create\", \"" : "";
-        char *add =
-            pl_format(task ? "writes = {[\"%s\"] = {\"%s%s\"}}" : ":Writes(\"%s\", {\"%s%s\"})",
-                      kind, also, verb);
+        char *add = declaration_of(spec, kind, verb, pl_gate_op_is_apply(op));
         pl_log(PL_LOG_WARN, "undeclared write: perilune rbac cannot know of it",
                pl_str("controller", spec->name), pl_str("kind", kind), pl_str("verb", verb),
                pl_str("add", add), pl_str("declared_at", spec->declared_at));

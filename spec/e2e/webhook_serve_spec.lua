@@ -312,6 +312,20 @@ perilune.controller("waits"):For("missing.example.com/v1/Thing"):Reconcile(funct
     host:stop(0)
   end)
 
+  it("says how a handler declares a write", function()
+    host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.webhook.validate("example.com/v1/Website", function(object)
+  perilune.client:create{apiVersion = "v1", kind = "ConfigMap",
+    metadata = {name = "undeclared", namespace = object.spec.namespace}}
+end)
+]], hooks.flags)
+    assert.is_true(validate({ namespace = namespace }).allowed)
+    local line = host:logged("undeclared write")
+    assert.equal('writes = {["v1/ConfigMap"] = {"create"}}, side_effects = "NoneOnDryRun"', line.add)
+    host:stop(0)
+  end)
+
   it("runs at most max_concurrent handlers of a registration", function()
     start()
     local stop = hooks.load(host, VALIDATE, hooks.review({ what = "count" }), 1000, 8)
