@@ -309,12 +309,11 @@ static int admin_listen_at(struct pl_admin *admin, struct pl_err *err)
 {
     static const struct pl_line_ops ops = {on_admin_line, on_admin_gone, on_admin_end};
     const struct pl_admin_options *o = &admin->o;
-    char path[PL_ADMIN_PATH];
+    char made[PL_ADMIN_PATH];
+    const char *path = o->path != NULL ? o->path : made;
     if (o->path != NULL && strcmp(o->path, "0") == 0)
         return 0;
-    if (o->path != NULL)
-        snprintf(path, sizeof path, "%s", o->path);
-    else if (pl_admin_path_make(path, err) != 0)
+    if (o->path == NULL && pl_admin_path_make(made, err) != 0)
         return err->code;
     admin->server = pl_line_server_create(o->loop, path, &ops, admin, err);
     if (admin->server == NULL)

@@ -289,8 +289,9 @@ static int make_way(const char *path, struct pl_err *err)
     struct sockaddr_un address;
     struct stat st;
     if (!line_server_set_address(&address, path))
-        return pl_err_set(err, PL_EINVAL, "%s: a socket's path has at most %zu bytes", path,
-                          sizeof address.sun_path - 1);
+        return pl_err_set(err, PL_EINVAL,
+                          "the path is too long for a socket: it may have %zu bytes at most: %s",
+                          sizeof address.sun_path - 1, path);
     if (lstat(path, &st) != 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))

@@ -20,7 +20,9 @@ static int connect_to(struct pl_admin_client *client, const char *path, struct p
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
-        return pl_err_set(err, PL_EINVAL, "%s: too long for a socket's address", path);
+        return pl_err_set(err, PL_EINVAL,
+                          "the path is too long for a socket: it may have %zu bytes at most: %s",
+                          sizeof address.sun_path - 1, path);
     memcpy(address.sun_path, path, strlen(path) + 1);
     client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (client->fd >= 0 &&

@@ -497,6 +497,29 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
     other:stop()
   end)
 
+  it("makes no socket at a path that is too long for one, and says how long it may be", function()
+    local dir = e2e.folder() .. "/long"
+    assert(os.execute("mkdir -p " .. dir))
+    local function of(bytes)
+      return dir .. "/" .. ("s"):rep(bytes - #dir - 1)
+    end
+    local script_text = "local perilune = require('perilune')\nperilune.every('1h', {}, function() end)\n"
+    local other = e2e.start_host(server, script_text, { "--admin-socket", of(108) })
+    local line = other:logged("^no admin socket")
+    assert.equal("warn", line.level)
+    assert.truthy(line.error:find("too long for a socket: it may have 107 bytes at most", 1, true), line.error)
+    other:stop()
+    assert.truthy(select(3, e2e.run("status", "--admin-socket", of(108))):find("107 bytes at most", 1, true))
+    other = e2e.start_host(server, script_text, { "--admin-socket", of(107) })
+    e2e.eventually("it answers", function()
+      return e2e.run("status", "--admin-socket", of(107)) == 0
+    end)
+    local pipe = io.popen("ls " .. dir)
+    assert.equal(("s"):rep(107 - #dir - 1) .. "\n", pipe:read("*a"))
+    pipe:close()
+    other:stop()
+  end)
+
   it("leaves the memos of a controller alone that is called as a session's task is", function()
     local other_socket = e2e.folder() .. "/named.sock"
     local other = e2e.start_host(server, [[
