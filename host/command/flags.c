@@ -6,6 +6,7 @@
 #include "command/flag_value.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "format/units.h"
@@ -87,16 +88,18 @@ static int unknown(const struct pl_flags *flags, const char *command, struct pl_
 /* "--lanes is a flag of `perilune run` and `perilune dev`". */
 static int of_others(const struct pl_flag *flag, const char *source, struct pl_err *err)
 {
-    char whose[96];
-    int len = 0;
+    struct pl_buf whose = PL_BUF_INIT;
     for (const char *p = flag->of; *p != '\0';) {
         size_t end = strcspn(p, "|");
-        len += snprintf(whose + len, sizeof(whose) - (size_t)len, "%s`perilune %.*s`",
-                        p == flag->of ? "" : " and ", (int)end, p);
-        p += end + (p[end] == '|');
+        bool is_last = p[end] == '\0';
+        const char *between = p == flag->of ? "" : is_last ? " and " : ", ";
+        pl_buf_add_f(&whose, "%s`perilune %.*s`", between, (int)end, p);
+        p += end + !is_last;
     }
-    return pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists the flags of this command",
-                      source, whose);
+    pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists the flags of this command", source,
+               pl_buf_z(&whose));
+    pl_buf_deinit(&whose);
+    return PL_EINVAL;
 }
 
 static const char *metavar_of(const struct pl_flag *flag)
@@ -321,6 +324,20 @@ static bool has_partner(const struct pl_flags *flags, const char *names)
     return !any;
 }
 
+/* "--late goes with --lead or --format" */
+static int without_partner(const struct pl_flag *flag, struct pl_err *err)
+{
+    struct pl_buf names = PL_BUF_INIT;
+    for (const char *p = flag->with; *p != '\0'; p += *p == '|') {
+        size_t end = strcspn(p, "|");
+        pl_buf_add_f(&names, "%s--%.*s", names.len > 0 ? " or " : "", (int)end, p);
+        p += end;
+    }
+    pl_err_set(err, PL_EINVAL, "--%s goes with %s", flag->name, pl_buf_z(&names));
+    pl_buf_deinit(&names);
+    return PL_EINVAL;
+}
+
 int pl_flags_check(const struct pl_flags *flags, struct pl_err *err)
 {
     for (size_t i = 0; i < flags->count; i++) {
@@ -328,15 +345,7 @@ int pl_flags_check(const struct pl_flags *flags, struct pl_err *err)
         if (*flag->with == '\0' || !flags->values[i].typed || !is_set(flags, i) ||
             has_partner(flags, flag->with))
             continue;
-        char names[128];
-        size_t len = 0;
-        for (const char *p = flag->with; *p != '\0'; p += *p == '|') {
-            size_t end = strcspn(p, "|");
-            len += (size_t)snprintf(names + len, sizeof names - len, "%s--%.*s",
-                                    len > 0 ? " or " : "", (int)end, p);
-            p += end;
-        }
-        return pl_err_set(err, PL_EINVAL, "--%s goes with %s", flag->name, names);
+        return without_partner(flag, err);
     }
     return 0;
 }

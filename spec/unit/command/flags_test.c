@@ -36,6 +36,7 @@ static const struct pl_flag table[] = {
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
     {.name = "late", .with = "lead|format", .type = PL_FLAG_SWITCH, .help = "with one of them"},
     {.name = "later", .with = "lead|nowhere", .type = PL_FLAG_SWITCH, .help = "with one of others"},
+    {.name = "many", .of = "run|rbac|manifests|status|dev", .help = "of many"},
     {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
 
@@ -304,6 +305,8 @@ TEST(a_flag_of_other_commands_says_whose_it_is)
         {"--lead=true", "--lead is a flag of `perilune run` and `perilune dev`"},
         {"--manifest=x", "--manifest is a flag of `perilune dev`"},
         {"-mx", "-mx is a flag of `perilune dev`"},
+        {"--many=x", "--many is a flag of `perilune run`, `perilune rbac`, `perilune manifests`, "
+                     "`perilune status` and `perilune dev`; --help lists "},
         {"--laed", "unknown flag --laed"},
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(given); i++) {
