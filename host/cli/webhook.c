@@ -18,16 +18,12 @@
 
 /* ---- flags ---- */
 
-/* "NS/NAME", both owned by the caller. */
-static int split_name(const char *flag, const char *text, char **ns, char **name,
-                      struct pl_err *err)
+/* A checked "NS/NAME"; both are owned by the caller. */
+static void split_name(const char *text, char **ns, char **name)
 {
-    const char *slash = strchr(text, '/');
-    if (slash == NULL || slash == text || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
-        return pl_err_set(err, PL_EINVAL, "--%s takes NAMESPACE/NAME, not \"%.200s\"", flag, text);
-    *ns = pl_memdup0(text, (size_t)(slash - text));
-    *name = pl_strdup(slash + 1);
-    return 0;
+    size_t len = strcspn(text, "/");
+    *ns = pl_memdup0(text, len);
+    *name = pl_strdup(text + len + 1);
 }
 
 static int read_service(const char *text, struct pl_webhook_options *out, struct pl_err *err)
@@ -95,18 +91,16 @@ int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out
 
 /* ---- derived options ---- */
 
-static int choose_secret(const struct pl_webhook_options *flags,
-                         const struct pl_webhook_place *place, struct pl_webhook_names *names,
-                         struct pl_err *err)
+/* Outside of a cluster, certificates are kept in memory only. */
+static void choose_secret(const struct pl_webhook_options *flags,
+                          const struct pl_webhook_place *place, struct pl_webhook_names *names)
 {
-    if (flags->secret != NULL)
-        return split_name("webhook-secret", flags->secret, &names->secret_ns, &names->secret_name,
-                          err);
-    if (place->ns == NULL || *place->ns == '\0')
-        return 0; /* outside of a cluster, certificates are kept in memory only */
-    names->secret_ns = pl_strdup(place->ns);
-    names->secret_name = pl_strdup("perilune-webhook");
-    return 0;
+    if (flags->secret != NULL) {
+        split_name(flags->secret, &names->secret_ns, &names->secret_name);
+    } else if (place->ns != NULL && *place->ns != '\0') {
+        names->secret_ns = pl_strdup(place->ns);
+        names->secret_name = pl_strdup("perilune-webhook");
+    }
 }
 
 static int choose_name(const struct pl_webhook_place *place, struct pl_webhook_names *names,
@@ -141,9 +135,9 @@ int pl_webhook_choose(const struct pl_webhook_options *flags, const struct pl_we
     out->client_ca = flags->client_ca;
     out->drain_ns = flags->drain_ns;
     out->port_told = place->port_told;
-    int rc = place->own_server || place->dry_run ? 0 : choose_secret(flags, place, names, err);
-    if (rc == 0 && registers && !out->off)
-        rc = choose_name(place, names, err);
+    if (!place->own_server && !place->dry_run)
+        choose_secret(flags, place, names);
+    int rc = registers && !out->off ? choose_name(place, names, err) : 0;
     out->tell_unregistered = flags->registers && !registers;
     out->secret_ns = names->secret_ns;
     out->secret_name = names->secret_name;

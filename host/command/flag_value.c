@@ -127,12 +127,72 @@ static const char *misfit_size(const struct pl_flag *flag, const char *text,
     return room;
 }
 
+/* ---- names ---- */
+
+/* A DNS-1123 label, or with dots a subdomain. */
+static bool is_object_name(struct pl_slice text, bool dots)
+{
+    if (text.len == 0 || text.len > (dots ? 253 : 63))
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool is_inner =
+            i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.' && text.ptr[i + 1] != '.';
+        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                    (is_inner && (c == '-' || (dots && c == '.')));
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* NAMESPACE/NAME; the name of a Service has no dots. */
+static bool is_object_path(struct pl_slice text, bool dots)
+{
+    const char *slash = pl_slice_chr(text, '/');
+    size_t ns = slash != NULL ? (size_t)(slash - text.ptr) : 0;
+    return slash != NULL && is_object_name(pl_slice(text.ptr, ns), false) &&
+           is_object_name(pl_slice(slash + 1, text.len - ns - 1), dots);
+}
+
+static bool is_service(const char *text)
+{
+    size_t len = strcspn(text, ":");
+    int64_t port = 443;
+    bool has_port = text[len] == ':' && text[len + 1] >= '0' && text[len + 1] <= '9' &&
+                    pl_flag_parse_integer(text + len + 1, &port);
+    return (text[len] == '\0' || has_port) && port >= 1 && port <= 65535 &&
+           is_object_path(pl_slice(text, len), false);
+}
+
+static const char *misfit_text(const struct pl_flag *flag, const char *text)
+{
+    struct pl_slice slice = pl_slice_z(text);
+    if (*text == '\0')
+        return flag->may_be_empty ? NULL : "it must not be empty";
+    switch (flag->names) {
+    case PL_NAMES_NOTHING:
+        return NULL;
+    case PL_NAMES_NAME:
+        return is_object_name(slice, true) ? NULL : "it must be an object's name such as my-app";
+    case PL_NAMES_NAMESPACE:
+        return is_object_name(slice, false) ? NULL : "it must be a namespace's name such as my-app";
+    case PL_NAMES_OBJECT:
+        return is_object_path(slice, true) ? NULL
+                                           : "it must be NAMESPACE/NAME such as my-app/certs";
+    case PL_NAMES_SERVICE:
+        return is_service(text) ? NULL
+                                : "it must be NAMESPACE/NAME[:PORT] such as my-app/hooks:443";
+    }
+    return NULL;
+}
+
 const char *pl_flag_misfit(const struct pl_flag *flag, const char *text, char room[PL_FLAG_MISFIT])
 {
     bool truth;
     switch (flag->type) {
     case PL_FLAG_TEXT:
-        return flag->may_be_empty || *text != '\0' ? NULL : "it must not be empty";
+        return misfit_text(flag, text);
     case PL_FLAG_SWITCH:
         return pl_flag_truth(text, &truth) ? NULL : "it must be true or false";
     case PL_FLAG_INTEGER:

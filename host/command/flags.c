@@ -281,6 +281,9 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
             return unknown(flags, NULL, it.key, where, err);
         }
         snprintf(where, sizeof(where), "%s: flags.%.*s", source, PL_FMT(it.key));
+        if (flags->table[i].not_in_file)
+            return pl_err_set(err, PL_EINVAL,
+                              "%s: only the command line and the environment can set it", where);
         if (flags->values[i].count > 0)
             continue;
         int rc = 0;

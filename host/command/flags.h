@@ -18,19 +18,30 @@ enum pl_flag_type {
     PL_FLAG_CHOICE,   /* one of `choices` */
 };
 
+/* What a text names. */
+enum pl_flag_names {
+    PL_NAMES_NOTHING,
+    PL_NAMES_NAME,      /* of an object: "my-app.example" */
+    PL_NAMES_NAMESPACE, /* "my-app" */
+    PL_NAMES_OBJECT,    /* "NAMESPACE/NAME" */
+    PL_NAMES_SERVICE,   /* "NAMESPACE/NAME[:PORT]" */
+};
+
 struct pl_flag {
     char name[32];
     enum pl_flag_type type;
-    char fallback[12];   /* the default as text; "": not set */
-    char metavar[28];    /* "FILE"; "" for switches */
-    char help[152];      /* one line */
-    char choices[28];    /* "text|json" */
-    char of[36];         /* "run|dev": commands with this flag; "": all that have the table */
-    char with[40];       /* "a|b": it needs one of these flags; "": none */
-    int64_t least, most; /* of numbers, durations, sizes; most 0: no limit */
-    char letter;         /* -f; 0: none */
-    bool repeatable;     /* texts only */
-    bool may_be_empty;   /* texts only */
+    char fallback[12];        /* the default as text; "": not set */
+    char metavar[28];         /* "FILE"; "" for switches */
+    char help[152];           /* one line */
+    char choices[28];         /* "text|json" */
+    char of[36];              /* "run|dev": commands with this flag; "": all that have the table */
+    char with[40];            /* "a|b": it needs one of these flags; "": none */
+    int64_t least, most;      /* of numbers, durations, sizes; most 0: no limit */
+    char letter;              /* -f; 0: none */
+    bool repeatable;          /* texts only */
+    bool may_be_empty;        /* texts only */
+    bool not_in_file;         /* a --config file cannot set it */
+    enum pl_flag_names names; /* of texts */
 };
 
 /* Flags of several commands. A command accepts its own, and names the commands of the others. */

@@ -101,6 +101,11 @@ describe("the command line", function()
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
     { { "run", "--namespace", "../x", "a.lua" }, "not the name of a namespace" },
     { { "run", "--namespace", "", "a.lua" }, "must not be empty" },
+    { { "run", "--webhook-secret", "foo", "a.lua" }, "NAMESPACE/NAME such as my-app/certs" },
+    { { "uninstall", "--webhook-secret", "foo", "a.lua" }, "NAMESPACE/NAME such as my-app/certs" },
+    { { "run", "--webhook-service", "A_/b", "a.lua" }, "NAMESPACE/NAME[:PORT] such as my-app/hooks:443" },
+    { { "run", "--leader-elect-resource-name", "Bad_N", "a.lua" }, "an object's name such as my-app" },
+    { { "run", "--leader-elect-resource-namespace", "a.b", "a.lua" }, "a namespace's name such as my-app" },
     { { "run", "--leader-elect", "--leader-elect-lease-duration", "10s", "a.lua" },
       "lease duration must be longer than the renew deadline" },
     { { "run", "--leader-elect", "--leader-elect-renew-deadline", "2s", "a.lua" },
@@ -213,7 +218,11 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert.equal(0, code, err)
     assert(out:find("from-file", 1, true), out)
     local bad = e2e.write_file(e2e.folder() .. "/bad.yaml", "flags:\n  lane: 2\n")
-    local refused, _, why = e2e.run("check", "--config", bad, script)
+    local other = e2e.write_file(e2e.folder() .. "/other.yaml", "flags: {config: config.yaml}\n")
+    local refused, _, why = e2e.run("check", "--config", other, script)
+    assert.equal(1, refused)
+    assert(why:find(other .. ": flags.config: only the command line and the environment can set it", 1, true), why)
+    refused, _, why = e2e.run("check", "--config", bad, script)
     assert.equal(1, refused)
     assert(why:find("did you mean --lanes", 1, true), why)
   end)

@@ -37,6 +37,10 @@ static const struct pl_flag table[] = {
     {.name = "late", .with = "lead|format", .type = PL_FLAG_SWITCH, .help = "with one of them"},
     {.name = "later", .with = "lead|nowhere", .type = PL_FLAG_SWITCH, .help = "with one of others"},
     {.name = "many", .of = "run|rbac|manifests|status|dev", .help = "of many"},
+    {.name = "object", .names = PL_NAMES_NAME, .not_in_file = true, .help = "a name"},
+    {.name = "space", .names = PL_NAMES_NAMESPACE, .help = "a namespace"},
+    {.name = "secret", .names = PL_NAMES_OBJECT, .help = "both"},
+    {.name = "service", .names = PL_NAMES_SERVICE, .help = "both, and a port"},
     {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
 
@@ -239,6 +243,65 @@ TEST(a_mistake_in_the_file_or_environment_names_its_place)
     CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
     CHECK(strstr(err.message, "c.yaml: flags: unknown flag \"lanse\"") != NULL);
     CHECK(strstr(err.message, "did you mean --lanes?") != NULL);
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
+TEST(names_of_objects_are_names)
+{
+    static const char *const good[] = {
+        "--object=a",
+        "--object=a-b.c0",
+        "--space=0-a",
+        "--secret=a/b.c",
+        "--service=a/b",
+        "--service=a/b:1",
+        "--service=a-1/b-2:65535",
+    };
+    static const char *const bad[][2] = {
+        {"--object=Bad_N", "--object: \"Bad_N\": it must be an object's name such as my-app"},
+        {"--object=a..b", "an object's name"},
+        {"--object=a.-b", "an object's name"},
+        {"--object=.a", "an object's name"},
+        {"--object=a-", "an object's name"},
+        {"--object=", "it must not be empty"},
+        {"--space=a.b", "it must be a namespace's name such as my-app"},
+        {"--secret=foo", "--secret: \"foo\": it must be NAMESPACE/NAME such as my-app/certs"},
+        {"--secret=a/b/c", "NAMESPACE/NAME"},
+        {"--secret=/b", "NAMESPACE/NAME"},
+        {"--secret=a/", "NAMESPACE/NAME"},
+        {"--secret=a.b/c", "NAMESPACE/NAME"},
+        {"--service=A_/b", "it must be NAMESPACE/NAME[:PORT] such as my-app/hooks:443"},
+        {"--service=a/b.c", "NAMESPACE/NAME[:PORT]"},
+        {"--service=a/b:", "NAMESPACE/NAME[:PORT]"},
+        {"--service=a/b:0", "NAMESPACE/NAME[:PORT]"},
+        {"--service=a/b:+1", "NAMESPACE/NAME[:PORT]"},
+        {"--service=a/b:65536", "NAMESPACE/NAME[:PORT]"},
+        {"--service=a/b:1:2", "NAMESPACE/NAME[:PORT]"},
+    };
+    struct pl_flags flags;
+    for (size_t i = 0; i < PL_ARRAY_LEN(good); i++) {
+        CHECK_INT(parse(&flags, NULL, WORDS(good[i])), 0);
+        pl_flags_deinit(&flags);
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(bad); i++) {
+        CHECK_INT(parse(&flags, NULL, WORDS(bad[i][0])), PL_EINVAL);
+        if (strstr(err.message, bad[i][1]) == NULL)
+            TEST_FAIL("\"%s\" is not what \"%s\" says", bad[i][1], err.message);
+        pl_flags_deinit(&flags);
+    }
+}
+
+TEST(a_file_sets_no_flag_that_only_others_may_set)
+{
+    struct pl_flags flags;
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"object\":\"b\"}"), &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(parse(&flags, NULL, WORDS("--object=a")), 0);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
+    CHECK_STR(err.message, "c.yaml: flags.object: only the command line and the environment can "
+                           "set it");
     pl_doc_unref(file);
     pl_flags_deinit(&flags);
 }
