@@ -5,6 +5,7 @@
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
 local scripts = require("perilune.tool.scripts")
+local yaml = require("perilune.tool.yaml")
 
 local format, concat = string.format, table.concat
 local M = {}
@@ -117,24 +118,15 @@ local function block(text)
   return "|2" .. chomp .. "\n" .. concat(lines, "\n")
 end
 
--- A JSON string in which characters are escaped that YAML takes for line breaks or refuses.
-local function quoted(text)
-  return (host.json_encode(text):gsub("\194[\128-\159]", function(c) return format("\\u%04x", c:byte(2)) end)
-    :gsub("\226\128\168", "\\u2028"):gsub("\226\128\169", "\\u2029"):gsub("\239\187\191", "\\ufeff")
-    :gsub("\127", "\\u007f"))
-end
-
 -- The member of data or binaryData.
 local function entry(file)
   local text = file.text
   local utf8 = pcall(host.json_encode, text) and host.json_decode(host.json_encode(text)) == text
   if not utf8 then
     file.binary = true
-    return format("  %s: %s", file.key, host.base64_encode(text))
-  elseif is_plain(text) then
-    return format("  %s: %s", file.key, block(text))
+    return format("  %s: %s", yaml.scalar(file.key), yaml.scalar(host.base64_encode(text)))
   end
-  return format("  %s: %s", file.key, quoted(text))
+  return format("  %s: %s", yaml.scalar(file.key), is_plain(text) and block(text) or yaml.quoted(text))
 end
 
 local function give_keys(files)
@@ -151,8 +143,8 @@ local function give_keys(files)
 end
 
 local function document(map, namespace, labels)
-  local out = { format("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  namespace: %s%s", map.name,
-    namespace, labels) }
+  local out = { format("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  namespace: %s%s",
+    yaml.scalar(map.name), yaml.scalar(namespace), labels) }
   for _, member in ipairs({ "data", "binaryData" }) do
     local head = false
     for _, file in ipairs(map.files) do

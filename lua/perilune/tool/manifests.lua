@@ -6,8 +6,10 @@ local crds = require("perilune.tool.crds")
 local rbac = require("perilune.tool.rbac")
 local required = require("perilune.tool.required")
 local rights = require("perilune.tool.rights")
+local yaml = require("perilune.tool.yaml")
 
 local format, concat = string.format, table.concat
+local scalar, quoted = yaml.scalar, yaml.quoted
 
 local MIB = 1024 * 1024
 local MOUNT = "/scripts"
@@ -42,7 +44,7 @@ local function settings(tool, input)
     lanes = flags.lanes or 1, memory = tonumber(flags["lua-memory"]),
     shards = flags.shards, shard_by = flags["shard-by"], mount = MOUNT,
     labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
-      .. "app.kubernetes.io/managed-by: perilune", name) }
+      .. "app.kubernetes.io/managed-by: perilune", scalar(name)) }
   if memory_of(s) * MIB > MOST_MEMORY then
     tool.usage("--lua-memory: the host would need %d MiB, more than a machine has", memory_of(s))
   end
@@ -50,7 +52,7 @@ local function settings(tool, input)
 end
 
 local function namespace_document(s)
-  return format("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s", s.namespace)
+  return format("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s", scalar(s.namespace))
 end
 
 local function crd_documents(tool, input)
@@ -65,8 +67,8 @@ local function crd_documents(tool, input)
 end
 
 local function account_document(s)
-  return format("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s%s", s.name,
-    s.namespace, s.labels)
+  return format("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s%s",
+    scalar(s.name), scalar(s.namespace), s.labels)
 end
 
 -- The host's own rights are in its namespace; the rights of the scripts are where they need them.
@@ -93,23 +95,24 @@ end
 -- For --metrics-secure: subjects that are bound to it may read the metrics.
 local function reader_document(s)
   return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n"
-    .. "  name: %s-%s-metrics-reader%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]",
-    s.namespace, s.name, s.labels)
+    .. "  name: %s%s\nrules:\n  - nonResourceURLs: [\"/metrics\"]\n    verbs: [\"get\"]",
+    scalar(s.namespace .. "-" .. s.name .. "-metrics-reader"), s.labels)
 end
 
 local function service_document(s)
-  return format("apiVersion: v1\nkind: Service\nmetadata:\n  name: %s-webhook\n  namespace: %s%s\nspec:\n"
+  return format("apiVersion: v1\nkind: Service\nmetadata:\n  name: %s\n  namespace: %s%s\nspec:\n"
     .. "  selector:\n    app.kubernetes.io/name: %s\n  ports:\n    - name: webhook\n      port: 443\n"
-    .. "      targetPort: webhook", s.name, s.namespace, s.labels, s.name)
+    .. "      targetPort: webhook", scalar(s.name .. "-webhook"), scalar(s.namespace), s.labels, scalar(s.name))
 end
 
 local function volume(maps)
   local out = {}
   for _, map in ipairs(maps) do
-    out[#out + 1] = format("              - configMap:\n                  name: %s\n                  items:", map.name)
+    out[#out + 1] = format("              - configMap:\n                  name: %s\n                  items:",
+      scalar(map.name))
     for _, file in ipairs(map.files) do
-      out[#out + 1] = format("                    - key: %s\n                      path: %s", file.key,
-        host.json_encode(file.inside))
+      out[#out + 1] = format("                    - key: %s\n                      path: %s", scalar(file.key),
+        quoted(file.inside))
     end
   end
   return concat(out, "\n")
@@ -217,14 +220,14 @@ local function arguments_of(s, paths)
   out[#out + 1] = "--lua-memory=" .. math.ceil(s.memory / MIB) .. "MiB"
   local lines = {}
   for i, one in ipairs(out) do
-    lines[i] = "            - " .. host.json_encode(one)
+    lines[i] = "            - " .. quoted(one)
   end
   return concat(lines, "\n")
 end
 
 local function deployment_document(s, maps, paths)
   local values = {
-    NAME = s.name, NAMESPACE = s.namespace, IMAGE = host.json_encode(s.image), REPLICAS = tostring(s.replicas),
+    NAME = scalar(s.name), NAMESPACE = scalar(s.namespace), IMAGE = quoted(s.image), REPLICAS = tostring(s.replicas),
     LABELS = s.labels, ARGS = arguments_of(s, paths), SOURCES = volume(maps),
     PORT = s.webhooks and "            - name: webhook\n              containerPort: 9443\n" or "",
     METRICS = s.secure and "https-metrics" or "metrics",

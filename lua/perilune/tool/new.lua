@@ -6,6 +6,7 @@ local crds = require("perilune.tool.crds")
 local templates = require("perilune.tool.template")
 local typing = require("perilune.tool.typing")
 local writing = require("perilune.tool.writing")
+local yaml = require("perilune.tool.yaml")
 
 local function camel_case(name)
   local out = name:gsub("%-*(%l)([%l%d]*)", function(first, rest) return first:upper() .. rest end)
@@ -101,10 +102,18 @@ local function fill(text, values)
   return (text:gsub("@(%u+)@", values))
 end
 
+-- A value with placeholders is one scalar, the rest of its line.
+local function fill_yaml(text, values)
+  return (text:gsub("(: )([^\n]*@%u+@[^\n]*)", function(head, value)
+    return head .. yaml.scalar(fill(value, values))
+  end))
+end
+
 local function files_of(values)
   local out = {}
   for _, template in ipairs(templates) do
-    out[#out + 1] = { name = template.name, text = fill(template.text, values) }
+    local filled = template.name:match("%.yaml$") and fill_yaml or fill
+    out[#out + 1] = { name = template.name, text = filled(template.text, values) }
   end
   local kinds = {}
   for _, file in ipairs(out) do

@@ -3,6 +3,7 @@
 -- the same text on every machine.
 
 local kinds_module = require("perilune.tool.kinds")
+local yaml = require("perilune.tool.yaml")
 
 local format, concat = string.format, table.concat
 local M = {}
@@ -432,7 +433,7 @@ end
 local function quoted(list)
   local out = {}
   for i, text in ipairs(list) do
-    out[i] = format("%q", text)
+    out[i] = yaml.quoted(text)
   end
   return "[" .. concat(out, ", ") .. "]"
 end
@@ -462,6 +463,10 @@ local function add_rule(out, rule)
   out[#out + 1] = format("    verbs: %s", quoted(M.verbs_of(rule)))
 end
 
+local function in_namespace(namespace)
+  return namespace and "\n  namespace: " .. yaml.scalar(namespace) or ""
+end
+
 -- Returns YAML documents, and a list of the roles: {{kind=, name=, namespace=}...}. name: of all
 -- roles, or name_of(scope).
 function M.write(rules, name, labels, name_of)
@@ -476,7 +481,7 @@ function M.write(rules, name, labels, name_of)
         out[#out + 1] = "---"
       end
       out[#out + 1] = format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: %s%s%s\nrules:",
-        kind, name, scope ~= CLUSTER and "\n  namespace: " .. scope or "", labels or "")
+        kind, yaml.scalar(name), in_namespace(scope ~= CLUSTER and scope), labels or "")
     end
     add_rule(out, rule)
   end
@@ -488,8 +493,8 @@ function M.binding(role, account, labels)
   return format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n  name: %s%s%s\n"
     .. "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
     .. "subjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s",
-    role.kind, role.name, role.namespace and "\n  namespace: " .. role.namespace or "", labels or "", role.kind,
-    role.name, account.name, account.namespace)
+    role.kind, yaml.scalar(role.name), in_namespace(role.namespace), labels or "", role.kind,
+    yaml.scalar(role.name), yaml.scalar(account.name), yaml.scalar(account.namespace))
 end
 
 M.CLUSTER = CLUSTER

@@ -1,0 +1,19 @@
+-- Texts as values and keys of the YAML that commands print. Readers of YAML 1.1 (kubectl's is one) and
+-- 1.2 read back exactly the text, also where it looks like a boolean, a number or a time.
+
+local host = require("perilune.host")
+
+local M = {}
+
+-- In quotes only where it needs them.
+function M.scalar(text)
+  return (host.yaml_encode(text):gsub("\n$", ""))
+end
+
+-- Always in quotes.
+function M.quoted(text)
+  local scalar = M.scalar(text)
+  return scalar:sub(1, 1) == '"' and scalar or '"' .. scalar:gsub('["\\]', "\\%0") .. '"'
+end
+
+return M
