@@ -229,6 +229,75 @@ end)
     end
   end)
 
+  describe("takes templates along", function()
+    before_each(function()
+      os.execute("mkdir -p " .. folder .. "/t/deep")
+      for _, name in ipairs({ "top.yaml", "site-a.yaml", "t/a.yaml", "t/b.yml", "t/deep/c.yaml", "lib/d.yaml" }) do
+        e2e.write_file(folder .. "/" .. name, "a: 1\n")
+      end
+    end)
+
+    -- The templates in the volume, and what is on stderr.
+    local function taken(body)
+      e2e.write_file(folder .. "/main.lua", 'local perilune = require("perilune")\n' .. body
+        .. '\nperilune.controller("c"):For("v1/ConfigMap"):Reconcile(function() return f end)\n')
+      local text, err = manifests(folder, "-n", "x")
+      local found = {}
+      for inside in text:gmatch("%- key: %S+%s+path: \"([^\"]+)\"") do
+        found[#found + 1] = inside ~= "main.lua" and inside or nil
+      end
+      table.sort(found)
+      return table.concat(found, " "), err
+    end
+
+    for _, case in ipairs({
+      { 'local function f(n) return perilune.manifest("t/" .. n .. ".yaml") end', "t/a.yaml t/deep/c.yaml" },
+      { 'local function f(n) return perilune.manifests("t/" .. n) end', "t/a.yaml t/b.yml t/deep/c.yaml" },
+      { 'local function f(n) return perilune.manifest("site-" .. n .. ".yaml") end', "site-a.yaml" },
+      { 'local function f(n) return perilune.manifest(("t/%s.yml"):format(n)) end', "t/b.yml" },
+      { 'local function f(n) return perilune.manifest(string.format("t/%s.yml", n)) end', "t/b.yml" },
+      { 'local FOLDER = "t/"\nlocal function f(n) return perilune.manifest(FOLDER .. n .. ".yml") end', "t/b.yml" },
+      { 'local function f(n) return perilune.manifest(n and "t/a.yaml" or "top.yaml") end', "t/a.yaml top.yaml" },
+      { 'local function f() for _, n in ipairs({ "t/a", "top" }) do perilune.manifest(n .. ".yaml") end end',
+        "t/a.yaml top.yaml" },
+      { 'local manifest = perilune.manifest\nlocal function f() return manifest("t/a.yaml") end', "t/a.yaml" },
+      { 'local other = perilune.manifests\nlocal one = other\nlocal function f() return one("t/a.yaml") end',
+        "t/a.yaml" },
+      { 'local one\none = require("perilune").manifest\nlocal function f() return one("t/a.yaml") end', "t/a.yaml" },
+      { 'local p = perilune\nlocal one = p.manifest\nlocal function f() return one("t/a.yaml") end', "t/a.yaml" },
+      { 'local function f() return pcall(perilune.manifest, "t/a.yaml") end', "t/a.yaml" },
+      { 'local function f(x) return x.manifest("t/a.yaml") end', "t/a.yaml" },
+      { 'local function f() return perilune.manifest("a: 1\\n") end', "" },
+      { 'local function f(object) return object.manifest end', "" },
+    }) do
+      it(case[1], function()
+        local found, err = taken(case[1])
+        assert.equal(case[2], found)
+        assert.equal("", err)
+      end)
+    end
+
+    for _, case in ipairs({
+      { 'local function f(n) return perilune.manifest(n) end',
+        "site-a.yaml top.yaml", "main.lua:2: the name of the template" },
+      { 'local list = { "t/a.yaml" }\nlocal function f(n) return perilune.manifest(list[n]) end',
+        "site-a.yaml t/a.yaml top.yaml", "main.lua:3: the name of the template is computed" },
+      { 'local f = { load = perilune.manifest }',
+        "site-a.yaml top.yaml", "main.lua:2: the name of the template is computed" },
+      { 'local one = perilune.manifest\nlocal function f() return one end',
+        "site-a.yaml top.yaml", "main.lua:3: the name" },
+      { 'local function f(n) return perilune.manifest("none/" .. n .. ".yaml") end', "",
+        "main.lua:2: the name of the template is computed: no file is named none/....yaml" },
+    }) do
+      it("and warns: " .. case[1], function()
+        local found, err = taken(case[1])
+        assert.equal(case[2], found)
+        assert(err:find(case[3], 1, true), err)
+        assert.equal(1, select(2, err:gsub("\n", "")))
+      end)
+    end
+  end)
+
   it("splits what is large, warns of one that is too large for kubectl, and refuses over 1 MiB", function()
     e2e.write_file(folder .. "/main.lua", [[
 local perilune = require("perilune")

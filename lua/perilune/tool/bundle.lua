@@ -4,6 +4,7 @@
 
 local host = require("perilune.host")
 local crds = require("perilune.tool.crds")
+local reads = require("perilune.tool.reads")
 local scripts = require("perilune.tool.scripts")
 local yaml = require("perilune.tool.yaml")
 
@@ -55,19 +56,76 @@ local function add(self, path)
   self.files[#self.files + 1] = { path = path, inside = best.inside .. inside }
 end
 
+-- The files below a root whose place there begins and ends with the texts.
+local function matching(self, root, head, tail)
+  local above = head:match("^(.*)/")
+  local folder, out = above and crds.join(root.folder, above) or root.folder, {}
+  if self.tool.kind(folder, true) ~= "folder" then
+    return out
+  end
+  local function is_shown(name)
+    return name:sub(1, 1) ~= "."
+  end
+  for _, file in ipairs(crds.files(self.tool, folder, is_shown, true)) do
+    local inside = crds.within(root.folder, file)
+    if #inside >= #head + #tail and inside:sub(1, #head) == head and (tail == "" or inside:sub(-#tail) == tail) then
+      out[#out + 1] = file
+    end
+  end
+  return out
+end
+
+local COMPUTED = "the name of the template is computed: "
+local UNKNOWN = COMPUTED .. "documents in the scripts' folder are taken along, those in its sub-folders only "
+  .. "where the scripts name them"
+
+local function add_beside(self, mentioned)
+  for _, root in ipairs(self.roots) do
+    for _, file in ipairs(crds.files(self.tool, root.folder, crds.is_manifest)) do
+      add(self, file)
+    end
+    for _, name in ipairs(mentioned) do
+      if crds.is_manifest(name:match("[^/]*$")) then
+        add(self, crds.join(root.folder, name))
+      end
+    end
+  end
+end
+
+local function warn_once(self, at, text)
+  local line = format("%s:%d: %s", at.script, at.line, text)
+  if not self.seen[line] then
+    self.seen[line] = true
+    self.tool.warn("%s", line)
+  end
+end
+
+-- Adds what a name that is known in part may stand for.
+local function add_computed(self, one, mentioned)
+  local count = 0
+  for _, root in ipairs(one.head ~= "" and self.roots or {}) do
+    for _, file in ipairs(matching(self, root, one.head, one.tail)) do
+      add(self, file)
+      count = count + 1
+    end
+  end
+  if one.head == "" then
+    add_beside(self, mentioned)
+    warn_once(self, one, UNKNOWN)
+  elseif count == 0 then
+    warn_once(self, one, format("%sno file is named %s...%s", COMPUTED, one.head, one.tail))
+  end
+end
+
 local function add_templates(self, input)
-  local templates = scripts.templates(scripts.trees(self.tool, input.files))
+  local templates = reads.of(scripts.trees(self.tool, input.files))
   for _, one in ipairs(templates) do
     for _, root in ipairs(self.roots) do -- names are relative to the scripts' folder
       add(self, crds.join(root.folder, one.name))
     end
   end
-  if templates.unclear then -- a name is computed: adds every document beside the scripts
-    for _, root in ipairs(self.roots) do
-      for _, file in ipairs(crds.files(self.tool, root.folder, crds.is_manifest)) do
-        add(self, file)
-      end
-    end
+  for _, one in ipairs(templates.computed) do
+    add_computed(self, one, templates.mentioned)
   end
 end
 

@@ -8,6 +8,7 @@ local flow = require("perilune.tool.flow")
 local globals = require("perilune.tool.globals")
 local kinds_module = require("perilune.tool.kinds")
 local known_module = require("perilune.tool.known")
+local reads = require("perilune.tool.reads")
 local required = require("perilune.tool.required")
 local scripts = require("perilune.tool.scripts")
 
@@ -50,7 +51,7 @@ local function manifests_of(tool, input, trees)
   end
   for _, path in ipairs(input.paths) do
     local folder = tool.kind(path, true) == "folder" and path or crds.folder_of(path)
-    for _, template in ipairs(scripts.templates(trees)) do
+    for _, template in ipairs(reads.of(trees)) do
       add(crds.join(folder, template.name))
     end
     if tool.kind(path, true) == "folder" then

@@ -47,7 +47,6 @@ end
 
 local REFERENCE = { set_controller_reference = true }
 local READS = { list = true, each = true }
-local TEMPLATES = { manifest = true, manifests = true }
 local STATUS = { update_status = true, patch_status = true, apply_status = true }
 
 local function note(found, what, path, line)
@@ -86,25 +85,6 @@ local function note_call(found, node, path)
   elseif STATUS[node.name] or node.name == "subresource" then
     note(found, "status", path, node.line)
   end
-end
-
--- Files that templates are read from: literal names, relative to the script. `unclear`: some names
--- are computed.
-function M.templates(trees)
-  local out = { unclear = false }
-  for _, one in ipairs(trees) do
-    parser.walk(one.tree, function(node)
-      if node.tag == "Call" and node.callee.tag == "Index" and TEMPLATES[text(node.callee.key) or ""] then
-        local name = text(node.args[1])
-        if name and not name:find("\n", 1, true) then
-          out[#out + 1] = { script = one.path, name = name }
-        elseif not name then
-          out.unclear = true
-        end
-      end
-    end)
-  end
-  return out
 end
 
 -- {events=, owners=, read_first=, status=: places; subresources=}
