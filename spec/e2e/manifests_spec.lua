@@ -137,6 +137,27 @@ perilune.webhook.convert("example.com/Website", function(object) return object e
       or text:find("tokenreviews", 1, true) or text:find("metrics-reader", 1, true))
   end)
 
+  it("runs the scripts as they were declared here: --unsafe-stdlib, --jit, and what --config says", function()
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+io.open("/etc/hostname"):close()
+perilune.controller("c"):For("v1/ConfigMap"):Reconcile(function() end)
+]])
+    local config = e2e.write_file(folder .. "/c.conf", "flags:\n  jit: true\n  lanes: 2\n  metrics-secure: true\n")
+    for _, case in ipairs({
+      { { "--unsafe-stdlib" }, '- "--unsafe-stdlib"\n            - "--lua-memory=512MiB"' },
+      { { "--unsafe-stdlib", "--jit" }, '- "--jit"\n            - "--unsafe-stdlib"\n' },
+      { { "--unsafe-stdlib", "--config", config }, '- "--metrics-secure"\n            - "--jit"\n            '
+        .. '- "--unsafe-stdlib"\n            - "--lanes=2"\n' },
+      { { "--unsafe-stdlib", "--config", config, "--no-jit", "--lanes=1", "--no-metrics-secure" },
+        '- "--no-metrics-secure"\n            - "--no-jit"\n            - "--unsafe-stdlib"\n            '
+        .. '- "--lanes=1"\n' },
+    }) do
+      local text = manifests(folder, "-n", "x", unpack(case[1]))
+      assert(text:find(case[2], 1, true), text:match("args:.-env:"))
+    end
+  end)
+
   it("shares the work, with --shards", function()
     local text = manifests("examples/hello", "-n", "x", "--replicas", "3", "--shards", "12", "--shard-by", "uid")
     assert(text:find('- "--shards=12"\n            - "--shard-by=uid"', 1, true), text)

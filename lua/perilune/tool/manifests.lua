@@ -202,21 +202,32 @@ local SCRAPE = [[
         prometheus.io/port: "8080"
 ]]
 
-local function arguments_of(s, paths)
+-- An argument for a switch; nil where nothing was said. "--no-" counts against a --config that turns it on.
+local function switch(name, value)
+  return value and "--" .. name or value == false and "--no-" .. name or nil
+end
+
+local function elect_arguments(out, s, flags)
+  if s.shards then
+    out[#out + 1] = "--shards=" .. s.shards
+    out[#out + 1] = s.shard_by == "uid" and "--shard-by=uid" or nil
+  else
+    out[#out + 1] = switch("leader-elect", s.elect or flags["leader-elect"])
+  end
+  out[#out + 1] = s.lease and "--leader-elect-resource-name=" .. s.lease or nil
+end
+
+local function arguments_of(s, flags, paths)
   local out = { "run" }
   for _, path in ipairs(paths) do
     out[#out + 1] = path
   end
-  if s.shards then
-    out[#out + 1] = "--shards=" .. s.shards
-    out[#out + 1] = s.shard_by == "uid" and "--shard-by=uid" or nil
-  elseif s.elect then
-    out[#out + 1] = "--leader-elect"
-  end
-  out[#out + 1] = s.lease and "--leader-elect-resource-name=" .. s.lease or nil
+  elect_arguments(out, s, flags)
   out[#out + 1] = s.webhooks and format("--webhook-service=%s/%s-webhook:443", s.namespace, s.name) or nil
-  out[#out + 1] = s.secure and "--metrics-secure" or nil
-  out[#out + 1] = s.lanes ~= 1 and "--lanes=" .. s.lanes or nil
+  for _, name in ipairs({ "metrics-secure", "jit", "unsafe-stdlib" }) do
+    out[#out + 1] = switch(name, flags[name])
+  end
+  out[#out + 1] = (s.lanes ~= 1 or flags.config) and "--lanes=" .. s.lanes or nil
   out[#out + 1] = "--lua-memory=" .. math.ceil(s.memory / MIB) .. "MiB"
   local lines = {}
   for i, one in ipairs(out) do
@@ -225,10 +236,10 @@ local function arguments_of(s, paths)
   return concat(lines, "\n")
 end
 
-local function deployment_document(s, maps, paths)
+local function deployment_document(s, flags, maps, paths)
   local values = {
     NAME = scalar(s.name), NAMESPACE = scalar(s.namespace), IMAGE = quoted(s.image), REPLICAS = tostring(s.replicas),
-    LABELS = s.labels, ARGS = arguments_of(s, paths), SOURCES = volume(maps),
+    LABELS = s.labels, ARGS = arguments_of(s, flags, paths), SOURCES = volume(maps),
     PORT = s.webhooks and "            - name: webhook\n              containerPort: 9443\n" or "",
     METRICS = s.secure and "https-metrics" or "metrics",
     SCRAPE = s.secure and SCRAPE or "",
@@ -256,7 +267,7 @@ return function(tool, input)
   add(s.secure and { reader_document(s) } or {})
   add(maps_documents)
   add(s.webhooks and { service_document(s) } or {})
-  add({ deployment_document(s, maps, paths) })
+  add({ deployment_document(s, input.flags, maps, paths) })
   tool.say(concat(documents, "\n---\n"))
   return 0
 end
