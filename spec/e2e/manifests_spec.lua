@@ -361,6 +361,47 @@ perilune.controller("large"):For("v1/ConfigMap"):Reconcile(function() end)
     end
   end)
 
+  -- kubectl writes < as six bytes, and a quote as two.
+  it("reckons with what kubectl's annotation takes", function()
+    local function write(name, line, bytes)
+      e2e.write_file(folder .. "/" .. name, "page: |\n" .. ("  " .. line .. "\n"):rep(bytes / (#line + 3)))
+    end
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+local function f() return perilune.manifest("a.yaml"), perilune.manifest("b.yaml") end
+perilune.controller("page"):For("v1/ConfigMap"):Reconcile(function() return f end)
+]])
+    os.execute("mkdir -p " .. folder .. "/manifests")
+    local function run(...)
+      local text, err = manifests(folder, "-n", "x", ...)
+      return select(2, text:gsub("kind: ConfigMap\n", "")), err
+    end
+    write("a.yaml", "<b>bold</b> & more", 55000)
+    write("b.yaml", "<b>bold</b> & more", 55000)
+    local maps, err = run()
+    assert.equal(1, maps)
+    assert.equal("", err)
+    write("b.yaml", "<b>bold</b> & more", 90000)
+    maps, err = run()
+    assert.equal(2, maps)
+    assert.equal("", err)
+    write("a.yaml", "<b>bold</b> & more", 150000)
+    maps, err = run()
+    assert.equal(2, maps)
+    assert(err:find("a.yaml takes", 1, true) and err:find("bytes as JSON", 1, true)
+      and err:find("--server-side", 1, true), err)
+    assert.equal(1, select(2, err:gsub("\n", "")))
+    write("a.yaml", "plain", 100)
+    local crd = e2e.read_file("examples/website/manifests/crd.yaml")
+    e2e.write_file(folder .. "/manifests/crd.yaml", (crd:gsub("\nspec:\n", "\n  annotations:\n    about: "
+      .. ("x"):rep(140000) .. "\nspec:\n", 1)))
+    err = select(2, run())
+    assert.equal("", err)
+    err = select(2, run("--crds"))
+    assert(err:find("CustomResourceDefinition websites.example.com takes", 1, true)
+      and err:find("--server-side", 1, true), err)
+  end)
+
   it("runs from the mounted folder, and an edit of the ConfigMap reloads it", function()
     local function mount(version, word)
       os.execute(("mkdir -p %s/vol/..%s && ln -sfn ..%s %s/vol/..tmp && mv -T %s/vol/..tmp %s/vol/..data"):format(

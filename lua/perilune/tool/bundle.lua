@@ -3,6 +3,7 @@
 -- kubectl can keep it in its annotation.
 
 local host = require("perilune.host")
+local annotation = require("perilune.tool.annotation")
 local crds = require("perilune.tool.crds")
 local reads = require("perilune.tool.reads")
 local scripts = require("perilune.tool.scripts")
@@ -233,26 +234,43 @@ local function read_all(tool, files)
   end
 end
 
+-- What a file takes: bytes of the document, and of the JSON that kubectl keeps.
+local function measure(file)
+  file.entry = entry(file)
+  file.size = #file.entry + 1
+  file.json = annotation.json_length(file.key) + 2
+    + (file.binary and #host.base64_encode(file.text) + 2 or annotation.json_length(file.text))
+end
+
+local function warn_of_large(tool, file, room)
+  local what = file.size > room.size and format("%d bytes in its ConfigMap", file.size)
+    or file.json > room.json and format("%d bytes as JSON", file.json)
+  if what then
+    tool.warn("%s takes %s, more than kubectl apply keeps in an annotation: use kubectl apply --server-side", file.path,
+      what)
+  end
+end
+
 -- ConfigMap documents, the volume's sources, and the arguments of `run`.
 function M.make(tool, input, o)
   local files, arguments = collect(tool, input, o.mount)
   read_all(tool, files)
   give_keys(files)
-  local maps, size = {}, nil
-  local room = CONFIG_MAP - #document({ name = o.name .. "-scripts-999", files = {} }, o.namespace, o.labels) - 24
+  local empty = document({ name = o.name .. "-scripts-999", files = {} }, o.namespace, o.labels)
+  local object = host.yaml_decode(empty)[1]
+  object.data, object.binaryData = {}, {}
+  local room = { size = CONFIG_MAP - #empty - 24, json = annotation.LIMIT - annotation.length(object) }
+  local maps, size, json = {}, nil, nil
   for _, file in ipairs(files) do
-    file.entry = entry(file)
-    if not size or size + #file.entry + 1 > room then
+    measure(file)
+    if not size or size + file.size > room.size or json + file.json > room.json then
       maps[#maps + 1] = { name = o.name .. "-scripts" .. (#maps > 0 and "-" .. #maps + 1 or ""), files = {} }
-      size = 0
+      size, json = 0, 0
     end
-    if #file.entry > room then
-      tool.warn("%s takes %d bytes in its ConfigMap, more than kubectl apply keeps in an annotation: "
-        .. "use kubectl apply --server-side", file.path, #file.entry)
-    end
+    warn_of_large(tool, file, room)
     local map = maps[#maps]
     map.files[#map.files + 1] = file
-    size = size + #file.entry + 1
+    size, json = size + file.size, json + file.json
   end
   local documents = {}
   for _, map in ipairs(maps) do

@@ -1,6 +1,7 @@
 -- perilune manifests PATH...: everything for `kubectl apply -f -`, as one stream of YAML documents.
 
 local host = require("perilune.host")
+local annotation = require("perilune.tool.annotation")
 local bundle = require("perilune.tool.bundle")
 local crds = require("perilune.tool.crds")
 local rbac = require("perilune.tool.rbac")
@@ -268,6 +269,8 @@ return function(tool, input)
   add(maps_documents)
   add(s.webhooks and { service_document(s) } or {})
   add({ deployment_document(s, input.flags, maps, paths) })
-  tool.say(concat(documents, "\n---\n"))
+  local text = concat(documents, "\n---\n")
+  annotation.warn_of_large(tool, text)
+  tool.say(text)
   return 0
 end
