@@ -77,6 +77,69 @@ perilune.webhook.validate("v1/ConfigMap", function() end)
     end)
   end
 
+  local function decoded(text)
+    local pipe = io.popen("printf %s " .. text .. " | base64 -d")
+    text = pipe:read("*a")
+    pipe:close()
+    return text
+  end
+
+  -- The files of the volume by their paths, as the stored objects have them.
+  local function mounted(stored)
+    local out, map = {}, stored.ConfigMap
+    for _, source in ipairs(stored.Deployment.spec.template.spec.volumes[1].projected.sources) do
+      for _, item in ipairs(source.configMap.items) do
+        local text = (map.data or {})[item.key]
+        out[item.path] = text or decoded(map.binaryData[item.key])
+      end
+    end
+    return out
+  end
+
+  it("keeps characters that YAML refuses, in files and in their names", function()
+    local files = { ["t/fffe.yaml"] = "a\239\191\190b\n", ["t/ffff.yaml"] = "a\239\191\191b",
+      ["t/n\194\133l.yaml"] = "next line\n", ["t/\226\128\168.yaml"] = "separator\n",
+      ["t/\239\191\190.yaml"] = "no character\n", ["t/\239\187\191.yaml"] = "mark\n", ["t/q\"'\\.yaml"] = "quotes\n" }
+    local lines = { 'local perilune = require("perilune")\nperilune.controller("odd"):For("v1/ConfigMap")'
+      .. ":Reconcile(function()\n" }
+    os.execute("mkdir -p " .. folder .. "/t")
+    for name, text in pairs(files) do
+      e2e.write_file(folder .. "/" .. name, text)
+      lines[#lines + 1] = ("perilune.manifest(%q)\n"):format(name)
+    end
+    files["main.lua"] = table.concat(lines) .. "end)\n"
+    e2e.write_file(folder .. "/main.lua", files["main.lua"])
+    local code, out, err = e2e.run("manifests", folder, "--image", "i", "-n", "odd", "--create-namespace")
+    assert.equal(0, code, err)
+    assert.is_nil(out:find("\194\133") or out:find("\226\128\168") or out:find("\239\191[\190\191]"), out)
+    local stored = create(out)
+    assert.same(files, mounted(stored))
+    assert.truthy(stored.ConfigMap.binaryData["t-fffe.yaml"])
+  end)
+
+  -- rbac names the files in comments.
+  it("a comment has no character that ends it", function()
+    local dir = folder .. "/n\194\133\226\128\168\239\191\190l"
+    os.execute("mkdir -p '" .. dir .. "'")
+    e2e.write_file(dir .. "/main.lua", script)
+    local code, out, err = e2e.run("rbac", dir, "--name", "comment", "--namespace", "default")
+    assert.equal(0, code, err)
+    assert(out:find("/n???l/main.lua:2: For v1/ConfigMap", 1, true), out)
+  end)
+
+  it("refuses a place that Kubernetes does not take", function()
+    for _, name in ipairs({ "..a.yaml", "..t/a.yaml", "../a.yaml" }) do
+      e2e.write_file(folder .. "/main.lua", ('require("perilune").controller("c"):For("v1/ConfigMap")'
+        .. ":Reconcile(function() require('perilune').manifest(%q) end)\n"):format(name))
+      os.execute("mkdir -p " .. folder .. "/..t")
+      e2e.write_file(folder .. "/" .. name, "a: 1\n")
+      local code, out, err = e2e.run("manifests", folder, "--image", "i", "-n", "x")
+      assert.equal(1, code, out)
+      assert.equal("", out)
+      assert(err:find(folder .. "/" .. name .. ": a volume holds no file", 1, true), err)
+    end
+  end)
+
   it("rbac --namespace no --name off", function()
     local code, out, err = e2e.run("rbac", "examples/hello", "--namespace", "no", "--name", "off")
     assert.equal(0, code, err)

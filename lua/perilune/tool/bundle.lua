@@ -29,7 +29,7 @@ local function roots_of(tool, paths)
   end
   for _, root in ipairs(out) do
     local name, n = root.name:gsub("[^%w._-]", "-"), 2
-    if name == "." or name == ".." then
+    if name == "." or name:sub(1, 2) == ".." then
       name = "scripts"
     end
     while names[name] do
@@ -177,11 +177,10 @@ local function block(text)
   return "|2" .. chomp .. "\n" .. concat(lines, "\n")
 end
 
--- The member of data or binaryData.
+-- The member of data or binaryData. The latter for what is no text: U+FFFE and U+FFFF are no characters.
 local function entry(file)
   local text = file.text
-  local utf8 = pcall(host.json_encode, text) and host.json_decode(host.json_encode(text)) == text
-  if not utf8 then
+  if not yaml.is_utf8(text) or host.json_decode(host.json_encode(text)) ~= text or text:find("\239\191[\190\191]") then
     file.binary = true
     return format("  %s: %s", yaml.scalar(file.key), yaml.scalar(host.base64_encode(text)))
   end
@@ -234,6 +233,17 @@ local function read_all(tool, files)
   end
 end
 
+-- Kubernetes refuses such a place in a volume.
+local function check_places(tool, files)
+  for _, file in ipairs(files) do
+    if file.inside:sub(1, 2) == ".." or ("/" .. file.inside .. "/"):find("/../", 1, true) then
+      tool.fail("%s: a volume holds no file whose path in it begins with '..' or goes through '..'", file.path)
+    elseif not yaml.is_utf8(file.inside) then
+      tool.fail("%s: a volume holds no file whose name is not UTF-8", yaml.comment(file.path))
+    end
+  end
+end
+
 -- What a file takes: bytes of the document, and of the JSON that kubectl keeps.
 local function measure(file)
   file.entry = entry(file)
@@ -254,6 +264,7 @@ end
 -- ConfigMap documents, the volume's sources, and the arguments of `run`.
 function M.make(tool, input, o)
   local files, arguments = collect(tool, input, o.mount)
+  check_places(tool, files)
   read_all(tool, files)
   give_keys(files)
   local empty = document({ name = o.name .. "-scripts-999", files = {} }, o.namespace, o.labels)

@@ -440,7 +440,7 @@ end
 
 -- One line of a comment; a path may contain anything.
 local function comment(text)
-  return "  # " .. text:gsub("%c", "?")
+  return "  # " .. yaml.comment(text)
 end
 
 local function add_rule(out, rule)

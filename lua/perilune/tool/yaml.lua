@@ -16,4 +16,15 @@ function M.quoted(text)
   return scalar:sub(1, 1) == '"' and scalar or '"' .. scalar:gsub('["\\]', "\\%0") .. '"'
 end
 
+-- Without the characters that end a comment, or that readers refuse.
+function M.comment(text)
+  text = text:gsub("%c", "?"):gsub("\194[\128-\159]", "?"):gsub("\226\128[\168\169]", "?")
+    :gsub("\239\187\191", "?"):gsub("\239\191[\190\191]", "?")
+  return M.is_utf8(text) and text or (text:gsub("[\128-\255]", "?"))
+end
+
+function M.is_utf8(text)
+  return (pcall(host.json_encode, text))
+end
+
 return M
