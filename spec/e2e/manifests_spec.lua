@@ -253,7 +253,8 @@ end)
   describe("takes templates along", function()
     before_each(function()
       os.execute("mkdir -p " .. folder .. "/t/deep")
-      for _, name in ipairs({ "top.yaml", "site-a.yaml", "t/a.yaml", "t/b.yml", "t/deep/c.yaml", "lib/d.yaml" }) do
+      for _, name in ipairs({ "top.yaml", "site-a.yaml", "t/a.yaml", "t/b.yml", "t/deep/c.yaml", "lib/d.yaml",
+          "t/deep/e.tmpl" }) do
         e2e.write_file(folder .. "/" .. name, "a: 1\n")
       end
     end)
@@ -273,7 +274,8 @@ end)
 
     for _, case in ipairs({
       { 'local function f(n) return perilune.manifest("t/" .. n .. ".yaml") end', "t/a.yaml t/deep/c.yaml" },
-      { 'local function f(n) return perilune.manifests("t/" .. n) end', "t/a.yaml t/b.yml t/deep/c.yaml" },
+      { 'local function f(n) return perilune.manifests("t/" .. n) end',
+        "t/a.yaml t/b.yml t/deep/c.yaml t/deep/e.tmpl" },
       { 'local function f(n) return perilune.manifest("site-" .. n .. ".yaml") end', "site-a.yaml" },
       { 'local function f(n) return perilune.manifest(("t/%s.yml"):format(n)) end', "t/b.yml" },
       { 'local function f(n) return perilune.manifest(string.format("t/%s.yml", n)) end', "t/b.yml" },
@@ -290,6 +292,10 @@ end)
       { 'local function f(x) return x.manifest("t/a.yaml") end', "t/a.yaml" },
       { 'local function f() return perilune.manifest("a: 1\\n") end', "" },
       { 'local function f(object) return object.manifest end', "" },
+      { 'local M = {}\nfunction M.manifest(n) return n end\nlocal function f(n) return M.manifest(n) end',
+        "site-a.yaml top.yaml" },
+      { 'local function f(n) return perilune.manifest("./t/" .. n .. ".yml") end', "t/b.yml" },
+      { 'local function f(n) return perilune.manifest(n .. ".tmpl") end', "t/deep/e.tmpl" },
     }) do
       it(case[1], function()
         local found, err = taken(case[1])

@@ -95,25 +95,31 @@ end
 
 local function warn_once(self, at, text)
   local line = format("%s:%d: %s", at.script, at.line, text)
-  if not self.seen[line] then
+  if at.sure and not self.seen[line] then
     self.seen[line] = true
     self.tool.warn("%s", line)
   end
 end
 
+-- Whether the texts of the name say enough. A document's ending alone does not: most are no templates.
+local function is_known(one)
+  return one.head ~= "" or one.tail ~= "" and not crds.is_manifest("x" .. one.tail)
+end
+
 -- Adds what a name that is known in part may stand for.
 local function add_computed(self, one, mentioned)
+  if not is_known(one) then
+    add_beside(self, mentioned)
+    return warn_once(self, one, UNKNOWN)
+  end
   local count = 0
-  for _, root in ipairs(one.head ~= "" and self.roots or {}) do
+  for _, root in ipairs(self.roots) do
     for _, file in ipairs(matching(self, root, one.head, one.tail)) do
       add(self, file)
       count = count + 1
     end
   end
-  if one.head == "" then
-    add_beside(self, mentioned)
-    warn_once(self, one, UNKNOWN)
-  elseif count == 0 then
+  if count == 0 then
     warn_once(self, one, format("%sno file is named %s...%s", COMPUTED, one.head, one.tail))
   end
 end

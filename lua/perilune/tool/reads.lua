@@ -164,12 +164,13 @@ end
 
 -- ---- calls ----
 
-local function add(self, out, path, line, argument)
+local function add(self, out, path, line, argument, sure)
   for _, one in ipairs(texts_of(self, argument)) do
+    local head = one.head:gsub("^%./+", "")
     if one.tail then
-      out.computed[#out.computed + 1] = { script = path, line = line, head = one.head, tail = one.tail }
-    elseif not one.head:find("\n", 1, true) then -- else it is the document itself
-      out[#out + 1] = { script = path, name = one.head }
+      out.computed[#out.computed + 1] = { script = path, line = line, head = head, tail = one.tail, sure = sure }
+    elseif not head:find("\n", 1, true) then -- else it is the document itself
+      out[#out + 1] = { script = path, name = head }
     end
   end
 end
@@ -183,17 +184,19 @@ local function mention(out, tree)
   end)
 end
 
--- The argument that names the template, if the node is such a call. Any x.manifest(...) is taken for one.
+-- The argument that names the template, if the node is such a call, and whether that is sure: x.manifest(...)
+-- may be another function.
 local function argument_of(self, node)
   local callee, first = node.callee, node.args[1]
-  if is_member(callee) or is_reader(self, callee) then
+  local sure = is_reader(self, callee)
+  if sure or is_member(callee) then
     self.followed[callee] = true
-    return first
+    return first, sure
   end
   local at = CALLERS[callee.name or ""]
   if at and first and is_reader(self, first) then
     self.followed[first] = true
-    return node.args[at]
+    return node.args[at], true
   end
 end
 
@@ -201,17 +204,21 @@ local function look_at(out, path, tree)
   local self = { readers = {}, values = {}, followed = {} }
   variables_of(self, tree)
   parser.walk(tree, function(node) -- a call comes before its parts
-    local argument = node.tag == "Call" and argument_of(self, node)
+    local argument, sure
+    if node.tag == "Call" then
+      argument, sure = argument_of(self, node)
+    end
     if argument then
-      add(self, out, path, node.line, argument)
+      add(self, out, path, node.line, argument, sure)
     elseif is_reader(self, node) and not self.followed[node] then
-      out.computed[#out.computed + 1] = { script = path, line = node.line, head = "", tail = "" }
+      out.computed[#out.computed + 1] = { script = path, line = node.line, head = "", tail = "", sure = true }
     end
   end)
 end
 
 -- The templates, each {script=, name=}: relative to the scripts' folder. computed: names that are known in
--- part, {script=, line=, head=, tail=}. mentioned: if there are any, texts of the scripts that may be names.
+-- part, {script=, line=, head=, tail=, sure = false: the call may be another's}. mentioned: if there are any,
+-- texts of the scripts that may be names.
 function M.of(trees)
   local out = { computed = {}, mentioned = {} }
   for _, one in ipairs(trees) do

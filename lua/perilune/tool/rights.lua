@@ -430,14 +430,6 @@ function Rights:sorted()
   return self.rules
 end
 
-local function quoted(list)
-  local out = {}
-  for i, text in ipairs(list) do
-    out[i] = yaml.quoted(text)
-  end
-  return "[" .. concat(out, ", ") .. "]"
-end
-
 -- One line of a comment; a path may contain anything.
 local function comment(text)
   return "  # " .. yaml.comment(text)
@@ -455,12 +447,12 @@ local function add_rule(out, rule)
   for _, why in ipairs(rule.why) do
     out[#out + 1] = comment(why.text)
   end
-  out[#out + 1] = format("  - apiGroups: %s", quoted({ rule.group }))
-  out[#out + 1] = format("    resources: %s", quoted({ rule.resource }))
+  out[#out + 1] = format("  - apiGroups: %s", yaml.list({ rule.group }))
+  out[#out + 1] = format("    resources: %s", yaml.list({ rule.resource }))
   if rule.names then
-    out[#out + 1] = format("    resourceNames: %s", quoted(rule.names))
+    out[#out + 1] = format("    resourceNames: %s", yaml.list(rule.names))
   end
-  out[#out + 1] = format("    verbs: %s", quoted(M.verbs_of(rule)))
+  out[#out + 1] = format("    verbs: %s", yaml.list(M.verbs_of(rule)))
 end
 
 local function in_namespace(namespace)

@@ -16,6 +16,15 @@ function M.quoted(text)
   return scalar:sub(1, 1) == '"' and scalar or '"' .. scalar:gsub('["\\]', "\\%0") .. '"'
 end
 
+-- On one line.
+function M.list(texts)
+  local out = {}
+  for i, text in ipairs(texts) do
+    out[i] = M.quoted(text)
+  end
+  return "[" .. table.concat(out, ", ") .. "]"
+end
+
 -- Without the characters that end a comment, or that readers refuse.
 function M.comment(text)
   text = text:gsub("%c", "?"):gsub("\194[\128-\159]", "?"):gsub("\226\128[\168\169]", "?")
