@@ -128,7 +128,7 @@ describe("perilune test --explore", function()
 
   for filter, plans in pairs({
     beat = { "late requeue @1", "late requeue @2", "crash after beat default/a patch Cluster/status @1.2",
-      "refuse 500 beat default/a get Cluster @2.4, refuse 500 beat default/a get Cluster @2.9" },
+      "refuse 500 beat default/a get Cluster @2.4, refuse 500 beat default/a get Cluster @2.8" },
     allocator = { "order allocator default/c @3", "delay allocator default/b update Cluster/status @3",
       "again allocator default/a @3", "outage update Cluster/status @3" },
     replicas = { "clock ahead @1", "clock behind @1", "late requeue @2", "late collection @3",
