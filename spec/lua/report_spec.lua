@@ -3,6 +3,7 @@ require("spec.support.host")
 local flats = require("perilune.explore.flat")
 local json = require("cjson")
 local judge = require("perilune.explore.judge")
+local ranks = require("perilune.explore.rank")
 local report = require("perilune.explore.report")
 local states = require("perilune.explore.state")
 
@@ -69,6 +70,23 @@ describe("the report of what happened", function()
     local trace = { step(1), effect(1, 1, "create", "v1/Pod", "default/a"), step(2), fault(2, "lag"),
       effect(2, 2, "delete", "v1/Pod", "default/a") }
     assert.equal("step 2, lag, 2", shown(pod, trace))
+  end)
+end)
+
+describe("the first finding of a plan", function()
+  it("is the member of a list's element that says most", function()
+    local function first(...)
+      local findings = {}
+      for i, field in ipairs({ ... }) do
+        findings[i] = { class = "state", field = field }
+      end
+      return ranks.sort(findings)[1].field
+    end
+    assert.equal("metadata.ownerReferences[Cluster a].name", first("metadata.ownerReferences[Cluster a].apiVersion",
+      "metadata.ownerReferences[Cluster a].kind", "metadata.ownerReferences[Cluster a].name"))
+    assert.equal("status.conditions[Ready].status", first("status.conditions[Ready].lastTransitionTime",
+      "status.conditions[Ready].reason", "status.conditions[Ready].status"))
+    assert.equal("spec.size", first("status.conditions[Ready].status", "spec.size"))
   end)
 end)
 

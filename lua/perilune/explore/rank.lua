@@ -7,9 +7,14 @@ local M = {}
 M.classes = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
   state = 7, restart = 8 }
 
+-- Members of an element of a list that say less than the others: which element it is, stands in its name.
+local MINOR = { lastTransitionTime = true, lastProbeTime = true, lastUpdateTime = true, reason = true, message = true,
+  apiVersion = true, blockOwnerDeletion = true, controller = true, kind = true }
+
 local function rank_of(f)
   local status = f.field and f.field:find("^status") and 100 or 0
-  return status + (M.classes[f.class] or 9)
+  local minor = MINOR[f.field and f.field:match("%]%.(%a+)$")] and 0.5 or 0
+  return status + (M.classes[f.class] or 9) + minor
 end
 
 -- Sorts findings in place; those of the same rank stay in their order.

@@ -27,7 +27,7 @@ perilune.controller("cluster"):For(KIND):Owns("v1/Pod"):Reads("v1/PersistentVolu
       cluster, nodes = record(cluster, size), size
     end
     for i = 0, size - 1 do
-      if not client:get("v1/PersistentVolumeClaim", at("data-", i)) then
+      if not perilune.live:get("v1/PersistentVolumeClaim", at("data-", i)) then
         client:create(claim_of(at("data-", i)))
       end
       if not client:get("v1/Pod", at("", i)) then
