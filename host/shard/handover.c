@@ -89,6 +89,18 @@ static void handover_settle(struct pl_membership *m)
 
 /* ---- requests ---- */
 
+/* What another client wrote is read at once, unless conflicts follow one another. */
+static int64_t handover_pause(const struct pl_membership *m, struct pl_hand *hand,
+                              const struct pl_err *err)
+{
+    int64_t now = pl_membership_now(m);
+    bool again = hand->conflict_ns != 0 && now < hand->conflict_ns + 2 * m->o.retry_period_ns;
+    if (!pl_shard_err_is(err, 409))
+        return pl_membership_pause(m, err);
+    hand->conflict_ns = now;
+    return again ? m->o.retry_period_ns : 0;
+}
+
 static void on_hands_answer(struct pl_membership *m, void *what, const struct pl_err *err)
 {
     struct pl_hand *hand = what;
@@ -99,9 +111,10 @@ static void on_hands_answer(struct pl_membership *m, void *what, const struct pl
         bool refused = err->code == PL_EAPI && err->status < 500;
         hand->unsure = hand->unsure || (hand->out && !refused);
         hand->doubtful = !pl_shard_err_is(err, 404);
-        hand->again_ns = pl_membership_now(m) + m->o.retry_period_ns / 4;
-        if (pl_shard_err_is(err, 409))
-            hand->again_ns = 0;
+        hand->again_ns = pl_membership_now(m) + handover_pause(m, hand, err);
+    } else if (hand->doubtful) {
+        hand->again_ns =
+            pl_membership_now(m) + m->o.retry_period_ns / 4; /* an old state was read */
     }
     pl_membership_poke(m);
 }

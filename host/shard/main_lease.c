@@ -57,7 +57,9 @@ static void on_title_answer(struct pl_membership *m, void *what, const struct pl
     t->busy = false;
     if (err != NULL) {
         t->doubtful = !pl_shard_err_is(err, 404);
-        t->again_ns = pl_membership_now(m) + m->o.retry_period_ns / 4;
+        t->again_ns = pl_membership_now(m) + pl_membership_pause(m, err);
+    } else if (t->doubtful) {
+        t->again_ns = pl_membership_now(m) + m->o.retry_period_ns / 4; /* an old state was read */
     }
     pl_membership_poke(m);
 }

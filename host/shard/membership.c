@@ -167,6 +167,12 @@ void pl_membership_ask(
     m->o.ops->start(m->o.self, verb, lease, on_membership_answer, ask);
 }
 
+int64_t pl_membership_pause(const struct pl_membership *m, const struct pl_err *err)
+{
+    bool refused = err->code == PL_EAPI && err->status < 500 && err->status != 409;
+    return refused ? m->o.retry_period_ns : m->o.retry_period_ns / 4;
+}
+
 /* ---- losing ---- */
 
 /* Requests under way are ignored, and the state is as before the first join, except the knowledge
@@ -177,7 +183,7 @@ static void membership_reset(struct pl_membership *m)
     m->state = PL_MEMBER_OUT;
     m->epoch++;
     m->deadline_ns = 0;
-    m->renewing = m->renew_now = m->written = m->deleting = false;
+    m->renewing = m->renew_now = m->hurried = m->written = m->deleting = false;
     for (unsigned i = 0; i < PL_SHARDS_MAX; i++) {
         struct pl_hand *hand = &m->hands[i];
         hand->doubtful = hand->doubtful || hand->busy;
@@ -216,7 +222,12 @@ static bool lose_if_over(struct pl_membership *m)
 
 /* ---- renewing ---- */
 
-static void membership_renew(struct pl_membership *m);
+/* At once, but once for each renewal that is due: the server may refuse for ever. */
+static void renew_again(struct pl_membership *m)
+{
+    m->renew_now = !m->hurried;
+    m->hurried = true;
+}
 
 static void on_renewed(struct pl_membership *m, void *what, const struct pl_err *err)
 {
@@ -231,12 +242,12 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
         if (m->state == PL_MEMBER_JOINING)
             m->state = PL_MEMBER_IN;
         pl_main_lease_renew(m);
-    } else if (was_told_missing) {
+    } else if (was_told_missing && m->written) {
         m->written = false; /* another client has deleted our Lease: it is created again */
-        m->renew_now = true;
+        renew_again(m);
     } else if (err != NULL && err->status == 409) {
         /* only after the membership was lost, else on_first_try reads the Lease again */
-        m->renew_now = true;
+        renew_again(m);
     }
     pl_membership_poke(m);
 }
@@ -247,7 +258,8 @@ static void on_reread(struct pl_membership *m, void *what, const struct pl_err *
     PL_UNUSED(what);
     m->renewing = false;
     m->written = !pl_shard_err_is(err, 404);
-    m->renew_now = err == NULL || !m->written;
+    if (err == NULL || !m->written)
+        renew_again(m);
     pl_membership_poke(m);
 }
 
@@ -284,7 +296,10 @@ static void renew_if_due(struct pl_membership *m)
     int64_t due_ns = m->tried_ns + m->o.retry_period_ns;
     if (m->renewing || m->deleting)
         return;
-    if (m->renew_now || pl_membership_now(m) >= due_ns)
+    bool due = pl_membership_now(m) >= due_ns;
+    if (due)
+        m->hurried = false;
+    if (m->renew_now || due)
         membership_renew(m);
     else
         pl_membership_at(m, due_ns);

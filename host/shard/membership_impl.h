@@ -47,6 +47,7 @@ struct pl_hand {
     bool unsure;      /* a request that gives it away may still be carried out, unless another comes
                          first */
     int64_t again_ns; /* earliest time of the next attempt */
+    int64_t conflict_ns; /* boot: of the last conflict; 0: none */
 };
 
 struct pl_main_lease {
@@ -85,6 +86,7 @@ struct pl_membership {
     int64_t sent_ns, deadline_ns; /* boot; of the last renewal that succeeded */
     int64_t tried_ns;             /* boot */
     bool renewing, renew_now, written, deleting;
+    bool hurried;   /* a second attempt to renew was made at once: the next one waits */
     unsigned epoch; /* distinguishes answers of an earlier membership */
     size_t asks;
     int64_t step_ns; /* boot: time of the next step */
@@ -109,6 +111,8 @@ void pl_membership_at(struct pl_membership *m, int64_t boot_ns);
 void pl_membership_ask(
     struct pl_membership *m, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
     void (*on_answer)(struct pl_membership *m, void *what, const struct pl_err *err), void *what);
+/* The pause after a request that failed: a retry period when it was refused, else a part of it. */
+int64_t pl_membership_pause(const struct pl_membership *m, const struct pl_err *err);
 static inline bool pl_shard_err_is(const struct pl_err *err, int status)
 {
     return err != NULL && err->code == PL_EAPI && err->status == status;

@@ -285,34 +285,40 @@ static void remove(struct pl_membership *m, struct pl_member *member)
     pl_membership_ask(m, PL_SHARD_DELETE, &lease, on_removed, member);
 }
 
-/* Others believe that it lives while its Lease is renewed by a request that we sent before we lost
- * it, and would give it shards. */
-static void remove_earlier(struct pl_membership *m, struct pl_member *member)
+static void remove_at(struct pl_membership *m, struct pl_member *member, int64_t due_ns)
 {
-    int64_t due_ns = member->tried_ns + m->o.retry_period_ns / 4;
-    if (!member->there || member->asked)
-        return;
     if (pl_membership_now(m) < due_ns)
         pl_membership_at(m, due_ns);
     else
         remove(m, member);
 }
 
+/* Others believe that it lives while its Lease is renewed by a request that we sent before we lost
+ * it, and would give it shards. */
+static void remove_earlier(struct pl_membership *m, struct pl_member *member)
+{
+    if (member->there && !member->asked)
+        remove_at(m, member, member->tried_ns + m->o.retry_period_ns / 4);
+}
+
+static void remove_vanished(struct pl_membership *m, struct pl_member *member)
+{
+    int64_t over_ns = member->changed_ns + 2 * member->duration_ns;
+    int64_t again_ns = member->tried_ns + m->o.retry_period_ns;
+    remove_at(m, member, member->tried_ns != 0 && again_ns > over_ns ? again_ns : over_ns);
+}
+
 void pl_roster_tidy(struct pl_membership *m, bool remove_them)
 {
-    int64_t now = pl_membership_now(m);
     for (size_t i = m->member_count; i-- > 0;) {
         struct pl_member *member = m->members[i];
-        int64_t since_ns = member->changed_ns + member->duration_ns;
         if (member->is_ours && member != m->me)
             remove_earlier(m, member);
         if (member == m->me || member->names > 0 || member->asked || !member->dead)
             continue;
         if (!member->there && strcmp(m->main_lease.holder, member->id) != 0)
             roster_forget(m, i);
-        else if (member->there && remove_them && now >= since_ns + member->duration_ns)
-            remove(m, member);
         else if (member->there && remove_them)
-            pl_membership_at(m, since_ns + member->duration_ns);
+            remove_vanished(m, member);
     }
 }

@@ -332,6 +332,81 @@ TEST(among_thousands_of_rubbish_leases_a_replica_knows_itself_and_who_has_shards
     world_deinit(&w);
 }
 
+/* ---- requests that fail ---- */
+
+/* The number of requests in 20 s. */
+static uint64_t requests(struct world *w)
+{
+    w->writes = w->reads = 0;
+    pass(w, 20 * S);
+    return w->writes + w->reads;
+}
+
+TEST(without_the_namespace_of_the_leases_a_newcomer_tries_once_in_a_retry_period)
+{
+    struct world w;
+    world_init(&w, 33, 1, 8);
+    w.no_namespace = true;
+    begin(&w.processes[0]);
+    uint64_t n = requests(&w);
+    if (n < 8 || n > 12)
+        TEST_FAIL("%d requests in 20 s", (int)n);
+    w.no_namespace = false;
+    rest(&w);
+    world_deinit(&w);
+}
+
+TEST(a_member_whose_namespace_is_deleted_tries_in_vain_with_pauses_until_its_deadline)
+{
+    struct world w;
+    open_world(&w, 34, 2, 8);
+    w.no_namespace = true;
+    for (int i = 0; i < 1 + PL_SHARDS_MAX + w.members; i++)
+        if (w.leases[i].exists)
+            delete_lease(&w, &w.leases[i]);
+    uint64_t n = requests(&w);
+    if (n > 250) /* 8 shards and two members, until they are lost */
+        TEST_FAIL("%d requests in 20 s", (int)n);
+    CHECK(w.losses >= 2);
+    w.no_namespace = false;
+    pass(&w, 30 * S);
+    rest(&w);
+    world_deinit(&w);
+}
+
+/* As after a backup was put back: each write conflicts with what a read shows. */
+TEST(conflicts_without_end_are_tried_with_pauses)
+{
+    static const int places[] = {0, 1 + PL_SHARDS_MAX};
+    for (size_t i = 0; i < PL_ARRAY_LEN(places); i++) {
+        struct world w;
+        open_world(&w, 35, 2, 8);
+        w.refuses_from = places[i];
+        w.refuses[PL_SHARD_UPDATE] = 409;
+        kill_it(&w.processes[1]);
+        pass(&w, 5 * S);
+        uint64_t n = requests(&w);
+        if (n > 250)
+            TEST_FAIL("%d requests in 20 s", (int)n);
+        world_deinit(&w);
+    }
+}
+
+/* The Lease of a member that has died is deleted after twice its duration. */
+TEST(leases_that_must_not_be_deleted_are_tried_once_in_a_retry_period)
+{
+    struct world w;
+    open_world(&w, 36, 2, 8);
+    w.refuses[PL_SHARD_DELETE] = 403;
+    kill_it(&w.processes[1]);
+    pass(&w, 60 * S);
+    uint64_t n = requests(&w);
+    if (n > 35) /* renewals of two Leases, and the deletions */
+        TEST_FAIL("%d requests in 20 s", (int)n);
+    CHECK(lease_of_member(&w, 1)->exists);
+    world_deinit(&w);
+}
+
 /* ---- shares ---- */
 
 /* A member that renews but takes nothing leaves its share to the others. */

@@ -83,6 +83,9 @@ struct world {
     bool rough;
     int64_t settle_ns; /* how long shards may take; 0: for ever */
     bool never_lists, never_drains;
+    bool no_namespace; /* nothing can be created */
+    int refuses[4];    /* by verb: the status that answers it, for everybody; 0: none, */
+    int refuses_from;  /* for Leases from this place on */
     /* The observations. */
     uint64_t left;
     int64_t leaving_ns, longest_leaving_ns; /* from a stop until everything was given away */
@@ -161,6 +164,10 @@ static inline int carry_out(struct world *w, struct request *r)
         w->writes++;
     if (w->ailing_until_ns > w->now_ns || (w->rough && chance(w) < 0.01))
         return 500;
+    if (w->no_namespace && r->verb == PL_SHARD_CREATE)
+        return 404;
+    if (w->refuses[r->verb] != 0 && r->lease >= w->refuses_from)
+        return w->refuses[r->verb];
     if (r->verb == PL_SHARD_CREATE ? lease->exists : !lease->exists)
         return r->verb == PL_SHARD_CREATE ? 409 : 404;
     if (r->verb != PL_SHARD_CREATE && r->verb != PL_SHARD_GET && r->known != lease->is.version)
