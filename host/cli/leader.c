@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "lead/lease.h"
+#include "control/shard_member.h"
 #include "lead/shard_leases.h"
 #include "write/recorder.h"
 
@@ -123,11 +124,17 @@ static bool is_healthy(void *arg, struct pl_buf *why)
     return false;
 }
 
-/* A replica without shards is ready; one with shards when they have synced. */
+/* A replica that cannot become a member is not ready. One without shards is, and one with shards
+ * when they have synced. */
 static bool leader_is_ready(void *arg, struct pl_buf *why)
 {
     const struct pl_leader *leader = arg;
     const struct pl_shards *shards = pl_site_shards(pl_cluster_site(leader->o.cluster));
+    const struct pl_shard_member *member = pl_leadership_member(leader->leadership);
+    if (pl_membership_is_newcomer(pl_shard_member_membership(member))) {
+        pl_leadership_describe(leader->leadership, why);
+        return false;
+    }
     struct pl_shard_set coming = pl_shards_in(shards, PL_SHARD_COMING);
     if (pl_shard_set_count(&coming) == 0)
         return true;

@@ -264,6 +264,10 @@ void pl_shard_member_describe(const struct pl_shard_member *s, struct pl_buf *ou
         pl_buf_add_f(out, "member %s of lease %s has %u of %u shards%s", pl_membership_id(s->m),
                      s->lease, pl_shard_set_count(&held), count,
                      pl_membership_may_write(s->m) ? "" : ", writes stopped: not renewed");
+    const char *trouble = pl_shard_leases_trouble(s->o.leases);
+    if (trouble != NULL)
+        pl_buf_add_f(out, "%s%s", pl_membership_is_member(s->m) ? "; last failure: " : ": ",
+                     trouble);
     if (stranger != NULL)
         pl_buf_add_f(out, "; no shard is taken while %s holds the lease, without shards", stranger);
 }

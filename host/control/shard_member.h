@@ -45,5 +45,6 @@ void pl_shard_member_end(struct pl_shard_member *member, bool release, void (*en
 const struct pl_membership *pl_shard_member_membership(const struct pl_shard_member *member);
 /* The shards of the options. */
 struct pl_shards *pl_shard_member_shards(const struct pl_shard_member *member);
-/* "member ID of lease NS/NAME has 5 of 16 shards" */
+/* "member ID of lease NS/NAME has 5 of 16 shards", with what the server says about requests for
+ * Leases that fail. */
 void pl_shard_member_describe(const struct pl_shard_member *member, struct pl_buf *out);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define WATCH_SECONDS 300
+#define LATELY        (60 * PL_SECOND) /* a failure that was not followed by another is over */
 #define ALL_UIDS      "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
 static const struct pl_resource resource = {
@@ -39,12 +40,20 @@ struct stream {
     struct pl_trouble trouble;
 };
 
+/* Requests about one kind of Lease: those about others may succeed meanwhile. */
+enum sort { READS, WRITES, DELETIONS, SORTS };
+struct failing {
+    struct pl_trouble trouble;
+    int64_t last_ns; /* mono: of the last failure */
+};
+
 struct pl_shard_leases {
     struct pl_shard_leases_options o;
     char *ns, *name;
     struct pl_membership *m; /* NULL: no watch has started */
     struct pl_map docs;      /* by name: counted documents */
     struct stream all, main_lease;
+    struct failing failing[PL_LEASE_OF_NAME + 1][SORTS];
     bool asked_filters;
     int64_t written_us;
 };
@@ -290,10 +299,63 @@ static struct pl_doc *document(struct pl_shard_leases *l, const char *name, stru
 struct request {
     struct pl_shard_leases *leases;
     char *name; /* owned */
+    enum pl_shard_lease_kind kind;
     enum pl_shard_verb verb;
+    bool creates;
     pl_shard_answer_fn on_answer;
     void *arg;
 };
+
+/* ---- failures ---- */
+
+static enum sort sort_of(enum pl_shard_verb verb)
+{
+    return verb == PL_SHARD_GET ? READS : verb == PL_SHARD_DELETE ? DELETIONS : WRITES;
+}
+
+/* Another client was first, or has deleted it; or the request was given up here. */
+static bool is_usual(const struct request *request, const struct pl_err *err)
+{
+    return err->code == PL_ECANCELED || pl_err_is_conflict(err) || pl_err_is_already_exists(err) ||
+           (pl_err_is_not_found(err) && !request->creates);
+}
+
+static void note_outcome(const struct request *request, const struct pl_err *err)
+{
+    static const char *const cannot[] = {[READS] = "cannot read a Lease of the shards",
+                                         [WRITES] = "cannot write a Lease of the shards",
+                                         [DELETIONS] = "cannot delete a Lease of the shards"};
+    static const char *const can[] = {[READS] = "the Leases of the shards can be read again",
+                                      [WRITES] = "the Leases of the shards can be written again",
+                                      [DELETIONS] =
+                                          "the Leases of the shards can be deleted again"};
+    struct pl_shard_leases *l = request->leases;
+    enum sort sort = sort_of(request->verb);
+    struct failing *failing = &l->failing[request->kind][sort];
+    struct pl_field field = pl_str("lease", request->name);
+    int64_t now_ns = pl_clock_mono(l->o.clock);
+    if (err == NULL) {
+        pl_trouble_end(&failing->trouble, now_ns, can[sort], &field, 1);
+    } else if (!is_usual(request, err)) {
+        failing->last_ns = now_ns;
+        pl_trouble_note(&failing->trouble, err, now_ns, cannot[sort], &field, 1);
+    }
+}
+
+const char *pl_shard_leases_trouble(const struct pl_shard_leases *l)
+{
+    int64_t since_ns = pl_clock_mono(l->o.clock) - LATELY;
+    if (pl_trouble_is_on(&l->all.trouble))
+        return l->all.trouble.err.message;
+    if (pl_trouble_is_on(&l->main_lease.trouble))
+        return l->main_lease.trouble.err.message;
+    for (int kind = 0; kind <= PL_LEASE_OF_NAME; kind++)
+        for (int sort = 0; sort < SORTS; sort++)
+            if (pl_trouble_is_on(&l->failing[kind][sort].trouble) &&
+                l->failing[kind][sort].last_ns > since_ns)
+                return l->failing[kind][sort].trouble.err.message;
+    return NULL;
+}
 
 static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
 {
@@ -303,6 +365,7 @@ static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
     struct pl_shard_lease_room room;
     struct pl_slice name = pl_slice_z(request->name);
     struct pl_err err = {0};
+    note_outcome(request, answer->err);
     if (answer->err != NULL) {
         if (pl_err_is_not_found(answer->err) && request->verb != PL_SHARD_CREATE)
             shard_leases_remember(l, name, NULL);
@@ -334,12 +397,18 @@ void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
 {
     struct request *request = PL_NEW(struct request);
     struct pl_scratch room;
-    *request = (struct request){l, pl_shard_lease_name(l->name, lease), verb, done, arg};
+    *request = (struct request){.leases = l,
+                                .name = pl_shard_lease_name(l->name, lease),
+                                .kind = lease->kind,
+                                .verb = verb,
+                                .on_answer = done,
+                                .arg = arg};
     struct pl_doc *before = pl_map_get(&l->docs, pl_slice_z(request->name)), *body = NULL;
+    request->creates = verb == PL_SHARD_CREATE || (verb == PL_SHARD_UPDATE && before == NULL);
     if (verb == PL_SHARD_CREATE || verb == PL_SHARD_UPDATE)
         body = document(l, request->name, verb == PL_SHARD_UPDATE ? before : NULL, lease);
     struct pl_call call = {
-        .verb = verb == PL_SHARD_UPDATE && before == NULL ? PL_VERB_CREATE : verbs[verb],
+        .verb = request->creates ? PL_VERB_CREATE : verbs[verb],
         .resource = &resource,
         .ns = pl_slice_z(l->ns),
         .body = body,

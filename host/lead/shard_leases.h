@@ -34,6 +34,10 @@ void pl_shard_leases_destroy(struct pl_shard_leases *leases);
 
 /* Starts lists and watches, which inform `m`, borrowed for life. Call it once. */
 void pl_shard_leases_watch(struct pl_shard_leases *leases, struct pl_membership *m);
+/* Why Leases cannot be listed, watched, written or read at present: the server's message. NULL: no
+ * request about them has failed lately, except those that usually may (a conflict, one that is
+ * gone). Borrowed until the next answer. */
+const char *pl_shard_leases_trouble(const struct pl_shard_leases *leases);
 /* Implements pl_membership_ops.start; the leases are the first argument. */
 void pl_shard_leases_start(struct pl_shard_leases *leases, enum pl_shard_verb verb,
                            const struct pl_shard_lease *lease, pl_shard_answer_fn on_answer,

@@ -53,6 +53,11 @@ bool pl_membership_may_write(const struct pl_membership *m)
     return pl_membership_is_member(m) && pl_membership_now(m) < m->deadline_ns;
 }
 
+bool pl_membership_is_newcomer(const struct pl_membership *m)
+{
+    return m->state == PL_MEMBER_JOINING && !m->was_in;
+}
+
 const char *pl_membership_id(const struct pl_membership *m)
 {
     return m->me != NULL ? m->me->id : "";
@@ -241,6 +246,7 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
         m->written = true;
         if (m->state == PL_MEMBER_JOINING)
             m->state = PL_MEMBER_IN;
+        m->was_in = true;
         pl_main_lease_renew(m);
     } else if (was_told_missing && m->written) {
         m->written = false; /* another client has deleted our Lease: it is created again */

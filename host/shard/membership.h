@@ -115,9 +115,10 @@ void pl_membership_synced(struct pl_membership *m);
 
 /* Reads the clock afresh: true when it is a member before its deadline. */
 bool pl_membership_may_write(const struct pl_membership *m);
-bool pl_membership_is_member(
-    const struct pl_membership
-        *m); /* Its id; "" when it has not joined. Borrowed until the membership changes. */
+bool pl_membership_is_member(const struct pl_membership *m);
+/* It has joined for the first time, and is not yet a member. */
+bool pl_membership_is_newcomer(const struct pl_membership *m);
+/* Its id; "" when it has not joined. Borrowed until the membership changes. */
 const char *pl_membership_id(const struct pl_membership *m);
 /* The holder of shard i in this member's view; "": none. for_ns: time since that was first seen.
  * Borrowed until Leases are reported again. */

@@ -86,6 +86,7 @@ struct pl_membership {
     int64_t sent_ns, deadline_ns; /* boot; of the last renewal that succeeded */
     int64_t tried_ns;             /* boot */
     bool renewing, renew_now, written, deleting;
+    bool was_in;    /* it has been a member */
     bool hurried;   /* a second attempt to renew was made at once: the next one waits */
     unsigned epoch; /* distinguishes answers of an earlier membership */
     size_t asks;

@@ -78,6 +78,26 @@ perilune.controller("NAME"):For("v1/ConfigMap", { labels = "seen=NAME" }):Reconc
     host:stop()
   end)
 
+  it("one that cannot become a member says why, is not ready, and asks with pauses", function()
+    local host = group:replica("one", script_of(plain),
+      { flags = { "--leader-elect-resource-namespace", "no-such-namespace" } })
+    local body
+    e2e.eventually("the reason is told", function()
+      local code
+      code, body = host:ask("health", "/readyz/shards")
+      return code == 500 and body:find('not yet a member.*namespaces "no%-such%-namespace" not found'), body
+    end)
+    host:logged(function(line)
+      return line.msg == "cannot write a Lease of the shards" and line.level == "warn"
+        and line.error:find("no-such-namespace", 1, true)
+    end)
+    local _, status = e2e.ask(host.socket, "status")
+    assert.truthy(status:find('not yet a member[^\n]*namespaces "no%-such%-namespace" not found'), status)
+    assert.equal(200, (host:ask("health", "/healthz")))
+    assert.equal(1, host:count_logged("^cannot write a Lease of the shards$"))
+    host:stop()
+  end)
+
   it("one without a shard is ready", function()
     local hosts = {}
     for i = 1, sharing.shards + 1 do

@@ -8,6 +8,8 @@
 #include "support/virtual_clock.h"
 #include "value/scan.h"
 
+#include <unistd.h>
+
 struct reading {
     struct pl_doc *doc;
     struct pl_shard_lease_room room;
@@ -396,6 +398,107 @@ TEST(what_a_member_writes_says_whose_it_is)
                "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
                "\"name\":\"web-member-host-1\",\"resourceVersion\":\"1\"}}");
     }
+    end_watching(&w);
+}
+
+/* ---- requests that fail ---- */
+
+static int lines_logged;
+
+static void count_line(void *arg, enum pl_log_level level, struct pl_slice line)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(line);
+    lines_logged += level == PL_LOG_WARN || level == PL_LOG_INFO;
+}
+
+static void keep_status(void *arg, const struct pl_err *err, const struct pl_shard_lease *lease)
+{
+    PL_UNUSED(lease);
+    *(int *)arg = err != NULL ? err->status : 0;
+}
+
+/* One request about a Lease of that kind, and the server's answer to it. */
+static void fail(struct watched *w, enum pl_shard_lease_kind kind, enum pl_shard_verb verb,
+                 int status, const char *body)
+{
+    static const char *const methods[] = {"GET", "POST", "POST", "DELETE"};
+    struct pl_shard_lease lease = {
+        .kind = kind, .id = pl_slice_z("a"), .holder = pl_slice_z("a"), .duration_s = 15};
+    int seen = -1;
+    pl_shard_leases_start(w->leases, verb, &lease, keep_status, &seen);
+    run(w, 0);
+    answer(w, FAKE_EXPECT(&w->net, methods[verb], LEASES), status, body);
+    CHECK_INT(seen, status < 300 ? 0 : status);
+}
+
+/* A pipe takes the lines that are logged; nobody reads them. */
+static void count_lines(int ends[2])
+{
+    REQUIRE(pipe(ends) == 0);
+    lines_logged = 0;
+    pl_log_configure(PL_LOG_INFO, false, ends[1]);
+    pl_log_set_tap(count_line, NULL);
+}
+
+static void stop_counting(const int ends[2])
+{
+    pl_log_set_tap(NULL, NULL);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(what_the_server_says_about_a_write_that_fails_is_logged_once_and_told)
+{
+    static const struct {
+        int status;
+        const char *body, *told;
+    } cases[] = {
+        {403, REFUSED("403", "leases is forbidden"), "leases is forbidden"},
+        {404, REFUSED("404", "no such namespace"), "no such namespace"},
+        {422, REFUSED("422", "a policy is against it"), "a policy is against it"},
+    };
+    for (size_t i = 0; i < 2 * PL_ARRAY_LEN(cases); i++) {
+        struct watched w;
+        int ends[2];
+        size_t at = i / 2;
+        enum pl_shard_lease_kind kind = i % 2 == 0 ? PL_LEASE_OF_MEMBER : PL_LEASE_OF_SHARD;
+        open_leases(&w);
+        count_lines(ends);
+        CHECK(pl_shard_leases_trouble(w.leases) == NULL);
+        for (int k = 0; k < 5; k++)
+            fail(&w, kind, PL_SHARD_CREATE, cases[at].status, cases[at].body);
+        CHECK_INT(lines_logged, 1);
+        const char *told = pl_shard_leases_trouble(w.leases);
+        CHECK(told != NULL && strstr(told, cases[at].told) != NULL);
+        fail(&w, kind, PL_SHARD_CREATE, 201,
+             kind == PL_LEASE_OF_MEMBER
+                 ? "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+                   "\"name\":\"web-member-a\",\"resourceVersion\":\"1\"}}"
+                 : "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+                   "\"name\":\"web-shard-0\",\"resourceVersion\":\"1\"}}");
+        CHECK(pl_shard_leases_trouble(w.leases) == NULL);
+        CHECK_INT(lines_logged, 2);
+        stop_counting(ends);
+        end_watching(&w);
+    }
+}
+
+TEST(being_second_or_finding_nothing_is_no_failure)
+{
+    struct watched w;
+    int ends[2];
+    open_leases(&w);
+    count_lines(ends);
+    fail(&w, PL_LEASE_OF_SHARD, PL_SHARD_GET, 404, REFUSED("404", "not there"));
+    fail(&w, PL_LEASE_OF_MEMBER, PL_SHARD_DELETE, 404, REFUSED("404", "not there"));
+    fail(&w, PL_LEASE_OF_SHARD, PL_SHARD_CREATE, 409,
+         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":409,"
+         "\"reason\":\"AlreadyExists\",\"message\":\"there already\"}");
+    CHECK_INT(lines_logged, 0);
+    CHECK(pl_shard_leases_trouble(w.leases) == NULL);
+    stop_counting(ends);
     end_watching(&w);
 }
 
