@@ -36,7 +36,11 @@ struct stream {
     struct pl_watch *watch;
     struct pl_err err; /* of an ERROR event */
     struct pl_timer again;
-    bool listed;
+    uint64_t highest;   /* the greatest version that was seen, */
+    uint64_t asked;     /* and what it was when the list was asked for */
+    unsigned era;       /* the number of times that versions went back */
+    int64_t hurried_ns; /* mono: when a watch was last ended because versions went back */
+    bool hurries, listed;
     struct pl_trouble trouble;
 };
 
@@ -57,6 +61,19 @@ struct pl_shard_leases {
     bool asked_filters;
     int64_t written_us;
 };
+
+static const char *const went_back = "resourceVersions went back: was the server restored?";
+
+static struct stream *stream_of(struct pl_shard_leases *l, enum pl_shard_lease_kind kind)
+{
+    return kind == PL_LEASE_OF_NAME ? &l->main_lease : &l->all;
+}
+
+static void saw_version(struct stream *stream, uint64_t version)
+{
+    if (version > stream->highest)
+        stream->highest = version;
+}
 
 /* ---- reports to the membership ---- */
 
@@ -86,7 +103,7 @@ static bool is_old(const struct pl_shard_leases *l, struct pl_slice name,
 }
 
 /* The membership ignores old states itself: that they come says how far the watch is. */
-static void see(struct pl_shard_leases *l, const struct stream *stream, struct pl_doc *doc)
+static void see(struct pl_shard_leases *l, struct stream *stream, struct pl_doc *doc)
 {
     struct pl_shard_lease lease;
     struct pl_shard_lease_room room;
@@ -96,6 +113,7 @@ static void see(struct pl_shard_leases *l, const struct stream *stream, struct p
         return;
     if (!is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
         shard_leases_remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
+    saw_version(stream, lease.version);
     pl_membership_see(l->m, &lease);
 }
 
@@ -135,6 +153,47 @@ static void forget_missing(struct pl_shard_leases *l, const struct stream *strea
     for (size_t i = 0; i < gone.count; i++)
         shard_leases_forget(l, gone.items[i]);
     pl_docs_deinit(&gone);
+}
+
+/* ---- a server that was restored ---- */
+
+/* The list has another state of the Lease than was known, although it is as new as the list. */
+static bool contradicts(const struct pl_shard_leases *l, struct pl_doc *doc, uint64_t version)
+{
+    struct pl_shard_lease known, lease;
+    struct pl_shard_lease_room rooms[2];
+    struct pl_scratch room;
+    struct pl_doc *before = pl_map_get(&l->docs, pl_meta_name(pl_doc_root(doc), &room));
+    if (before == NULL || !pl_shard_lease_read(pl_doc_root(before), l->name, &rooms[0], &known) ||
+        !pl_shard_lease_read(pl_doc_root(doc), l->name, &rooms[1], &lease) ||
+        known.version > version || lease.version > known.version)
+        return false;
+    return lease.version < known.version || lease.stamp != known.stamp ||
+           !pl_slice_eq(lease.holder, known.holder);
+}
+
+/* True when the list shows that the server has lost what it had said before. */
+static bool is_restored(const struct stream *stream, const struct pl_docs *items, uint64_t version)
+{
+    if (version < stream->asked)
+        return true;
+    for (size_t i = 0; i < items->count; i++)
+        if (contradicts(stream->leases, items->items[i], version))
+            return true;
+    return false;
+}
+
+/* The list replaces what is known. */
+static void begin_anew(struct stream *stream, const struct pl_docs *items, uint64_t version)
+{
+    struct pl_shard_leases *l = stream->leases;
+    struct pl_scratch room;
+    forget_missing(l, stream, items, UINT64_MAX);
+    for (size_t i = 0; i < items->count; i++)
+        shard_leases_remember(l, pl_meta_name(pl_doc_root(items->items[i]), &room), NULL);
+    stream->highest = version;
+    stream->era++;
+    pl_membership_restored(l->m, stream->of_name);
 }
 
 /* ---- lists and watches ---- */
@@ -190,7 +249,8 @@ static void on_shard_leases_end(void *arg, const struct pl_err *err)
     if (stream->err.code != 0)
         err = &stream->err;
     shard_leases_note(stream, err, "cannot watch the Leases of the shards, so they are listed");
-    list_after(stream, err != NULL ? stream->leases->o.retry_period_ns : 0);
+    list_after(stream, err != NULL && !stream->hurries ? stream->leases->o.retry_period_ns : 0);
+    stream->hurries = false;
     pl_err_clear(&stream->err);
 }
 
@@ -220,6 +280,24 @@ static void say_filters(struct pl_shard_leases *l, struct pl_node list)
         l->o.filters(l->o.arg, filters);
 }
 
+static void take_list(struct stream *stream, const struct pl_docs *items, struct pl_slice rv)
+{
+    struct pl_shard_leases *l = stream->leases;
+    struct pl_err err = {0};
+    char digits[24];
+    snprintf(digits, sizeof digits, "%.*s", PL_FMT(rv));
+    uint64_t version = strtoull(digits, NULL, 10);
+    if (is_restored(stream, items, version)) {
+        pl_err_set(&err, PL_EAPI, "%s", went_back);
+        shard_leases_note(stream, &err, "the Leases of the shards are read anew");
+        begin_anew(stream, items, version);
+    }
+    saw_version(stream, version);
+    for (size_t i = 0; i < items->count; i++)
+        see(l, stream, items->items[i]);
+    forget_missing(l, stream, items, version);
+}
+
 static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
 {
     struct stream *stream = arg;
@@ -237,14 +315,10 @@ static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
         list_after(stream, l->o.retry_period_ns);
         return;
     }
-    struct pl_slice version = pl_meta_rv(pl_doc_root(answer->doc), &room);
     if (asked)
         say_filters(l, pl_doc_root(answer->doc));
-    for (size_t i = 0; i < answer->items->count; i++)
-        see(l, stream, answer->items->items[i]);
-    char digits[24];
-    snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
-    forget_missing(l, stream, answer->items, strtoull(digits, NULL, 10));
+    struct pl_slice version = pl_meta_rv(pl_doc_root(answer->doc), &room);
+    take_list(stream, answer->items, version);
     stream->listed = true;
     if (l->all.listed && l->main_lease.listed)
         pl_membership_synced(l->m);
@@ -255,6 +329,7 @@ static void shard_leases_list(struct stream *stream)
 {
     struct pl_shard_leases *l = stream->leases;
     bool asks = !stream->of_name && !l->asked_filters;
+    stream->asked = stream->highest;
     struct pl_call call = {
         .verb = PL_VERB_LIST,
         .resource = &resource,
@@ -302,6 +377,8 @@ struct request {
     enum pl_shard_lease_kind kind;
     enum pl_shard_verb verb;
     bool creates;
+    uint64_t known; /* the server's answer cannot have an earlier version, */
+    unsigned era;   /* since this one */
     pl_shard_answer_fn on_answer;
     void *arg;
 };
@@ -357,6 +434,30 @@ const char *pl_shard_leases_trouble(const struct pl_shard_leases *l)
     return NULL;
 }
 
+/* Lists it again: at once, or soon if that was done just now. */
+static void list_restored(struct stream *stream)
+{
+    int64_t now_ns = pl_clock_mono(stream->leases->o.clock);
+    if (stream->watch == NULL || stream->hurries)
+        return; /* it will be listed anyway */
+    stream->hurries =
+        stream->hurried_ns == 0 || now_ns >= stream->hurried_ns + stream->leases->o.retry_period_ns;
+    if (stream->hurries)
+        stream->hurried_ns = now_ns;
+    pl_watch_cancel(stream->watch);
+}
+
+/* True when the answer is from before a restore of the server, or shows that there was one. */
+static bool is_of_another_time(const struct request *request, const struct pl_shard_lease *lease)
+{
+    struct stream *stream = stream_of(request->leases, request->kind);
+    if (request->era == stream->era && lease->version >= request->known)
+        return false;
+    if (request->era == stream->era)
+        list_restored(stream);
+    return true;
+}
+
 static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
 {
     struct request *request = arg;
@@ -376,7 +477,11 @@ static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
     } else if (!pl_shard_lease_read(pl_doc_root(answer->doc), l->name, &room, &lease)) {
         pl_err_set(&err, PL_ESYNTAX, "the answer is not a Lease named \"%s\"", request->name);
         request->on_answer(request->arg, &err, NULL);
+    } else if (is_of_another_time(request, &lease)) {
+        pl_err_set(&err, PL_ENETWORK, "%s", went_back);
+        request->on_answer(request->arg, &err, NULL);
     } else {
+        saw_version(stream_of(l, lease.kind), lease.version);
         if (!is_old(l, name, &lease))
             shard_leases_remember(l, name, answer->doc);
         request->on_answer(request->arg, NULL, &lease);
@@ -401,10 +506,13 @@ void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
                                 .name = pl_shard_lease_name(l->name, lease),
                                 .kind = lease->kind,
                                 .verb = verb,
+                                .era = stream_of(l, lease->kind)->era,
                                 .on_answer = done,
                                 .arg = arg};
     struct pl_doc *before = pl_map_get(&l->docs, pl_slice_z(request->name)), *body = NULL;
     request->creates = verb == PL_SHARD_CREATE || (verb == PL_SHARD_UPDATE && before == NULL);
+    request->known = verb == PL_SHARD_GET ? shard_leases_version_of(l, pl_slice_z(request->name))
+                                          : stream_of(l, lease->kind)->highest;
     if (verb == PL_SHARD_CREATE || verb == PL_SHARD_UPDATE)
         body = document(l, request->name, verb == PL_SHARD_UPDATE ? before : NULL, lease);
     struct pl_call call = {

@@ -45,9 +45,28 @@ bool pl_handover_are_empty(const struct pl_membership *m)
 
 /* ---- from what is seen to what is held ---- */
 
+void pl_handover_heed(struct pl_membership *m)
+{
+    struct pl_shard_set gone = pl_shards_held(m->o.shards);
+    for (unsigned i = 0; i < m->count; i++)
+        if (m->hands[i].holder == m->me)
+            pl_shard_set_remove(&gone, i);
+    pl_shards_set(m->o.shards, &gone, PL_SHARD_ELSEWHERE);
+}
+
+/* After a restore of the server, others may still act by what was lost. */
+static bool may_begin_shards(struct pl_membership *m)
+{
+    bool may = pl_membership_now(m) >= m->restored_until_ns;
+    if (!may)
+        pl_membership_at(m, m->restored_until_ns);
+    return may;
+}
+
 static void follow_leases(struct pl_membership *m)
 {
     struct pl_shard_set come = {{0}}, gone = {{0}};
+    bool may_begin = may_begin_shards(m);
     bool stranger = pl_main_lease_stranger(m) != NULL;
     for (unsigned i = 0; i < m->count; i++) {
         struct pl_hand *hand = &m->hands[i];
@@ -57,7 +76,8 @@ static void follow_leases(struct pl_membership *m)
             hand->out = true;
         if (state_of(m, i) != PL_SHARD_ELSEWHERE && (!ours || hand->out))
             pl_shard_set_add(&gone, i);
-        else if (state_of(m, i) == PL_SHARD_ELSEWHERE && ours && !hand->out && !hand->busy)
+        else if (state_of(m, i) == PL_SHARD_ELSEWHERE && ours && !hand->out && !hand->busy &&
+                 may_begin)
             pl_shard_set_add(&come, i);
     }
     pl_shards_set(m->o.shards, &gone, PL_SHARD_ELSEWHERE);
@@ -427,7 +447,7 @@ void pl_handover_step(struct pl_membership *m)
     let_drained_go(m);
     label_again(m);
     handover_give(m);
-    if (m->state == PL_MEMBER_IN && pl_main_lease_stranger(m) == NULL)
+    if (m->state == PL_MEMBER_IN && pl_main_lease_stranger(m) == NULL && may_begin_shards(m))
         take_share(m);
     if (m->state == PL_MEMBER_IN && m->hands[0].holder == m->me)
         remove_foreign(m);

@@ -443,9 +443,10 @@ void pl_membership_join(struct pl_membership *m, const char *id)
 
 void pl_membership_synced(struct pl_membership *m)
 {
-    if (m->synced)
+    if (m->synced && !m->restoring)
         return;
     m->synced = true;
+    m->restoring = false;
     pl_membership_poke(m);
 }
 
@@ -464,6 +465,8 @@ static void membership_step(struct pl_membership *m)
     pl_main_lease_step(m);
     if (verdict == NOBODY_ELSE && m->echoed)
         pl_handover_step(m);
+    else
+        pl_handover_heed(m);
     if (m->state == PL_MEMBER_LEAVING)
         leave_step(m);
     else if (m->state == PL_MEMBER_IN)

@@ -76,6 +76,8 @@ struct pl_membership {
     struct pl_hand hands[PL_SHARDS_MAX];
     struct pl_main_lease main_lease;
     bool synced;
+    bool restoring;            /* Leases of a restored server are being reported */
+    int64_t restored_until_ns; /* boot: until then no shard is begun: the server was restored */
     bool echoed;    /* its own Lease has come by the watch, and with it everything that was written
                        before. Until then it takes nothing, since a member with another number of
                        shards may exist */
@@ -150,6 +152,8 @@ void pl_roster_deinit(struct pl_membership *m);
 
 /* Sets our shards' states by what is seen; settles, gives, takes. */
 void pl_handover_step(struct pl_membership *m);
+/* Shards whose Leases do not name us are elsewhere. */
+void pl_handover_heed(struct pl_membership *m);
 /* All shards are elsewhere, from now on. */
 void pl_handover_drop(struct pl_membership *m);
 /* True when no shard names us, and no request about a shard is under way. */

@@ -110,8 +110,8 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     bool same = member->there && member->leaving == lease->leaving &&
                 member->count == lease->count && member->by == lease->by && !member->dead;
     same = same && (member->fresh || !m->echoed);
-    member->fresh = m->echoed;
-    member->moved = member->there;
+    member->fresh = m->echoed && !m->restoring; /* an earlier state is no renewal */
+    member->moved = member->there && !m->restoring;
     member->there = true;
     member->confirmed = false;
     member->changed_ns = pl_membership_now(m);
@@ -188,6 +188,23 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
         pl_main_lease_gone(m);
     }
     pl_membership_poke(m);
+}
+
+void pl_membership_restored(struct pl_membership *m, bool of_name)
+{
+    pl_membership_poke(m);
+    if (of_name) {
+        m->main_lease.version = 0;
+        return;
+    }
+    m->restoring = true;
+    m->restored_until_ns = pl_membership_now(m) + m->o.lease_duration_ns;
+    for (size_t i = 0; i < m->member_count; i++) {
+        m->members[i]->version = 0;
+        m->members[i]->fresh = m->members[i]->moved = false;
+    }
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        m->hands[i].version = 0;
 }
 
 /* ---- the consequences ---- */

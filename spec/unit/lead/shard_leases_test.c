@@ -502,6 +502,127 @@ TEST(being_second_or_finding_nothing_is_no_failure)
     end_watching(&w);
 }
 
+/* ---- a server that is restored ---- */
+
+#define SHARD_0(version, holder)                                                                   \
+    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"        \
+    "\"web-shard-0\",\"labels\":{\"perilune.dev/shards\":\"web\"},\"resourceVersion\":\"" version  \
+    "\"},\"spec\":{\"holderIdentity\":\"" holder "\"}}"
+#define LEASE_LIST(version, items)                                                                 \
+    "{\"kind\":\"LeaseList\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"             \
+    "\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+
+static void check_holder(const struct watched *w, const char *holder)
+{
+    int64_t for_ns;
+    CHECK_STR(pl_membership_holder(w->m, 0, &for_ns), holder);
+}
+
+/* Lists and watches; a has shard 0. The watch is returned. */
+static struct fake_request *watch_shard_0(struct watched *w)
+{
+    watch_leases(w);
+    answer(w, listed(w, true), 200, LEASE_LIST("500", SHARD_0("490", "a")));
+    struct fake_request *watch = FAKE_EXPECT(&w->net, "GET", LEASES "?watch=true&");
+    fake_begin(watch, 200);
+    run(w, 0);
+    check_holder(w, "a");
+    return watch;
+}
+
+TEST(a_list_of_a_restored_server_replaces_what_is_known)
+{
+    static const struct {
+        const char *list, *holder;
+    } cases[] = {
+        {LEASE_LIST("100", SHARD_0("90", "b")), "b"},
+        {LEASE_LIST("100", ""), ""},
+        /* so much was written since that the list is newer */
+        {LEASE_LIST("510", SHARD_0("300", "b")), "b"},
+        {LEASE_LIST("510", SHARD_0("490", "b")), "b"},
+        {LEASE_LIST("510", SHARD_0("505", "b")), "b"}, /* as on any day */
+        {LEASE_LIST("510", ""), ""},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct watched w;
+        int ends[2];
+        struct fake_request *watch = watch_shard_0(&w);
+        count_lines(ends);
+        fake_end(watch);
+        run(&w, 0);
+        answer(&w, listed(&w, false), 200, cases[i].list);
+        check_holder(&w, cases[i].holder);
+        CHECK_INT(lines_logged, i < 4);
+        watch = FAKE_EXPECT(&w.net, "GET", LEASES "?watch=true&");
+        fake_begin(watch, 200);
+        fake_stream(watch, "{\"type\":\"ADDED\",\"object\":" SHARD_0("600", "c") "}\n");
+        run(&w, 0);
+        check_holder(&w, "c");
+        stop_counting(ends);
+        end_watching(&w);
+    }
+}
+
+TEST(a_watch_event_that_comes_late_replaces_nothing)
+{
+    struct watched w;
+    struct fake_request *watch = watch_shard_0(&w);
+    fake_stream(watch, "{\"type\":\"MODIFIED\",\"object\":" SHARD_0("480", "b") "}\n");
+    run(&w, 0);
+    check_holder(&w, "a");
+    end_watching(&w);
+}
+
+static void keep_code(void *arg, const struct pl_err *err, const struct pl_shard_lease *lease)
+{
+    PL_UNUSED(lease);
+    *(int *)arg = err != NULL ? err->code : 0;
+}
+
+/* A read shows an earlier version than was known, a write gets one. */
+TEST(an_answer_of_a_restored_server_is_no_success_and_has_the_leases_listed_once_at_once)
+{
+    static const enum pl_shard_verb verbs[] = {PL_SHARD_GET, PL_SHARD_UPDATE};
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_SHARD, .holder = pl_slice_z("a")};
+    for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++) {
+        struct watched w;
+        int code = 1;
+        struct fake_request *watch = watch_shard_0(&w);
+        PL_UNUSED(watch);
+        pl_shard_leases_start(w.leases, verbs[i], &lease, keep_code, &code);
+        run(&w, 0);
+        answer(&w, FAKE_EXPECT(&w.net, i == 0 ? "GET" : "PUT", LEASES "/web-shard-0"), 200,
+               SHARD_0("95", "b"));
+        CHECK_INT(code, PL_ENETWORK);
+        answer(&w, listed(&w, false), 200, LEASE_LIST("100", SHARD_0("95", "b")));
+        check_holder(&w, "b");
+        pl_shard_leases_start(w.leases, verbs[i], &lease, keep_code, &code);
+        run(&w, 0);
+        answer(&w, FAKE_EXPECT(&w.net, i == 0 ? "GET" : "PUT", LEASES "/web-shard-0"), 200,
+               i == 0 ? SHARD_0("95", "b") : SHARD_0("101", "b"));
+        CHECK_INT(code, 0);
+        end_watching(&w);
+    }
+}
+
+TEST(an_answer_that_was_on_its_way_while_the_server_was_restored_is_no_success)
+{
+    struct watched w;
+    int code = 1;
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_SHARD, .holder = pl_slice_z("c")};
+    struct fake_request *watch = watch_shard_0(&w);
+    pl_shard_leases_start(w.leases, PL_SHARD_UPDATE, &lease, keep_code, &code);
+    run(&w, 0);
+    struct fake_request *put = FAKE_EXPECT(&w.net, "PUT", LEASES "/web-shard-0");
+    fake_end(watch);
+    run(&w, 0);
+    answer(&w, listed(&w, false), 200, LEASE_LIST("100", SHARD_0("95", "b")));
+    answer(&w, put, 200, SHARD_0("501", "c"));
+    CHECK_INT(code, PL_ENETWORK);
+    check_holder(&w, "b");
+    end_watching(&w);
+}
+
 /* A Lease's name has at most 253 characters; the deployment's has 63 of them. */
 TEST(the_id_of_a_member_may_be_part_of_a_leases_name_whatever_the_machine_is_called)
 {
