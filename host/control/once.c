@@ -3,6 +3,8 @@
 #include "control/once.h"
 
 #include "control/controller_impl.h"
+#include "control/leadership.h"
+#include "control/shard_member.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -45,12 +47,25 @@ static bool sources_are_settled(const struct pl_controller *c)
     return pl_members_are_settled(c);
 }
 
+/* With shards, the keys of those that have not come yet are missing. */
+static bool awaits_shards(struct pl_manager *manager, const struct pl_controller *c)
+{
+    const struct pl_leadership *leadership = pl_manager_leadership(manager);
+    const struct pl_shard_member *member =
+        leadership != NULL && c->spec->leader_election ? pl_leadership_member(leadership) : NULL;
+    return member != NULL && !pl_membership_has_share(pl_shard_member_membership(member));
+}
+
 /* The work that is left; NULL: none. */
-static const char *held_by(struct pl_controller *c)
+static const char *held_by(struct pl_manager *manager, struct pl_controller *c)
 {
     bool is_task = c->spec->task.form != PL_NO_TASK;
+    if (c->may_run && awaits_shards(manager, c))
+        return "it waits for its shards";
     if (!c->running)
         return c->may_run ? "it waits for its sources" : "it waits for the lead";
+    if (pl_controller_is_elsewhere(c))
+        return NULL; /* it is another replica's work */
     if (!pl_controller_has_synced(c) || c->asked > 0)
         return "predicates and map functions of its sources still run";
     if (c->in_flight > 0 || c->drive_deferred || pl_workqueue_len(c->queue, pl_controller_now(c)))
@@ -119,7 +134,7 @@ static bool any_timed_out(struct pl_manager *manager)
 static bool any_is_held(struct pl_manager *manager)
 {
     for (size_t i = 0; i < pl_manager_count(manager); i++)
-        if (held_by(pl_manager_at(manager, i)) != NULL)
+        if (held_by(manager, pl_manager_at(manager, i)) != NULL)
             return true;
     return false;
 }
@@ -138,15 +153,27 @@ static void on_look(struct pl_timer *timer)
         pl_timer_start(once->timers, timer, LOOK_EVERY, on_look);
 }
 
+static void say_held(struct pl_manager *manager, const struct pl_controller *c, const char *held)
+{
+    struct pl_buf because = PL_BUF_INIT;
+    pl_buf_add_f(&because, "%s", held);
+    if (c->may_run && awaits_shards(manager, c)) {
+        pl_buf_add_f(&because, ": ");
+        pl_leadership_describe(pl_manager_leadership(manager), &because);
+    }
+    pl_log(PL_LOG_ERROR, "once: not finished within --once-timeout", pl_str("controller", c->name),
+           pl_strn("because", pl_buf_slice(&because)));
+    pl_buf_deinit(&because);
+}
+
 static void on_once_limit(struct pl_timer *timer)
 {
     struct pl_once *once = PL_CONTAINER_OF(timer, struct pl_once, limit);
     for (size_t i = 0; i < pl_manager_count(once->o.manager); i++) {
         struct pl_controller *c = pl_manager_at(once->o.manager, i);
-        const char *held = held_by(c);
+        const char *held = held_by(once->o.manager, c);
         if (held != NULL)
-            pl_log(PL_LOG_ERROR, "once: not finished within --once-timeout",
-                   pl_str("controller", c->name), pl_str("because", held));
+            say_held(once->o.manager, c, held);
     }
     once_end(once, EXIT_FAILED);
 }

@@ -43,6 +43,33 @@ bool pl_handover_are_empty(const struct pl_membership *m)
     return true;
 }
 
+/* ---- the share ---- */
+
+/* It is ours and runs, or another's who has shown that it lives. */
+static bool is_placed(const struct pl_membership *m, unsigned i)
+{
+    const struct pl_hand *hand = &m->hands[i];
+    if (pl_roster_is_free(m, hand) || hand->taking || hand->doubtful)
+        return false;
+    if (hand->holder == m->me)
+        return hand->out || state_of(m, i) == PL_SHARD_OURS || state_of(m, i) == PL_SHARD_GOING;
+    return hand->holder->fresh && !hand->holder->leaving;
+}
+
+bool pl_membership_has_share(const struct pl_membership *m)
+{
+    unsigned held = 0;
+    if (m->state != PL_MEMBER_IN || !m->echoed || m->those_count == 0 ||
+        pl_main_lease_stranger(m) != NULL)
+        return false;
+    for (unsigned i = 0; i < m->count; i++) {
+        if (!is_placed(m, i))
+            return false;
+        held += m->hands[i].holder == m->me && !m->hands[i].out;
+    }
+    return held >= m->count / m->those_count;
+}
+
 /* ---- from what is seen to what is held ---- */
 
 void pl_handover_heed(struct pl_membership *m)

@@ -123,6 +123,9 @@ bool pl_membership_may_write(const struct pl_membership *m);
 bool pl_membership_is_member(const struct pl_membership *m);
 /* It has joined for the first time, and is not yet a member. */
 bool pl_membership_is_newcomer(const struct pl_membership *m);
+/* It is a member, and all shards that it is to have for now have come: no other is free, leaves or
+ * may be that of a dead member. */
+bool pl_membership_has_share(const struct pl_membership *m);
 /* Its id; "" when it has not joined. Borrowed until the membership changes. */
 const char *pl_membership_id(const struct pl_membership *m);
 /* The holder of shard i in this member's view; "": none. for_ns: time since that was first seen.

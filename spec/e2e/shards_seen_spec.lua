@@ -98,6 +98,46 @@ perilune.controller("NAME"):For("v1/ConfigMap", { labels = "seen=NAME" }):Reconc
     host:stop()
   end)
 
+  local counted = [[
+local perilune = require("perilune")
+perilune.controller("NAME"):For("v1/ConfigMap", { labels = "seen=NAME" })
+  :Reconcile(function(_, context) context.log:info("ran") end)
+perilune.every("1h", { name = "hourly" }, function() perilune.log:info("ticked") end)
+]]
+
+  it("one with --once waits for the shards of a dead one, and leaves those of a live one alone", function()
+    local dead = group:replica("dead", script_of(plain))
+    group:have_shares("8")
+    dead.child:signal("KILL")
+    dead.child:wait(e2e.patience)
+    local once = group:replica("once", script_of(counted), { flags = { "--once" } })
+    assert.equal(0, (once.child:wait(math.max(60, e2e.patience))))
+    assert.equal(CROWD + NAMESPACES - 1, once:count_logged("^ran$"))
+    assert.equal(1, once:count_logged("^ticked$"))
+
+    local live = group:replica("live", script_of(plain))
+    group:have_shares("8")
+    once = group:replica("again", script_of(counted), { flags = { "--once" } })
+    assert.equal(0, (once.child:wait(math.max(60, e2e.patience))))
+    local ran = once:count_logged("^ran$")
+    assert(ran < CROWD + NAMESPACES - 1, ran)
+    local acquired = 0
+    for _ in pairs(sharing.how_often(once, "shards acquired")) do
+      acquired = acquired + 1
+    end
+    assert.equal(4, acquired)
+    live:stop()
+  end)
+
+  it("one with --once that cannot become a member ends with 1 when its time is over, and says why", function()
+    local once = group:replica("once", script_of(counted),
+      { flags = { "--once", "--once-timeout", "3s", "--leader-elect-resource-namespace", "no-such-namespace" } })
+    assert.equal(1, (once.child:wait(e2e.patience)))
+    local held = once:logged("^once: not finished")
+    assert.truthy(held.because:find('^it waits for its shards: not yet a member.*"no%-such%-namespace" not found'),
+      held.because)
+  end)
+
   it("one without a shard is ready", function()
     local hosts = {}
     for i = 1, sharing.shards + 1 do
