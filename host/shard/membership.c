@@ -247,6 +247,9 @@ static void on_renewed(struct pl_membership *m, void *what, const struct pl_err 
         if (m->state == PL_MEMBER_JOINING)
             m->state = PL_MEMBER_IN;
         m->was_in = true;
+        if (m->marks && !m->marked)
+            m->marked_ns = pl_membership_now(m);
+        m->marked = m->marks;
         pl_main_lease_renew(m);
     } else if (was_told_missing && m->written) {
         m->written = false; /* another client has deleted our Lease: it is created again */
@@ -291,6 +294,7 @@ static void membership_renew(struct pl_membership *m)
         .leaving = m->state == PL_MEMBER_LEAVING,
     };
     m->renewing = true;
+    m->marks = lease.leaving;
     m->renew_now = false;
     m->sent_ns = m->tried_ns = pl_membership_now(m);
     pl_membership_ask(m, m->written ? PL_SHARD_UPDATE : PL_SHARD_CREATE, &lease, on_first_try,
@@ -378,6 +382,17 @@ static void on_deleted(struct pl_membership *m, void *what, const struct pl_err 
     pl_membership_poke(m);
 }
 
+/* Until others have seen that it leaves, they may give it shards. One that came after its Lease was
+ * deleted would be without a member until its time is over. */
+static bool may_get_more(struct pl_membership *m)
+{
+    int64_t until_ns = m->marked_ns + m->o.retry_period_ns / 4;
+    if (pl_membership_now(m) >= until_ns || !pl_roster_has_others(m))
+        return false;
+    pl_membership_at(m, until_ns);
+    return true;
+}
+
 static void leave_step(struct pl_membership *m)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(m->me->id)};
@@ -387,7 +402,7 @@ static void leave_step(struct pl_membership *m)
         return;
     }
     if (m->deleting || m->renewing || m->on_left == NULL || !pl_handover_are_empty(m) ||
-        !pl_main_lease_give_up(m))
+        may_get_more(m) || !pl_main_lease_give_up(m))
         return;
     m->deleting = true;
     pl_membership_ask(m, PL_SHARD_DELETE, &lease, on_deleted, NULL);
@@ -397,6 +412,8 @@ void pl_membership_leave(struct pl_membership *m)
 {
     if (m->state == PL_MEMBER_IN) {
         m->state = PL_MEMBER_LEAVING;
+        m->marked = false;
+        m->marked_ns = pl_membership_now(m);
         m->renew_now = true;
         pl_membership_poke(m);
     } else if (m->state == PL_MEMBER_JOINING) {

@@ -88,9 +88,11 @@ struct pl_membership {
     int64_t sent_ns, deadline_ns; /* boot; of the last renewal that succeeded */
     int64_t tried_ns;             /* boot */
     bool renewing, renew_now, written, deleting;
-    bool was_in;    /* it has been a member */
-    bool hurried;   /* a second attempt to renew was made at once: the next one waits */
-    unsigned epoch; /* distinguishes answers of an earlier membership */
+    bool marks, marked; /* the last renewal says that it leaves; such a one has succeeded */
+    int64_t marked_ns;  /* boot: when it did; else when it began to leave */
+    bool was_in;        /* it has been a member */
+    bool hurried;       /* a second attempt to renew was made at once: the next one waits */
+    unsigned epoch;     /* distinguishes answers of an earlier membership */
     size_t asks;
     int64_t step_ns; /* boot: time of the next step */
     struct pl_timer step, limit;

@@ -332,6 +332,30 @@ TEST(among_thousands_of_rubbish_leases_a_replica_knows_itself_and_who_has_shards
     world_deinit(&w);
 }
 
+/* ---- members that leave at the same time ---- */
+
+/* Each may give shards to the other, before it knows that that one leaves, too. */
+TEST(of_members_that_leave_together_none_takes_a_gift_to_its_grave)
+{
+    for (uint64_t seed = 100; seed < 250; seed++) {
+        struct world w;
+        open_world(&w, seed, 3, 24);
+        w.drains_at_once = true;
+        w.worst_gap_ns = 0;
+        stop(&w.processes[0]);
+        pass(&w, (int64_t)(chance(&w) * 100 * (double)PL_MS));
+        stop(&w.processes[1]);
+        pass(&w, 40 * S);
+        check_rest(&w);
+        CHECK_INT(held_by(&w.processes[2]), 24);
+        CHECK(w.processes[0].m == NULL && w.processes[1].m == NULL);
+        if (w.worst_gap_ns > 5 * S)
+            TEST_FAIL("seed %d: a gap of %.1f s", (int)seed, (double)w.worst_gap_ns / 1e9);
+        CHECK_INT(w.two_actors, 0);
+        world_deinit(&w);
+    }
+}
+
 /* ---- requests that fail ---- */
 
 /* The number of requests in 20 s. */

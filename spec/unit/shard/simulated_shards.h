@@ -82,7 +82,7 @@ struct world {
     enum pl_shard_by by; /* of those that begin from now on */
     bool rough;
     int64_t settle_ns; /* how long shards may take; 0: for ever */
-    bool never_lists, never_drains;
+    bool never_lists, never_drains, drains_at_once;
     bool no_namespace; /* nothing can be created */
     int refuses[4];    /* by verb: the status that answers it, for everybody; 0: none, */
     int refuses_from;  /* for Leases from this place on */
@@ -307,7 +307,10 @@ static inline void on_change(void *arg, const struct pl_shard_set *which, enum p
     for (unsigned i = 0; i < p->world->shards; i++) {
         if (!pl_shard_set_has(which, i))
             continue;
-        double most = state == PL_SHARD_COMING ? 0.5 : chance(p->world) < 0.1 ? 20 : 1;
+        double most = state == PL_SHARD_COMING   ? 0.5
+                      : p->world->drains_at_once ? 0
+                      : chance(p->world) < 0.1   ? 20
+                                                 : 1;
         p->settles_ns[i] = p->world->now_ns + (int64_t)(chance(p->world) * most * (double)S);
     }
 }
