@@ -28,9 +28,8 @@ static int hook_failed(struct pl_api_hook *hook, const char *why)
 {
     if (ignores(hook))
         return 0;
-    return pl_api_fail(&hook->ctx->status, 500, "InternalError",
-                       "Internal error occurred: failed calling webhook \"%.*s\": %s",
-                       PL_FMT(hook->name), why);
+    return pl_api_fail_internal(&hook->ctx->status, "failed calling webhook \"%.*s\": %s",
+                                PL_FMT(hook->name), why);
 }
 
 static uint64_t admit_call_key_of(const struct pl_api_hook *hook,
@@ -206,10 +205,10 @@ static int apply_patch(struct pl_api_hook *hook, struct pl_node response, struct
     if (coded.len == 0)
         return 0;
     if (sent == NULL)
-        return pl_api_fail(&ctx->status, 500, "InternalError",
-                           "Internal error occurred: admission webhook \"%.*s\" attempted to "
-                           "modify the object, which is not supported for this operation",
-                           PL_FMT(hook->name));
+        return pl_api_fail_internal(&ctx->status,
+                                    "admission webhook \"%.*s\" attempted to modify the object, "
+                                    "which is not supported for this operation",
+                                    PL_FMT(hook->name));
     struct pl_doc *patch =
         pl_base64_decode(coded, &text) ? pl_scan_text(pl_buf_slice(&text), NULL, &err) : NULL;
     struct pl_doc *target = pl_tree_doc(sent, NULL);
@@ -217,9 +216,9 @@ static int apply_patch(struct pl_api_hook *hook, struct pl_node response, struct
         patch != NULL ? pl_patch_json(pl_doc_root(target), pl_doc_root(patch), &err) : NULL;
     int code = 0;
     if (pl_node_type(pl_doc_root(result)) != PL_OBJECT)
-        code = pl_api_fail(&ctx->status, 500, "InternalError", "Internal error occurred: %s",
-                           result == NULL && err.code != 0 ? err.message
-                                                           : "the patch can't be applied");
+        code = pl_api_fail_internal(&ctx->status, "%s",
+                                    result == NULL && err.code != 0 ? err.message
+                                                                    : "the patch can't be applied");
     else
         *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
     pl_doc_unref(result);
@@ -256,6 +255,22 @@ static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *a
     return 0;
 }
 
+static int change_object(struct pl_api_hook *hook, struct pl_node response,
+                         const struct pl_api_admission *sent, struct pl_api_admission *admission)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    struct pl_tree *changed = NULL;
+    if (apply_patch(hook, response, sent->object, &changed) != 0 ||
+        (changed != NULL && pl_api_admit_read(hook, sent, &changed) != 0))
+        return -1;
+    if (changed != NULL && hook->version != ctx->version && sent->as == NULL &&
+        pl_api_convert(ctx, &changed, hook->version, ctx->version) != 0)
+        return -1;
+    if (changed != NULL)
+        admission->object = changed;
+    return 0;
+}
+
 /* 0: the webhook allows the request and may have changed the object. -1 with the status, or while
  * it waits. */
 int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission)
@@ -280,15 +295,5 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
         return denied(hook, response);
     if (!hook->mutates)
         return 0;
-    struct pl_tree *changed = NULL;
-    if (apply_patch(hook, response, sent.object, &changed) != 0)
-        return -1;
-    if (changed != NULL && hook->version != ctx->version && sent.as == NULL &&
-        pl_api_convert(ctx, &changed, hook->version, ctx->version) != 0)
-        return -1;
-    if (changed == NULL)
-        return 0;
-    hook->changed = !pl_tree_equal(changed, admission->object);
-    admission->object = changed;
-    return 0;
+    return change_object(hook, response, &sent, admission);
 }

@@ -256,13 +256,6 @@ static struct pl_tree *patched_by(struct pl_arena *arena, struct pl_tree *object
     return out;
 }
 
-static int fail_internal(struct pl_api_ctx *ctx, struct pl_slice why)
-{
-    pl_api_fail(&ctx->status, 500, "InternalError", "Internal error occurred: %.*s", PL_FMT(why));
-    pl_api_fail_cause(&ctx->status, "", pl_slice("", 0), why);
-    return -1;
-}
-
 /* Reads the patched object as Go does: strictly. */
 static int read_strictly(const struct target *t, struct pl_tree *object)
 {
@@ -271,11 +264,11 @@ static int read_strictly(const struct target *t, struct pl_tree *object)
     if (pl_message_is_none(t->type))
         return 0;
     if (pl_typed_read(&typed, object, t->type) != 0)
-        return fail_internal(t->ctx, typed.error);
+        return pl_api_fail_internal(&t->ctx->status, "%.*s", PL_FMT(typed.error));
     const struct pl_tree *first = pl_tree_at(typed.strict, 0);
     return first == NULL ? 0
-                         : fail_internal(t->ctx, pl_arena_f(arena, "strict decoding error: %.*s",
-                                                            PL_FMT(pl_tree_text(first))));
+                         : pl_api_fail_internal(&t->ctx->status, "strict decoding error: %.*s",
+                                                PL_FMT(pl_tree_text(first)));
 }
 
 static int json_patch(const struct target *t, struct pl_cel list, struct pl_tree **object,

@@ -327,10 +327,10 @@ static int admit(struct change *c)
     struct pl_api_admission admission = {.operation = "UPDATE", .object = c->object, .old = c->old};
     if (pl_api_admit(c->ctx, &admission) != 0)
         return -1;
-    bool same = admission.object == c->object;
+    if (admission.object == c->object)
+        return 0;
     c->object = admission.object;
-    if (same || pl_api_shape(c->ctx, c->object) != 0)
-        return same ? 0 : -1;
+    pl_api_shape_admitted(c->ctx, c->object);
     keep_metadata(c);
     keep_other_half(c);
     return 0;

@@ -17,11 +17,8 @@
 
 static int fail_no_replicas(struct pl_api_ctx *ctx)
 {
-    struct pl_slice what = pl_arena_f(&ctx->arena, "the spec replicas field \"%s\" does not exist",
-                                      pl_api_ctx_version(ctx)->scale_spec);
-    pl_api_fail(&ctx->status, 500, "InternalError", "Internal error occurred: %.*s", PL_FMT(what));
-    pl_api_fail_cause(&ctx->status, "", pl_slice_z(""), what);
-    return -1;
+    return pl_api_fail_internal(&ctx->status, "the spec replicas field \"%s\" does not exist",
+                                pl_api_ctx_version(ctx)->scale_spec);
 }
 
 /* "a=b,c=d", in the order of the names. */

@@ -136,10 +136,11 @@ int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
 }
 
 /* Drops duplicate owner references, with a warning. A very long list stays as it is. */
-static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners)
+static void drop_twins(struct pl_api_ctx *ctx, struct pl_tree *owners, bool is_admitted)
 {
     struct pl_buf uids = PL_BUF_INIT;
     bool patches =
+        is_admitted ||
         strcmp(ctx->request.call.method != NULL ? ctx->request.call.method : "", "PATCH") == 0;
     PL_TREE_FOR(item, owners != NULL && owners->count <= MAX_OWNERS ? owners : NULL)
     {
@@ -181,7 +182,7 @@ int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
     if ((form == PL_API_MERGE || form == PL_API_JSON_PATCH) && ctx->type->is_custom &&
         pl_slice_eqz(ctx->request.field_validation, "Strict"))
         patched = pl_api_body_shown_sorted(ctx, object);
-    drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"));
+    drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"), false);
     pl_api_prune_metadata(&ctx->arena, object, false, unknown);
     if (ctx->type->is_custom) {
         struct pl_node schema = pl_api_ctx_version(ctx)->schema;
@@ -197,6 +198,19 @@ int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
         pl_api_structural_default(&ctx->arena, object, schema);
     }
     return report_unknown(ctx, unknown, patched);
+}
+
+void pl_api_shape_admitted(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_node schema = pl_api_ctx_version(ctx)->schema;
+    drop_twins(ctx, pl_tree_dig(object, "metadata.ownerReferences"), true);
+    pl_api_prune_metadata(&ctx->arena, object, false, NULL);
+    if (!ctx->type->is_custom)
+        return;
+    if (pl_api_ctx_version(ctx)->has_embedded)
+        PL_UNUSED(pl_api_embedded_read(&ctx->arena, object, schema, pl_tree_array(&ctx->arena)));
+    pl_api_structural_prune_applied(&ctx->arena, object, schema, NULL);
+    pl_api_structural_default(&ctx->arena, object, schema);
 }
 
 struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)

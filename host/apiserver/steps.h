@@ -22,7 +22,9 @@ int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faul
 /* Drops unknown fields and fills in a custom kind's defaults. -1 if unknown fields must be refused.
  */
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);
-/* The same for an applied object, without defaults, because the client did not state them. */
+/* The same after mutating admission: without warnings, and nulls stay. */
+void pl_api_shape_admitted(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* The same as pl_api_shape for an applied object, without defaults, because the client did not state them. */
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
 /* Applies the request's patch to the target. NULL and the status if the patch does not apply. The
  * caller owns a reference. */

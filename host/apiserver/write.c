@@ -150,15 +150,16 @@ static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl
     return code;
 }
 
-/* Calls mutating webhooks. If they change fields, the fields are checked again. */
+/* Calls mutating webhooks. */
 static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
 {
     struct pl_api_admission admission = {.operation = "CREATE", .object = *object};
     if (pl_api_admit(ctx, &admission) != 0)
         return -1;
-    bool same = admission.object == *object;
+    if (admission.object != *object)
+        pl_api_shape_admitted(ctx, admission.object);
     *object = admission.object;
-    return same ? 0 : pl_api_shape(ctx, *object);
+    return 0;
 }
 
 /* Records the owner of all fields. Fields that admission changes later have no owner. */

@@ -66,6 +66,17 @@ void pl_api_fail_cause(struct pl_api_status *status, const char *reason, struct 
                      cause_of(status->arena, reason, field, message));
 }
 
+int pl_api_fail_internal(struct pl_api_status *status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    struct pl_slice why = format(status->arena, fmt, args);
+    va_end(args);
+    pl_api_fail(status, 500, "InternalError", "Internal error occurred: %.*s", PL_FMT(why));
+    pl_api_fail_cause(status, "", pl_slice("", 0), why);
+    return -1;
+}
+
 int pl_api_bad_request(struct pl_api_status *status, const char *fmt, ...)
 {
     va_list args;

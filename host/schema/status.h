@@ -26,6 +26,8 @@ void pl_api_fail_about(struct pl_api_status *status, struct pl_slice group, stru
 void pl_api_fail_cause(struct pl_api_status *status, const char *reason, struct pl_slice field,
                        struct pl_slice message);
 
+/* 500 "Internal error occurred: WHY", with the reason as the only cause. */
+int pl_api_fail_internal(struct pl_api_status *status, const char *fmt, ...) PL_PRINTF(2, 3);
 int pl_api_bad_request(struct pl_api_status *status, const char *fmt, ...) PL_PRINTF(2, 3);
 /* 404 "the server could not find the requested resource" */
 int pl_api_no_resource(struct pl_api_status *status);

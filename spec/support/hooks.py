@@ -8,7 +8,8 @@ A path is a sequence of actions: /append/a/sleep/2 sleeps two seconds and append
 annotation "order". Words: append T, set T (the annotation is T), once T (appends T unless it ends
 in it), deny T, warn T, status N (that HTTP status), code N (of the denial), silent (a denial without
 a message), uid T (a wrong uid), text T (no JSON), untyped (no patchType), broken T (a patch that
-removes a missing member), sleep N."""
+removes a missing member), patch H (more operations of the patch: JSON in hexadecimal digits),
+answer H (members of the response, in the same form), sleep N."""
 
 import base64
 import http.server
@@ -89,6 +90,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 response.setdefault("warnings", []).append(value)
             elif word == "broken":
                 patch.append({"op": "remove", "path": "/data/" + value})
+            elif word == "patch":
+                patch += json.loads(bytes.fromhex(value))
+            elif word == "answer":
+                response.update(json.loads(bytes.fromhex(value)))
             elif word == "uid":
                 response["uid"] = value
             elif word == "sleep":
