@@ -1,11 +1,12 @@
 /* Changes a stored object: the common part of PUT, PATCH and apply, after they have computed the
  * new object.
  *
- * The order of steps matters and is kube-apiserver's: place, uid and version, unknown fields,
- * fields that the writer may not change, defaults, managedFields, values that the server assigns,
- * generation, validation, size. The object is stored only after all steps, so a failing step stores
- * nothing. A write that changes nothing keeps the resourceVersion and sends no event. An object
- * that loses its last finalizer while it is being deleted is removed instead of stored. */
+ * The order of steps matters and is kube-apiserver's: place and uid, unknown fields, fields that
+ * the writer may not change, defaults, managedFields, mutating admission, version, values that the
+ * server assigns, generation, validation, size. The object is stored only after all steps, so a
+ * failing step stores nothing. A write that changes nothing keeps the resourceVersion and sends no
+ * event. An object that loses its last finalizer while it is being deleted is removed instead of
+ * stored. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
 #include "admission/certificates.h"
@@ -26,7 +27,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char modified[] =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -44,24 +44,19 @@ struct change {
 static int check_version(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
-    struct pl_slice rv = pl_tree_text_at(c->object, "metadata.resourceVersion");
-    char *end;
-    if (rv.len == 0 || pl_slice_eqz(rv, "0")) {
-        if (!(ctx->type->flags & PL_API_NEEDS_VERSION) || c->options->by_apply ||
-            c->options->is_patch)
+    uint64_t want;
+    if (!pl_api_version_of(c->object, &want))
+        return pl_api_fail_version(ctx, c->object);
+    if (want == 0) {
+        if (!(ctx->type->flags & PL_API_NEEDS_VERSION))
             return 0;
         struct pl_api_faults faults = {.arena = &ctx->arena};
         pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("metadata.resourceVersion"),
                      "Invalid value: 0: must be specified for an update");
         return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
-                                  pl_slice_z(ctx->type->plural), pl_api_name_of(c->object));
+                                  pl_slice_z(ctx->type->plural), ctx->request.name);
     }
-    uint64_t want = strtoull(rv.ptr, &end, 10);
-    if (*end != '\0' || rv.ptr[0] == '-')
-        return pl_api_fail(&ctx->status, 500, "",
-                           "strconv.ParseUint: parsing \"%.*s\": invalid syntax", PL_FMT(rv));
-    return want == c->entry->rv ? 0
-                                : pl_api_fail_conflict(ctx, pl_api_name_of(c->object), modified);
+    return want == c->entry->rv ? 0 : pl_api_fail_conflict(ctx, ctx->request.name, modified);
 }
 
 static int check_uid(struct change *c)
@@ -234,6 +229,18 @@ static void keep_other_half(struct change *c)
         pl_tree_removez(c->object, "status");
 }
 
+/* The same, with the version that was sent: it is compared after mutating admission. */
+static void keep_sent_part(struct change *c)
+{
+    struct pl_tree *sent = pl_tree_dig(c->object, "metadata.resourceVersion");
+    keep_other_half(c);
+    struct pl_tree *meta = pl_api_meta_of(c->ctx, c->object);
+    if (sent != NULL)
+        pl_tree_setz(&c->ctx->arena, meta, "resourceVersion", sent);
+    else
+        pl_tree_removez(meta, "resourceVersion");
+}
+
 /* True if the change increments metadata.generation. */
 static bool needs_generation(const struct change *c)
 {
@@ -327,10 +334,14 @@ static int admit(struct change *c)
     struct pl_api_admission admission = {.operation = "UPDATE", .object = c->object, .old = c->old};
     if (pl_api_admit(c->ctx, &admission) != 0)
         return -1;
-    if (admission.object == c->object)
-        return 0;
+    bool same = admission.object == c->object;
     c->object = admission.object;
-    pl_api_shape_admitted(c->ctx, c->object);
+    if (!same)
+        pl_api_shape_admitted(c->ctx, c->object);
+    if (check_version(c) != 0 || pl_api_check_place(c->ctx, c->object) != 0)
+        return -1;
+    if (same)
+        return 0;
     keep_metadata(c);
     keep_other_half(c);
     return 0;
@@ -397,11 +408,10 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     if (c.old == NULL)
         return -1;
     c.sent_managed = options->by_apply ? NULL : pl_tree_dig(object, "metadata.managedFields");
-    if (check_place(&c) != 0 || check_uid(&c) != 0 || check_version(&c) != 0 ||
-        pl_api_shape(ctx, object) != 0)
+    if (check_place(&c) != 0 || check_uid(&c) != 0 || pl_api_shape(ctx, object) != 0)
         return -1;
     keep_metadata(&c);
-    keep_other_half(&c);
+    keep_sent_part(&c);
     if (options->by_apply && pl_api_type_is_builtin(ctx->type, "CustomResourceDefinition"))
         pl_api_crd_drop_released(c.object);
     pl_api_body_default(ctx, c.object);

@@ -34,6 +34,33 @@ struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object)
     return pl_tree_child(&ctx->arena, object, "metadata");
 }
 
+static size_t count_digits(struct pl_slice text)
+{
+    size_t count = 0;
+    while (count < text.len && text.ptr[count] >= '0' && text.ptr[count] <= '9')
+        count++;
+    return count;
+}
+
+bool pl_api_version_of(const struct pl_tree *object, uint64_t *version)
+{
+    struct pl_slice text = pl_tree_text_at(object, "metadata.resourceVersion");
+    *version = 0;
+    if (count_digits(text) < text.len || text.len >= 20) /* longer ones are beyond 64 bits */
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        *version = *version * 10 + (uint64_t)(text.ptr[i] - '0');
+    return true;
+}
+
+int pl_api_fail_version(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_slice text = pl_tree_text_at(object, "metadata.resourceVersion");
+    return pl_api_fail(&ctx->status, 500, "", "strconv.ParseUint: parsing \"%.*s\": %s",
+                       PL_FMT(text),
+                       count_digits(text) == text.len ? "value out of range" : "invalid syntax");
+}
+
 int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
@@ -469,9 +496,24 @@ static void warn_of_values(struct pl_api_ctx *ctx, const struct pl_tree *object,
     pl_api_warn(ctx, pl_tree_text(item->value));
 }
 
+/* A webhook can have changed the kind of a custom object. */
+static int check_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    struct pl_slice kind = pl_tree_text_at(object, "kind");
+    if (!ctx->type->is_custom || pl_slice_eqz(kind, ctx->type->kind))
+        return 0;
+    pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("kind"),
+                 "Invalid value: \"%.*s\": must be %s", PL_FMT(kind), ctx->type->kind);
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+                              kind, pl_api_name_of(object));
+}
+
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
+    if (check_kind(ctx, object) != 0)
+        return -1;
     pl_api_validate_meta(&faults, ctx->type, object, old);
     if (ctx->type->is_custom)
         validate_custom(ctx, &faults, object, old);

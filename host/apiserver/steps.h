@@ -19,6 +19,10 @@ void pl_api_check_dry(struct pl_api_faults *faults, struct pl_slice dry);
 /* 422 for options of that kind; 0 if there are no faults. */
 int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faults,
                         const char *kind);
+/* metadata.resourceVersion as a number; 0 for none. False: it is malformed. */
+bool pl_api_version_of(const struct pl_tree *object, uint64_t *version);
+/* 500: metadata.resourceVersion is malformed. */
+int pl_api_fail_version(struct pl_api_ctx *ctx, const struct pl_tree *object);
 /* Drops unknown fields and fills in a custom kind's defaults. -1 if unknown fields must be refused.
  */
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);

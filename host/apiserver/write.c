@@ -150,16 +150,45 @@ static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl
     return code;
 }
 
+/* False: the object is made by an apply, a PUT or the server itself. */
+static bool is_post(const struct pl_api_ctx *ctx)
+{
+    const char *method = ctx->request.call.method;
+    return method != NULL && strcmp(method, "POST") == 0;
+}
+
 /* Calls mutating webhooks. */
 static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
 {
     struct pl_api_admission admission = {.operation = "CREATE", .object = *object};
+    uint64_t version;
     if (pl_api_admit(ctx, &admission) != 0)
         return -1;
-    if (admission.object != *object)
-        pl_api_shape_admitted(ctx, admission.object);
+    if (admission.object == *object)
+        return 0;
     *object = admission.object;
-    return 0;
+    pl_api_shape_admitted(ctx, *object);
+    if (!is_post(ctx)) { /* it goes the way of a change */
+        pl_tree_removez(pl_api_meta_of(ctx, *object), "deletionTimestamp");
+        pl_tree_removez(pl_api_meta_of(ctx, *object), "deletionGracePeriodSeconds");
+        if (!pl_api_version_of(*object, &version))
+            return pl_api_fail_version(ctx, *object);
+    }
+    return pl_api_check_place(ctx, *object);
+}
+
+static int fail_has_version(struct pl_api_ctx *ctx)
+{
+    return pl_api_fail(&ctx->status, 500, "",
+                       "resourceVersion should not be set on objects to be created");
+}
+
+/* A webhook may have set a version. */
+static int refuse_version(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    uint64_t version;
+    bool has_one = pl_api_version_of(object, &version) && version != 0;
+    return has_one && is_post(ctx) && !ctx->request.dry_run ? fail_has_version(ctx) : 0;
 }
 
 /* Records the owner of all fields. Fields that admission changes later have no owner. */
@@ -216,6 +245,8 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
         pl_api_pod_security(ctx, object, NULL) != 0 || check_new(ctx, object) != 0 ||
         pl_api_quota_check(ctx, object, NULL) != 0)
         return -1;
+    if (refuse_version(ctx, object) != 0)
+        return -1;
     pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
     ctx->version = asked;
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
@@ -233,10 +264,9 @@ int pl_api_create_object(struct pl_api_ctx *ctx)
         pl_api_check_options(ctx, "CreateOptions") == 0 ? pl_api_decode(ctx) : NULL;
     if (object == NULL || pl_api_check_place(ctx, object) != 0)
         return -1;
-    struct pl_slice rv = pl_tree_text_at(object, "metadata.resourceVersion");
-    if (rv.len > 0 && !pl_slice_eqz(rv, "0"))
-        return pl_api_fail(&ctx->status, 500, "",
-                           "resourceVersion should not be set on objects to be created");
+    uint64_t version; /* a malformed one is ignored */
+    if (pl_api_version_of(object, &version) && version != 0)
+        return fail_has_version(ctx);
     if (ctx->type->is_going)
         return pl_api_forbid(
             ctx, pl_api_name_of(object),

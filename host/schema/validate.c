@@ -322,16 +322,21 @@ static void check_generation(struct pl_api_faults *faults, const struct pl_tree 
                      (long long)generation);
 }
 
+static void require_name(struct pl_api_faults *faults, const struct pl_tree *object)
+{
+    if (pl_tree_text_at(object, "metadata.name").len == 0)
+        pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
+                     "Required value: name or generateName is required");
+}
+
 static void check_new_name(struct pl_api_faults *faults, const struct pl_api_type *type,
                            const struct pl_tree *object)
 {
     if (!type->is_custom)
         check_prefix_of_name(faults, type, pl_tree_text_at(object, "metadata.generateName"));
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
-    if (name.len == 0)
-        pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
-                     "Required value: name or generateName is required");
-    else
+    require_name(faults, object);
+    if (name.len > 0)
         validate_check_name(&(struct named){faults, "metadata.name", name, name}, type);
 }
 
@@ -341,8 +346,10 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     check_generation(faults, object);
     if (old == NULL)
         check_new_name(faults, type, object);
-    else
+    else {
+        require_name(faults, object);
         check_immutable(faults, object, old);
+    }
     if (type->is_custom && old != NULL) /* custom objects are looked at twice */
         check_immutable(faults, object, old);
     check_labels(faults, pl_tree_dig(object, "metadata.labels"));

@@ -219,6 +219,95 @@ describe("an object that a webhook has patched", function()
     assert.is_nil(text:lower():find("\nwarning:", 1, true), text)
   end)
 
+  for what, case in pairs({
+    ["another kind"] = { "Deployment", add("/kind", "ReplicaSet"), 500,
+      "converting (v1.ReplicaSet) to (apps.Deployment): unknown conversion" },
+    ["another custom kind"] = { "Thing", add("/kind", "Foo"), 422, 'kind: Invalid value: "Foo": must be Thing' },
+    ["no custom kind"] = { "Thing", remove("/kind"), 500, "Object 'Kind' is missing in '{\"apiVersion\":" },
+    ["a foreign version"] = { "Thing", add("/apiVersion", "foo.com/v1"), 500,
+      "foo.com/v1, Kind=Thing is unstructured and is not suitable for converting to " },
+    ["an unknown version"] = { "Thing", function()
+      return add("/apiVersion", group .. "/v7")
+    end, 500, "request to convert CR from an invalid group/version: " },
+    ["another namespace"] = { "ConfigMap", add("/metadata/namespace", "kube-system"), 400,
+      "the namespace of the provided object does not match the namespace sent on the request" },
+    ["a null that may not be one"] = { "Thing", add("/spec/size", cjson.null), 422,
+      'spec.size in body must be of type integer: "null"' },
+  }) do
+    it("is refused with " .. what, function()
+      fails(case[1], { type(case[2]) == "function" and case[2]() or case[2] }, case[3], case[4],
+        { "create", "apply", "patch" })
+    end)
+  end
+
+  it("may have another version of its kind, and none", function()
+    for _, operation in ipairs({ add("/apiVersion", group .. "/v2"), add("/spec/more", 4) }) do
+      local status, answer = create("Thing", patched_by({ operation }))
+      assert.equal(201, status)
+      assert.equal(group .. "/v1", answer.apiVersion)
+    end
+    for _, operation in ipairs({ remove("/apiVersion"), remove("/kind") }) do
+      local status, answer = create("ConfigMap", patched_by({ operation }))
+      assert.equal(201, status)
+      assert.equal("v1 ConfigMap", answer.apiVersion .. " " .. answer.kind)
+    end
+  end)
+
+  it("may not have a resourceVersion of its own", function()
+    for _, kind in ipairs({ "ConfigMap", "Thing" }) do
+      local set = { add("/metadata/resourceVersion", "5") }
+      fails(kind, set, 500, "resourceVersion should not be set on objects to be created", { "create" })
+      fails(kind, set, 409, "the object has been modified", { "patch" })
+      local status, answer = apply(kind, patched_by(set))
+      assert.equal(201, status)
+      assert.not_equal("5", answer.metadata.resourceVersion)
+      fails(kind, { add("/metadata/resourceVersion", "x") }, 500, 'parsing "x": invalid syntax', { "apply", "patch" })
+      status = create(kind, patched_by({ add("/metadata/resourceVersion", "x") }))
+      assert.equal(201, status)
+    end
+    local removes = { remove("/metadata/resourceVersion") }
+    fails("Thing", removes, 422, "metadata.resourceVersion: Invalid value: 0: must be specified for an update",
+      { "patch" })
+    assert.equal(200, (patch("ConfigMap", patched_by(removes))))
+  end)
+
+  it("is not being deleted after an apply", function()
+    local status, answer = apply("Thing", patched_by({ add("/metadata/deletionTimestamp", "2020-01-01T00:00:00Z"),
+      add("/metadata/deletionGracePeriodSeconds", 5) }))
+    assert.equal(201, status)
+    assert.is_nil(answer.metadata.deletionTimestamp)
+    assert.is_nil(answer.metadata.deletionGracePeriodSeconds)
+  end)
+
+  it("may get its resourceVersion from the webhook", function()
+    local label = e2e.unique("p")
+    local name = e2e.unique("o")
+    local object = server:create(path_of("Thing"), object_of("Thing", name, label))
+    local version = object.metadata.resourceVersion
+    configure(label, "/patch/" .. hex({ add("/metadata/resourceVersion", version) }))
+    local function put()
+      return server:request("PUT", path_of("Thing", name), object_of("Thing", name, label))
+    end
+    e2e.eventually("the webhook is called", function()
+      local status = put()
+      return status == 200 and was_called(name)
+    end)
+  end)
+
+  it("is compared with the stored version after the webhook was called", function()
+    local label = e2e.unique("p")
+    configure(label, "/deny/no")
+    for _, version in ipairs({ "1", "" }) do
+      local _, answer = reaching(function(name)
+        server:create(path_of("Thing"), object_of("Thing", name))
+        local object = object_of("Thing", name, label)
+        object.metadata.resourceVersion = version
+        return server:request("PUT", path_of("Thing", name), object)
+      end)
+      assert.truthy(answer.message:find("denied the request: no", 1, true), answer.message)
+    end
+  end)
+
   it("gets defaults again", function()
     local label = patched_by({ remove("/spec/replicas"), add("/spec/template/spec/restartPolicy", ""),
       add("/spec/template/spec/containers/0/ports", { { containerPort = 80 } }) })

@@ -46,6 +46,25 @@ TEST(some_kinds_want_a_version_and_some_are_created)
     api_close(&t);
 }
 
+TEST(a_patch_may_take_the_version_only_from_kinds_that_want_none)
+{
+    struct api t;
+    api_open(&t);
+    make_widget(&t);
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'metadata':{'resourceVersion':null}}"), 422);
+    CHECK_INT(api_merge(&t, WIDGETS "/w", "{'metadata':{'resourceVersion':'0'}}"), 422);
+    CHECK_INT(api_merge(&t, WIDGETS "/w/status", "{'metadata':{'resourceVersion':'1'}}"), 409);
+    CHECK_INT(api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a','resourceVersion':'x'}}"), 201);
+    CHECK_INT(api_merge(&t, DEFAULT_CMS "/a", "{'metadata':{'resourceVersion':null}}"), 200);
+    CHECK_INT(api_merge(&t, DEFAULT_CMS "/a", "{'metadata':{'resourceVersion':'x'}}"), 500);
+    CHECK_MESSAGE(&t, "strconv.ParseUint: parsing \"x\": invalid syntax");
+    CHECK_INT(
+        api_merge(&t, DEFAULT_CMS "/a", "{'metadata':{'resourceVersion':'99999999999999999999'}}"),
+        500);
+    CHECK_MESSAGE(&t, "strconv.ParseUint: parsing \"99999999999999999999\": value out of range");
+    api_close(&t);
+}
+
 TEST(a_write_that_changes_nothing_is_no_write)
 {
     struct api t;
