@@ -184,6 +184,22 @@ struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
     return tree;
 }
 
+/* The stored metadata, but converted labels and annotations. */
+static void take_metadata(struct pl_api_ctx *ctx, struct pl_tree *shown, const struct pl_doc *doc)
+{
+    static const char converted[][12] = {"labels", "annotations"};
+    struct pl_tree *metadata =
+        pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(converted); i++) {
+        struct pl_tree *value = pl_tree_getz(pl_tree_getz(shown, "metadata"), converted[i]);
+        if (value != NULL)
+            pl_tree_setz(&ctx->arena, metadata, converted[i], value);
+        else
+            pl_tree_removez(metadata, converted[i]);
+    }
+    pl_tree_setz(&ctx->arena, shown, "metadata", metadata);
+}
+
 void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
                           struct pl_tree *shown)
 {
@@ -194,8 +210,7 @@ void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc 
     }
     struct pl_doc *made;
     if (pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
-        pl_tree_setz(&ctx->arena, shown, "metadata",
-                     pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata")));
+        take_metadata(ctx, shown, doc);
         made = pl_tree_doc(shown, NULL);
     } else {
         struct pl_node root = pl_doc_root(doc);
@@ -206,7 +221,7 @@ void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc 
     pl_doc_unref(made);
 }
 
-int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
+static int to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
 {
     if (pl_api_convert(ctx, whole, ctx->version, ctx->type->storage_version) != 0)
         return -1;
@@ -225,6 +240,21 @@ int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
         PL_TREE_FOR(item, object)
     if (pl_slice_eqz(item->key, pair[1]))
         pl_tree_rename(object, item, pl_slice_z(pair[0]));
+    return 0;
+}
+
+int pl_api_store_and_back(struct pl_api_ctx *ctx, struct pl_tree **object, struct pl_tree **shown)
+{
+    const struct pl_api_type *type = ctx->type;
+    *shown = pl_tree_copy(&ctx->arena, *object);
+    if (to_storage(ctx, object) != 0)
+        return -1;
+    if (type->convert != NULL || !pl_api_converts(type, type->storage_version, ctx->version))
+        return 0;
+    *shown = pl_tree_copy(&ctx->arena, *object);
+    if (pl_api_convert(ctx, shown, type->storage_version, ctx->version) != 0)
+        return -1;
+    pl_api_structural_prune(&ctx->arena, *shown, pl_api_ctx_version(ctx)->schema, NULL);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* Stored objects in other versions. A stored object gets the defaults of a definition that is
  * newer, is converted, and loses what the request's version does not declare: kube-apiserver does
- * the same at each read. Questions to the conversion webhook are about many objects at once.
- * Metadata that only the server may set is restored after the answer. */
+ * the same at each read. Questions to the conversion webhook are about many objects at once. What
+ * a conversion may change: convert_check.c. */
 #include "apicall/convert.h"
 
 #include "apicall/ask.h"
@@ -121,6 +121,23 @@ static size_t convert_version_of(const struct pl_api_type *type, struct pl_slice
     return type->storage_version;
 }
 
+static const char *check_made(struct pl_api_ctx *ctx, const struct pl_tree *original,
+                              struct pl_tree *made, size_t to)
+{
+    char text[PL_KIND_TEXT];
+    return pl_api_converted_check(&ctx->arena, original, made,
+                                  pl_api_version_text(&ctx->type->versions[to], text));
+}
+
+static const char *made_text(struct pl_api_ctx *ctx, size_t from, const char *wrong)
+{
+    char text[PL_KIND_TEXT];
+    return pl_arena_f(&ctx->arena, "conversion webhook for %.*s, Kind=%s returned %s",
+                      PL_FMT(pl_api_version_text(&ctx->type->versions[from], text)),
+                      ctx->type->kind, wrong)
+        .ptr;
+}
+
 int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from, size_t to)
 {
     if (ctx->type->convert != NULL) {
@@ -146,12 +163,9 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
     if (pl_node_is_missing(found))
         return -1;
     struct pl_tree *made = pl_tree_from_node(&ctx->arena, pl_node_at(found, 0));
-    struct pl_tree *made_meta = pl_tree_child(&ctx->arena, made, "metadata");
-    for (size_t i = 0; i < PL_ARRAY_LEN(own); i++) {
-        struct pl_tree *value = pl_tree_getz(pl_tree_getz(*object, "metadata"), own[i]);
-        if (value != NULL)
-            pl_tree_setz(&ctx->arena, made_meta, own[i], value);
-    }
+    const char *wrong = check_made(ctx, *object, made, to);
+    if (wrong != NULL)
+        return pl_api_fail(&ctx->status, 500, "", "%s", made_text(ctx, from, wrong));
     *object = made;
     return 0;
 }
@@ -205,6 +219,19 @@ static void prune_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t 
     }
 }
 
+/* The object becomes what the webhook has made of it. */
+static int take_node(struct pl_api_ctx *ctx, struct pl_node *object, size_t own,
+                     struct pl_node found)
+{
+    struct pl_tree *original = pl_tree_from_node(&ctx->arena, *object);
+    struct pl_tree *made = pl_tree_from_node(&ctx->arena, found);
+    const char *wrong = check_made(ctx, original, made, ctx->version);
+    if (wrong != NULL)
+        return pl_api_fail_internal(&ctx->status, "%s", made_text(ctx, own, wrong));
+    *object = held_root(ctx, made);
+    return 0;
+}
+
 static int ask_about_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
 {
     struct pl_buf text = PL_BUF_INIT;
@@ -224,9 +251,12 @@ static int ask_about_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size
     pl_buf_deinit(&text);
     if (asked > 0 && pl_node_is_missing(found))
         return -1;
-    for (size_t i = 0; i < count && asked > 0; i++)
-        if (pl_api_converts(ctx->type, version_of_node(ctx->type, objects[i]), ctx->version))
-            objects[i] = pl_node_at(found, at++);
+    for (size_t i = 0; i < count && asked > 0; i++) {
+        size_t own = version_of_node(ctx->type, objects[i]);
+        if (pl_api_converts(ctx->type, own, ctx->version) &&
+            take_node(ctx, &objects[i], own, pl_node_at(found, at++)) != 0)
+            return -1;
+    }
     return 0;
 }
 

@@ -140,9 +140,9 @@ int pl_api_fail_uid(struct pl_api_ctx *ctx, struct pl_slice name, const struct p
  * conversion (convert.h). In the request's arena. */
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);
 /* Converts an object from the request's version to the stored version, in place or by replacing it.
- * -1 as above. */
-int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **object);
-/* Answers with the stored object in the request's version: `shown` is the object before it was
- * converted for storage. */
+ * *shown becomes the object as a read in the request's version would show it. -1 as above. */
+int pl_api_store_and_back(struct pl_api_ctx *ctx, struct pl_tree **object, struct pl_tree **shown);
+/* Answers with the stored object in the request's version: `shown` is the object in that version,
+ * whose labels and annotations count. */
 void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
                           struct pl_tree *shown);

@@ -304,8 +304,8 @@ static int store(struct change *c)
         pl_api_answer_stored(ctx, 200, c->entry->doc, c->old);
         return 0;
     }
-    struct pl_tree *shown = pl_tree_copy(&ctx->arena, object);
-    if (pl_api_to_storage(ctx, &object) != 0)
+    struct pl_tree *sent = pl_tree_copy(&ctx->arena, object), *shown;
+    if (pl_api_store_and_back(ctx, &object, &shown) != 0)
         return -1;
     c->object = shown;
     if (ctx->request.dry_run) {
@@ -314,9 +314,10 @@ static int store(struct change *c)
     }
     if (pl_api_is_finished(object)) {
         /* The object is removed with its last finalizer: this state is never stored. */
+        c->object = sent;
         change_keep(c, "resourceVersion");
         pl_api_storage_remove(ctx->api->storage, c->entry);
-        return pl_api_answer_dry(ctx, 200, shown);
+        return pl_api_answer_dry(ctx, 200, sent);
     }
     struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
                                                     pl_slice_z(c->entry->key), object);

@@ -134,8 +134,8 @@ static struct pl_tree *blank(struct pl_api_ctx *ctx)
 
 static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_slice key)
 {
-    struct pl_tree *shown = pl_tree_copy(&ctx->arena, object);
-    if (pl_api_to_storage(ctx, &object) != 0)
+    struct pl_tree *shown;
+    if (pl_api_store_and_back(ctx, &object, &shown) != 0)
         return -1;
     if (ctx->request.dry_run)
         return pl_api_answer_dry(ctx, 201, shown);

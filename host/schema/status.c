@@ -132,8 +132,7 @@ static bool is_first(struct pl_map *seen, struct pl_tree *cause)
     return first;
 }
 
-/* One fault is shown as it is, several are shown in brackets. */
-static struct pl_slice faults_text(const struct pl_api_faults *faults)
+struct pl_slice pl_api_faults_text(const struct pl_api_faults *faults)
 {
     struct pl_buf buf = PL_BUF_INIT;
     struct pl_map seen = PL_MAP_INIT;
@@ -163,7 +162,7 @@ int pl_api_fail_faults(struct pl_api_status *status, const struct pl_api_faults 
 {
     if (faults->causes == NULL)
         return 0;
-    struct pl_slice text = faults_text(faults);
+    struct pl_slice text = pl_api_faults_text(faults);
     pl_api_fail(status, 422, "Invalid", "%.*s%s%.*s \"%.*s\" is invalid: %.*s", PL_FMT(kind),
                 group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), PL_FMT(text));
     pl_api_fail_about(status, group, kind, name);

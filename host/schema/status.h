@@ -50,6 +50,8 @@ static inline size_t pl_api_fault_count(const struct pl_api_faults *faults)
 /* fmt: what follows "field: " in the message. */
 void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_slice field,
                   const char *fmt, ...) PL_PRINTF(4, 5);
+/* All faults as one text: one is shown as it is, several are shown in brackets. */
+struct pl_slice pl_api_faults_text(const struct pl_api_faults *faults);
 /* 422 Invalid with all faults; 0 if there are none. */
 int pl_api_fail_faults(struct pl_api_status *status, const struct pl_api_faults *faults,
                        struct pl_slice group, struct pl_slice kind, struct pl_slice name);

@@ -147,7 +147,7 @@ static void check_prefix_of_name(struct pl_api_faults *faults, const struct pl_a
     validate_check_name(&(struct named){faults, "metadata.generateName", name, prefix}, type);
 }
 
-static void check_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
+void pl_api_validate_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
 {
     PL_TREE_FOR(item, labels)
     {
@@ -352,7 +352,7 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     }
     if (type->is_custom && old != NULL) /* custom objects are looked at twice */
         check_immutable(faults, object, old);
-    check_labels(faults, pl_tree_dig(object, "metadata.labels"));
+    pl_api_validate_labels(faults, pl_tree_dig(object, "metadata.labels"));
     pl_api_validate_annotations(faults, "metadata.annotations",
                                 pl_tree_dig(object, "metadata.annotations"));
     check_owners(faults, pl_tree_dig(object, "metadata.ownerReferences"));

@@ -36,6 +36,7 @@ bool pl_api_is_label(struct pl_slice text);
 bool pl_api_is_subdomain(struct pl_slice text);
 bool pl_api_is_word(struct pl_slice text);
 /* Annotations: their names, and the size of all. field: their path in messages. */
+void pl_api_validate_labels(struct pl_api_faults *faults, const struct pl_tree *labels);
 void pl_api_validate_annotations(struct pl_api_faults *faults, const char *field,
                                  const struct pl_tree *annotations);
 /* A name with or without a prefix, such as a label key. Empty names are refused. */

@@ -9,7 +9,10 @@ annotation "order". Words: append T, set T (the annotation is T), once T (append
 in it), deny T, warn T, status N (that HTTP status), code N (of the denial), silent (a denial without
 a message), uid T (a wrong uid), text T (no JSON), untyped (no patchType), broken T (a patch that
 removes a missing member), patch H (more operations of the patch: JSON in hexadecimal digits),
-answer H (members of the response, in the same form), sleep N."""
+answer H (members of the response, in the same form), sleep N.
+
+Conversions: spec.size is a number in v1 and its text in v2. The object's annotation "returns" is
+JSON that replaces members of the result and of its metadata; VERSION in it is the wanted version."""
 
 import base64
 import http.server
@@ -45,6 +48,16 @@ def ordered(request, change):
     return [{"op": "add", "path": "/metadata/annotations/order", "value": after}]
 
 
+def converted(made, version):
+    """The object in another version."""
+    short = version.split("/")[1]
+    metadata, spec = made["metadata"], made["spec"]
+    returns = json.loads((metadata.get("annotations") or {}).get("returns", "{}").replace("VERSION", short))
+    metadata.update(returns.pop("metadata", {}))
+    spec["size"] = str(int(spec["size"])) if short == "v2" else int(spec["size"])
+    return {**made, "apiVersion": version, **returns}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -65,6 +78,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = review["request"]
         with open(FOLDER + "/reviews", "a", encoding="utf-8") as file:
             file.write(json.dumps({"path": url.path, "query": url.query, "request": request}) + "\n")
+        if review["kind"] == "ConversionReview":
+            made = [converted(one, request["desiredAPIVersion"]) for one in request["objects"]]
+            response = {"uid": request["uid"], "convertedObjects": made, "result": {"status": "Success"}}
+            return self.answer(200, json.dumps(
+                {"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response}))
         response = {"uid": request["uid"], "allowed": True}
         typed, patch = True, []
         words = iter(urllib.parse.unquote(url.path).strip("/").split("/"))
