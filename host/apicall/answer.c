@@ -19,7 +19,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MAX_WARNINGS 20
+#define MAX_WARNINGS 400
+#define MAX_WARNED   4096 /* characters of all warnings together; if they are more, each has ... */
+#define MAX_CUT      256  /* ... no more than this */
 
 /* ---- headers and bodies ---- */
 
@@ -35,21 +37,64 @@ static bool was_said(const struct pl_tree *warnings, const struct pl_tree_item *
     return false;
 }
 
-static size_t add_warnings(struct pl_api_ctx *ctx, struct pl_http_header *headers)
+/* The number of bytes of the first `limit` characters; *count: the number of characters. */
+static size_t first_characters(struct pl_slice text, size_t limit, size_t *count)
 {
-    size_t count = 0;
+    size_t at = 0;
+    for (*count = 0; at < text.len && *count < limit; ++*count)
+        for (at++; at < text.len && ((uint8_t)text.ptr[at] & 0xc0) == 0x80;)
+            at++;
+    return at;
+}
+
+/* Headers can't have control characters. */
+static bool has_controls(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = (uint8_t)text.ptr[i];
+        bool is_latin = c == 0xc2 && i + 1 < text.len && (uint8_t)text.ptr[i + 1] < 0xa0;
+        if (c < ' ' || c == 0x7f || is_latin)
+            return true;
+    }
+    return false;
+}
+
+static const char *warning_text(struct pl_api_ctx *ctx, struct pl_slice text)
+{
+    struct pl_buf quoted = PL_BUF_INIT;
+    pl_write_str(&quoted, text);
+    struct pl_slice value = pl_arena_f(&ctx->arena, "299 - %s", pl_buf_z(&quoted));
+    pl_buf_deinit(&quoted);
+    return value.ptr;
+}
+
+/* Adds each warning once. False: they are too long to be added as they are. */
+static bool add_each(struct pl_api_ctx *ctx, struct pl_http_header *headers, size_t *count,
+                     bool is_cut)
+{
+    size_t written = 0, length;
+    *count = 0;
     PL_TREE_FOR(item, ctx->warnings)
     {
-        if (was_said(ctx->warnings, item))
+        struct pl_slice text = pl_tree_text(item->value);
+        if (text.len == 0 || has_controls(text) || was_said(ctx->warnings, item))
             continue;
-        struct pl_buf quoted = PL_BUF_INIT;
-        pl_write_str(&quoted, pl_tree_text(item->value));
-        struct pl_slice value = pl_arena_f(&ctx->arena, "299 - %s", pl_buf_z(&quoted));
-        pl_buf_deinit(&quoted);
-        headers[count++] = (struct pl_http_header){"Warning", value.ptr};
-        if (count == MAX_WARNINGS)
+        if (*count == MAX_WARNINGS || (is_cut && written >= MAX_WARNED))
             break;
+        text.len = first_characters(text, is_cut ? MAX_CUT : text.len, &length);
+        written += length;
+        if (!is_cut && written > MAX_WARNED)
+            return false;
+        headers[(*count)++] = (struct pl_http_header){"Warning", warning_text(ctx, text)};
     }
+    return true;
+}
+
+static size_t add_warnings(struct pl_api_ctx *ctx, struct pl_http_header *headers)
+{
+    size_t count;
+    if (!add_each(ctx, headers, &count, false))
+        PL_UNUSED(add_each(ctx, headers, &count, true));
     return count;
 }
 

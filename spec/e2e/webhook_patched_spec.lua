@@ -308,6 +308,38 @@ describe("an object that a webhook has patched", function()
     end
   end)
 
+  -- The warnings of a creation that a webhook has answered with these.
+  local function warned(texts)
+    local label, found = e2e.unique("w"), {}
+    configure(label, "/answer/" .. hex({ warnings = texts }), "validating")
+    e2e.eventually("the webhook is called", function()
+      local name = e2e.unique("o")
+      local file = e2e.write_file(os.tmpname(), cjson.encode(object_of("ConfigMap", name, label)))
+      local pipe = io.popen(("%s -D - -o /dev/null -H 'Content-Type: application/json' --data-binary @%s '%s'; rm %s")
+        :format(server.curl, file, server.url .. path_of("ConfigMap"), file))
+      local headers = pipe:read("*a")
+      pipe:close()
+      for text in headers:gmatch("\n[Ww]arning: 299 %- \"([^\r\n]*)\"") do
+        found[#found + 1] = text
+      end
+      return was_called(name)
+    end)
+    return found
+  end
+
+  it("comes with the warnings that can be shown", function()
+    assert.same({ "dup", "é", "ok" }, warned({ "a\nb", "", "dup", "dup", "é", "tab\there", "\127del", "ok" }))
+    assert.same({ ("w"):rep(3000), ("x"):rep(1096) }, warned({ ("w"):rep(3000), ("x"):rep(1096) }))
+    assert.same({ "short", ("é"):rep(256), ("x"):rep(256) }, warned({ "short", ("é"):rep(3000), ("x"):rep(1200) }))
+    local many = {}
+    for i = 1, 60 do
+      many[i] = ("%02d"):format(i) .. ("x"):rep(100)
+    end
+    local found = warned(many) -- 40 have 4080 characters, and one more begins below 4096
+    assert.equal(41, #found)
+    assert.equal(many[41], found[41])
+  end)
+
   it("gets defaults again", function()
     local label = patched_by({ remove("/spec/replicas"), add("/spec/template/spec/restartPolicy", ""),
       add("/spec/template/spec/containers/0/ports", { { containerPort = 80 } }) })
