@@ -154,6 +154,7 @@ int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admissio
 {
     const struct pl_api_table *table = configurations(ctx, false);
     int result = 0;
+    admission->is_final = true;
     if (is_exempt(ctx) || is_behind_scale(ctx, admission))
         return 0;
     if (pl_api_policies_check(ctx, admission) != 0)

@@ -13,6 +13,7 @@ struct pl_api_admission {
     /* For subresources whose body has another kind than their object: that kind, as JSON
      * ({"group":...,"version":...,"kind":...}). NULL: the request's kind. */
     const char *as;
+    bool is_final; /* set by pl_api_admit_check: a generated name is known */
 };
 
 /* True if any webhook or policy may match a request like this one. */

@@ -43,7 +43,8 @@ struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
     struct pl_tree *request = pl_tree_object(arena);
     const struct pl_tree *made = admission->object;
     struct pl_slice name = ctx->request.name; /* deletecollection names no object */
-    if (name.len == 0 && pl_tree_text_at(made, "metadata.generateName").len == 0)
+    bool generates = pl_tree_text_at(made, "metadata.generateName").len > 0;
+    if (name.len == 0 && (admission->is_final || !generates))
         name = pl_tree_text_at(made, "metadata.name");
     struct pl_tree *other = admission->as != NULL ? pl_tree_literal(arena, admission->as) : NULL;
     pl_tree_setz(arena, request, "kind", other != NULL ? other : kind_tree(ctx, version, false));

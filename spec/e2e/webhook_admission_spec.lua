@@ -472,6 +472,39 @@ describe("an API server that calls webhooks", function()
     assert.is_nil(request.name)
   end)
 
+  it("tells of options, and of the generated name when it is known", function()
+    local mark = e2e.unique("options")
+    local rule = { { apiGroups = { "" }, apiVersions = { "v1" }, operations = { "*" }, resources = { "configmaps" } } }
+    configure("validating", mark, mark, { { "/warn/a", rules = rule } })
+    local name
+    local function last()
+      local all = reviews(name)
+      local found = all[#all] and all[#all].request or {}
+      found.options = found.options or {}
+      found.options.kind, found.options.apiVersion = nil, nil
+      return found.options, found.dryRun
+    end
+    local generated = map(nil, mark)
+    generated.metadata.generateName = "gen-"
+    e2e.eventually("it is called", function()
+      name = server:create(maps(nil, "?fieldValidation=Strict&fieldManager=me"), generated).metadata.name
+      return #reviews(name) > 0
+    end)
+    assert.same({ fieldValidation = "Strict", fieldManager = "me" }, (last()))
+    server:request("PATCH", maps(name, "?fieldValidation=Ignore"), { data = { b = "2" } },
+      "application/merge-patch+json")
+    assert.same({ fieldValidation = "Ignore" }, (last()))
+    local body = { gracePeriodSeconds = 3, propagationPolicy = "Background", dryRun = { "All" } }
+    assert.equal(200, (server:request("DELETE", maps(name), body)))
+    local options, dry = last()
+    assert.same(body, options)
+    assert.is_true(dry)
+    assert.equal(200, (server:request("DELETE", maps(name, "?orphanDependents=false&fieldManager=me"))))
+    options, dry = last()
+    assert.same({ orphanDependents = false }, options)
+    assert.is_false(dry)
+  end)
+
   it("tells of each object of a collection that is deleted", function()
     local mark = e2e.unique("many")
     local rule = { { apiGroups = { "" }, apiVersions = { "v1" }, operations = { "DELETE" },
