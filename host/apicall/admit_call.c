@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/hash.h"
 #include "object/patch.h"
+#include "schema/go_words.h"
 #include "value/scan.h"
 
 #include <string.h>
@@ -115,8 +116,6 @@ static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node rev
                               struct pl_slice uid)
 {
     struct pl_node response = pl_node_getz(review, "response");
-    struct pl_node patch = pl_node_getz(response, "patch");
-    struct pl_node type = pl_node_getz(response, "patchType");
     if (!pl_node_str_eq(pl_node_getz(review, "kind"), pl_slice_z("AdmissionReview")) ||
         !pl_node_str_eq(pl_node_getz(review, "apiVersion"), pl_slice_z("admission.k8s.io/v1")))
         return "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview";
@@ -124,13 +123,7 @@ static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node rev
         return "webhook response was absent";
     if (!pl_node_str_eq(pl_node_getz(response, "uid"), uid))
         return "expected response.uid to be the request's uid";
-    if (!hook->mutates || pl_node_type(patch) != PL_STRING)
-        return NULL;
-    if (pl_node_type(type) != PL_STRING)
-        return "webhook returned response.patch but not response.patchType";
-    return pl_node_str_eq(type, pl_slice_z("JSONPatch"))
-               ? NULL
-               : "webhook returned invalid response.patchType: only JSONPatch is known";
+    return pl_api_response_patch_fault(&hook->ctx->arena, response, hook->mutates);
 }
 
 /* The review's response, in a document that the context holds. MISSING: *code is the result. */
@@ -148,16 +141,16 @@ static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_r
     }
     struct pl_doc *doc = pl_scan_text(pl_buf_slice(&reply->body), &options, &err);
     pl_api_ctx_hold(hook->ctx, doc);
-    const char *wrong = doc == NULL
-                            ? err.message
-                            : wrong_with(hook, pl_doc_root(doc), pl_slice_z(reply->question_uid));
+    struct pl_node root = pl_doc_root(doc), response = pl_node_getz(root, "response");
+    const char *unread =
+        doc == NULL ? err.message : pl_api_response_fault(&hook->ctx->arena, response);
+    const char *wrong =
+        unread == NULL ? wrong_with(hook, root, pl_slice_z(reply->question_uid)) : unread;
     if (wrong == NULL)
-        return pl_node_getz(pl_doc_root(doc), "response");
-    char *why = pl_format(
-        "%s%s",
-        doc == NULL ? "failed to call webhook: " : "received invalid webhook response: ", wrong);
-    *code = hook_failed(hook, why);
-    pl_free(why);
+        return response;
+    const char *how =
+        unread != NULL ? "failed to call webhook" : "received invalid webhook response";
+    *code = hook_failed(hook, pl_arena_f(&hook->ctx->arena, "%s: %s", how, wrong).ptr);
     return PL_NODE_MISSING;
 }
 
@@ -193,29 +186,57 @@ static int denied(struct pl_api_hook *hook, struct pl_node response)
     return -1;
 }
 
+/* NULL: there is no patch, or it can't be read. *code is the result. */
+static struct pl_doc *decode_patch(struct pl_api_hook *hook, struct pl_node response, int *code)
+{
+    struct pl_arena *arena = &hook->ctx->arena;
+    struct pl_scratch scratch;
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_slice coded = pl_node_str(pl_node_getz(response, "patch"), &scratch);
+    *code = 0;
+    if (coded.len == 0)
+        return NULL;
+    struct pl_doc *patch =
+        pl_base64_decode(coded, &text) ? pl_scan_text(pl_buf_slice(&text), NULL, NULL) : NULL;
+    enum pl_type type = pl_node_type(pl_doc_root(patch));
+    if (type != PL_ARRAY && type != PL_NULL) {
+        const char *why = pl_go_json_fault(arena, pl_buf_slice(&text));
+        if (patch != NULL)
+            why =
+                pl_arena_f(arena, "json: cannot unmarshal %s into Go value of type jsonpatch.Patch",
+                           type == PL_BOOL ? "bool" : pl_type_name(type))
+                    .ptr;
+        why = pl_arena_f(arena, "received undecodable patch in webhook response: %s",
+                         why != NULL ? why : "not JSON")
+                  .ptr;
+        *code = hook_failed(hook, why);
+    }
+    pl_buf_deinit(&text);
+    if (pl_node_len(pl_doc_root(patch)) > 0 && type == PL_ARRAY)
+        return patch;
+    pl_doc_unref(patch);
+    return NULL;
+}
+
 static int apply_patch(struct pl_api_hook *hook, struct pl_node response, struct pl_tree *sent,
                        struct pl_tree **object)
 {
     struct pl_api_ctx *ctx = hook->ctx;
-    struct pl_scratch scratch;
-    struct pl_buf text = PL_BUF_INIT;
     struct pl_err err;
+    int code;
     pl_err_clear(&err);
-    struct pl_slice coded = pl_node_str(pl_node_getz(response, "patch"), &scratch);
-    if (coded.len == 0)
-        return 0;
+    struct pl_doc *patch = decode_patch(hook, response, &code);
+    if (patch == NULL)
+        return code;
+    struct pl_doc *target = sent != NULL ? pl_tree_doc(sent, NULL) : NULL;
+    struct pl_doc *result =
+        sent != NULL ? pl_patch_json(pl_doc_root(target), pl_doc_root(patch), &err) : NULL;
     if (sent == NULL)
-        return pl_api_fail_internal(&ctx->status,
+        code = pl_api_fail_internal(&ctx->status,
                                     "admission webhook \"%.*s\" attempted to modify the object, "
                                     "which is not supported for this operation",
                                     PL_FMT(hook->name));
-    struct pl_doc *patch =
-        pl_base64_decode(coded, &text) ? pl_scan_text(pl_buf_slice(&text), NULL, &err) : NULL;
-    struct pl_doc *target = pl_tree_doc(sent, NULL);
-    struct pl_doc *result =
-        patch != NULL ? pl_patch_json(pl_doc_root(target), pl_doc_root(patch), &err) : NULL;
-    int code = 0;
-    if (pl_node_type(pl_doc_root(result)) != PL_OBJECT)
+    else if (pl_node_type(pl_doc_root(result)) != PL_OBJECT)
         code = pl_api_fail_internal(&ctx->status, "%s",
                                     result == NULL && err.code != 0 ? err.message
                                                                     : "the patch can't be applied");
@@ -224,7 +245,6 @@ static int apply_patch(struct pl_api_hook *hook, struct pl_node response, struct
     pl_doc_unref(result);
     pl_doc_unref(target);
     pl_doc_unref(patch);
-    pl_buf_deinit(&text);
     return code;
 }
 

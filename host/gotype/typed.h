@@ -43,3 +43,5 @@ const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *o
 /* Such a message: wants is "map", "list", "string", "boolean" or "number". */
 const char *pl_typed_apply_wrong(struct pl_arena *arena, struct pl_slice path, const char *wants,
                                  const struct pl_tree *value);
+/* The byte at which base64 text is malformed, as Go counts; -1: it is well-formed. */
+int64_t pl_typed_base64_fault(struct pl_slice text);

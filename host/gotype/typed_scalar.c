@@ -3,6 +3,8 @@
  * the form in which Go writes them. Messages were checked against kube-apiserver 1.37. */
 #include "gotype/typed_scalar.h"
 
+#include "gotype/typed.h"
+
 #include "format/units.h"
 #include "gotype/quantity.h"
 
@@ -122,7 +124,7 @@ static bool is_base64(char c)
 }
 
 /* The offset of the first byte at which Go's base64 decoder stops; -1: there is none. */
-static int64_t bad_base64(struct pl_slice text)
+int64_t pl_typed_base64_fault(struct pl_slice text)
 {
     size_t digits = 0, i = 0;
     for (; i < text.len && text.ptr[i] != '='; i++) {
@@ -150,7 +152,7 @@ static int64_t bad_base64(struct pl_slice text)
 
 static bool fits_bytes(struct pl_arena *arena, struct pl_tree *value, struct pl_slice *error)
 {
-    int64_t at = bad_base64(value->text);
+    int64_t at = pl_typed_base64_fault(value->text);
     if (at >= 0)
         *error = pl_arena_f(arena, "illegal base64 data at input byte %" PRId64, at);
     return at < 0;

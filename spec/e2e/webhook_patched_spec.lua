@@ -308,6 +308,36 @@ describe("an object that a webhook has patched", function()
     end
   end)
 
+  -- The members of the response and the error. With the policy Ignore it is none.
+  for what, case in pairs({
+    ["a text as its verdict"] = { { allowed = "yes" }, "failed to call webhook: json: cannot unmarshal string into Go "
+      .. "struct field AdmissionResponse.response.allowed of type bool" },
+    ["a text as its warnings"] = { { warnings = "x" }, "AdmissionResponse.response.warnings of type []string" },
+    ["a number as its message"] = { { allowed = false, status = { message = 5 } },
+      "Status.response.status.message of type string" },
+    ["a patch that is no base64"] = { { patch = "!!", patchType = "JSONPatch" },
+      "failed to call webhook: illegal base64 data at input byte 0" },
+    ["a patch that is no JSON"] = { { patch = "aGVsbG8=", patchType = "JSONPatch" },
+      "received undecodable patch in webhook response: invalid character 'h'" },
+    ["a patch that is no list"] = { { patch = "e30=", patchType = "JSONPatch" },
+      "cannot unmarshal object into Go value of type jsonpatch.Patch" },
+    ["no patch for its type"] = { { patchType = "JSONPatch" },
+      "webhook returned response.patchType but not response.patch" },
+    ["a patch, though it validates"] = { { patch = "W10=", patchType = "JSONPatch" },
+      "validating webhook may not return response.patch", "validating" },
+  }) do
+    it("is refused or kept when the webhook returns " .. what, function()
+      for _, policy in ipairs({ "Fail", "Ignore" }) do
+        local label = e2e.unique("r")
+        configure(label, "/answer/" .. hex(case[1]), case[3], { failurePolicy = policy })
+        local status, answer = create("ConfigMap", label)
+        local said = policy .. ": " .. cjson.encode(answer)
+        assert.equal(policy == "Fail" and 500 or 201, status, said)
+        assert.truthy(policy == "Ignore" or answer.message:find(case[2], 1, true), said)
+      end
+    end)
+  end
+
   -- The warnings of a creation that a webhook has answered with these.
   local function warned(texts)
     local label, found = e2e.unique("w"), {}
