@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/hash.h"
+#include "gotype/admission_response.h"
 #include "object/patch.h"
 #include "schema/go_words.h"
 #include "value/scan.h"
@@ -123,7 +124,7 @@ static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node rev
         return "webhook response was absent";
     if (!pl_node_str_eq(pl_node_getz(response, "uid"), uid))
         return "expected response.uid to be the request's uid";
-    return pl_api_response_patch_fault(&hook->ctx->arena, response, hook->mutates);
+    return pl_admission_patch_fault(&hook->ctx->arena, response, hook->mutates);
 }
 
 /* The review's response, in a document that the context holds. MISSING: *code is the result. */
@@ -143,7 +144,7 @@ static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_r
     pl_api_ctx_hold(hook->ctx, doc);
     struct pl_node root = pl_doc_root(doc), response = pl_node_getz(root, "response");
     const char *unread =
-        doc == NULL ? err.message : pl_api_response_fault(&hook->ctx->arena, response);
+        doc == NULL ? err.message : pl_admission_response_fault(&hook->ctx->arena, response);
     const char *wrong =
         unread == NULL ? wrong_with(hook, root, pl_slice_z(reply->question_uid)) : unread;
     if (wrong == NULL)

@@ -24,11 +24,3 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
  * hook->changed. sent: what the webhook got. -1 with the status, or while it waits. */
 int pl_api_admit_read(struct pl_api_hook *hook, const struct pl_api_admission *sent,
                       struct pl_tree **object);
-
-/* ---- admit_response.c ---- */
-
-/* The first value of a wrong type in a review's response, in Go's words. NULL: there is none. */
-const char *pl_api_response_fault(struct pl_arena *arena, struct pl_node response);
-/* What is wrong with patch and patchType together. NULL: nothing. */
-const char *pl_api_response_patch_fault(struct pl_arena *arena, struct pl_node response,
-                                        bool mutates);

@@ -1,12 +1,13 @@
 /* Stored objects in other versions. A stored object gets the defaults of a definition that is
  * newer, is converted, and loses what the request's version does not declare: kube-apiserver does
  * the same at each read. Questions to the conversion webhook are about many objects at once. What
- * a conversion may change: convert_check.c. */
+ * a conversion may change: schema/converted.c. */
 #include "apicall/convert.h"
 
 #include "apicall/ask.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "schema/converted.h"
 #include "schema/structural.h"
 #include "value/scan.h"
 #include "value/write.h"

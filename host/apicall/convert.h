@@ -16,10 +16,3 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
 /* Converts stored objects to the request's version: nodes are replaced, the context holds the
  * documents. One question for all of them. */
 int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count);
-
-/* ---- convert_check.c ---- */
-
-/* Checks what a webhook has made of the original, and gives it the metadata that a conversion may
- * not change. version: the wanted apiVersion. NULL, or what is wrong: "invalid object: ...". */
-const char *pl_api_converted_check(struct pl_arena *arena, const struct pl_tree *original,
-                                   struct pl_tree *made, struct pl_slice version);

@@ -497,7 +497,7 @@ static void warn_of_values(struct pl_api_ctx *ctx, const struct pl_tree *object,
 }
 
 /* A webhook can have changed the kind of a custom object. */
-static int check_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
+static int refuse_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
     struct pl_slice kind = pl_tree_text_at(object, "kind");
@@ -512,7 +512,7 @@ static int check_kind(struct pl_api_ctx *ctx, const struct pl_tree *object)
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
-    if (check_kind(ctx, object) != 0)
+    if (refuse_kind(ctx, object) != 0)
         return -1;
     pl_api_validate_meta(&faults, ctx->type, object, old);
     if (ctx->type->is_custom)

@@ -1,7 +1,7 @@
 /* What a conversion webhook may change: everything but the object's kind and identity. All metadata
  * but labels and annotations is that of the original, whatever the webhook returns, and these two
  * must be valid if they have changed. Pure; trees and texts live in the arena. */
-#include "apicall/convert.h"
+#include "schema/converted.h"
 
 #include "schema/validate.h"
 
@@ -64,8 +64,8 @@ static const char *check_identity(struct pl_arena *arena, const struct pl_tree *
     return NULL;
 }
 
-static const char *check_texts(struct pl_arena *arena, const char *field,
-                               const struct pl_tree *value)
+static const char *converted_texts(struct pl_arena *arena, const char *field,
+                                   const struct pl_tree *value)
 {
     if (value->type != PL_OBJECT)
         return pl_arena_f(arena, "invalid metadata.%s of type %s in converted object", field,
@@ -90,7 +90,7 @@ static const char *take_texts(struct pl_arena *arena, const char *field, struct 
         pl_tree_removez(metadata, field);
         return NULL;
     }
-    const char *wrong = check_texts(arena, field, value);
+    const char *wrong = converted_texts(arena, field, value);
     if (wrong != NULL)
         return wrong;
     bool same = before != NULL ? pl_tree_equal(before, value) : value->count == 0;

@@ -1,7 +1,7 @@
 /* Checks the answer of an admission webhook as kube-apiserver does: each value has the type of its
  * member in Go, and a patch comes with its type, from mutating webhooks only. Pure; messages live
  * in the arena. */
-#include "apicall/admit_call.h"
+#include "gotype/admission_response.h"
 
 #include "gotype/typed.h"
 
@@ -49,7 +49,8 @@ static const char *check_members(struct pl_arena *arena, struct pl_node object,
 }
 
 /* The values of a list or map of texts. */
-static const char *check_texts(struct pl_arena *arena, struct pl_node response, const char *member)
+static const char *response_texts(struct pl_arena *arena, struct pl_node response,
+                                  const char *member)
 {
     struct pl_iter it = pl_iter(pl_node_getz(response, member));
     while (pl_iter_next(&it))
@@ -58,7 +59,7 @@ static const char *check_texts(struct pl_arena *arena, struct pl_node response, 
     return NULL;
 }
 
-const char *pl_api_response_fault(struct pl_arena *arena, struct pl_node response)
+const char *pl_admission_response_fault(struct pl_arena *arena, struct pl_node response)
 {
     struct pl_scratch scratch;
     const char *wrong = check_members(arena, response, of_response, PL_ARRAY_LEN(of_response),
@@ -67,17 +68,16 @@ const char *pl_api_response_fault(struct pl_arena *arena, struct pl_node respons
         wrong = check_members(arena, pl_node_getz(response, "status"), of_status,
                               PL_ARRAY_LEN(of_status), "Status.response.status.");
     if (wrong == NULL)
-        wrong = check_texts(arena, response, "auditAnnotations");
+        wrong = response_texts(arena, response, "auditAnnotations");
     if (wrong == NULL)
-        wrong = check_texts(arena, response, "warnings");
+        wrong = response_texts(arena, response, "warnings");
     int64_t at = pl_typed_base64_fault(pl_node_str(pl_node_getz(response, "patch"), &scratch));
     if (wrong == NULL && at >= 0)
         wrong = pl_arena_f(arena, "illegal base64 data at input byte %" PRId64, at).ptr;
     return wrong;
 }
 
-const char *pl_api_response_patch_fault(struct pl_arena *arena, struct pl_node response,
-                                        bool mutates)
+const char *pl_admission_patch_fault(struct pl_arena *arena, struct pl_node response, bool mutates)
 {
     struct pl_scratch scratch;
     struct pl_node type = pl_node_getz(response, "patchType");
