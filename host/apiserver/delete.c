@@ -277,6 +277,8 @@ int pl_api_delete(struct pl_api_ctx *ctx)
         pl_text_begins(ctx->request.name, "system-"))
         return pl_api_forbid(ctx, ctx->request.name,
                              pl_slice_z("this is a system priority class and cannot be deleted"));
+    if (check_preconditions(ctx, entry, &options) != 0) /* before webhooks are called */
+        return -1;
     struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));
     struct pl_api_admission admission = {.operation = "DELETE",
                                          .old = pl_api_load(ctx, entry->doc)};

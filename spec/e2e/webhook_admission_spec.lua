@@ -494,6 +494,9 @@ describe("an API server that calls webhooks", function()
     server:request("PATCH", maps(name, "?fieldValidation=Ignore"), { data = { b = "2" } },
       "application/merge-patch+json")
     assert.same({ fieldValidation = "Ignore" }, (last()))
+    local before = #reviews(name)
+    assert.equal(409, (server:request("DELETE", maps(name), { preconditions = { uid = "x" } })))
+    assert.equal(before, #reviews(name))
     local body = { gracePeriodSeconds = 3, propagationPolicy = "Background", dryRun = { "All" } }
     assert.equal(200, (server:request("DELETE", maps(name), body)))
     local options, dry = last()
