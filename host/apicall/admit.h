@@ -36,7 +36,7 @@ enum pl_api_match pl_api_admit_match(struct pl_api_ctx *ctx, struct pl_node webh
 enum pl_api_match pl_api_admit_match_policy(struct pl_api_ctx *ctx, struct pl_node match,
                                             const struct pl_api_admission *admission,
                                             size_t *version, struct pl_buf *why);
-/* ---- admit_request.c ---- */
+/* ---- evaluate.c ---- */
 
 /* The review's request, without uid, object and oldObject. In the request's arena. */
 struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,

@@ -28,7 +28,8 @@ int pl_api_fail_version(struct pl_api_ctx *ctx, const struct pl_tree *object);
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);
 /* The same after mutating admission: without warnings, and nulls stay. */
 void pl_api_shape_admitted(struct pl_api_ctx *ctx, struct pl_tree *object);
-/* The same as pl_api_shape for an applied object, without defaults, because the client did not state them. */
+/* The same as pl_api_shape for an applied object, without defaults, because the client did not
+ * state them. */
 int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
 /* Applies the request's patch to the target. NULL and the status if the patch does not apply. The
  * caller owns a reference. */
