@@ -304,7 +304,8 @@ static int store(struct change *c)
         pl_api_answer_stored(ctx, 200, c->entry->doc, c->old);
         return 0;
     }
-    struct pl_tree *sent = pl_tree_copy(&ctx->arena, object), *shown;
+    struct pl_tree *sent = pl_api_is_finished(object) ? pl_tree_copy(&ctx->arena, object) : NULL;
+    struct pl_tree *shown;
     if (pl_api_store_and_back(ctx, &object, &shown) != 0)
         return -1;
     c->object = shown;
@@ -312,7 +313,7 @@ static int store(struct change *c)
         change_keep(c, "resourceVersion");
         return pl_api_answer_dry(ctx, 200, shown);
     }
-    if (pl_api_is_finished(object)) {
+    if (sent != NULL) {
         /* The object is removed with its last finalizer: this state is never stored. */
         c->object = sent;
         change_keep(c, "resourceVersion");

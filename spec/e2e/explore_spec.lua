@@ -46,7 +46,7 @@ local EXPECTED = {
   two_want_one = { "unsettled", "cluster", "default/a", "v1/ConfigMap default/shared data.of" },
 }
 
-local EXECUTIONS = { takeover = "260", namesake = "180", decommission = "190",
+local EXECUTIONS = { takeover = "260", namesake = "180", decommission = "210",
   finalizer_first = "140" } -- 130, since there are more single disturbances
 
 local function explore(path, ...)

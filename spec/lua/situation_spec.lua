@@ -40,8 +40,6 @@ local function parse(text)
   return assert(plans.parse(text))[1]
 end
 
-local NOTHING = { is_possible = {}, after = {} }
-
 describe("a situation", function()
   local function of(text, controller)
     local execute = toy.executor({ copy = controller or copies }, scenario)
@@ -55,8 +53,9 @@ describe("a situation", function()
     return situations.of(reference, execution)
   end
 
-  local function name(first, second, controller, singles)
-    return of(first, controller):of_pair(parse(first), parse(second), singles or NOTHING)
+  local function name(first, second, controller, is_possible)
+    local whole, text = of(first, controller):of_pair(parse(first), parse(second), is_possible or {})
+    return text and situations.joined(whole, text, {}) or whole
   end
 
   local FIRST, SECOND = "copy default/a patch ConfigMap default/one", "copy default/a patch ConfigMap default/two"
@@ -105,9 +104,9 @@ describe("a situation", function()
 
   it("of a start on an old cache is another one while a cache is held back", function()
     local stale = "stale ConfigMap 1.0 @2"
-    local alone, singles = of(""):of_single(parse(stale)), { is_possible = { [stale] = true }, after = {} }
+    local alone, is_possible = of(""):of_single(parse(stale)), { [stale] = true }
     for _, held in ipairs({ "lag Pod @2", "unobserved Pod @2", "unobserved Pod @1", "late collection @2" }) do
-      local both = name(held, stale, copies, singles)
+      local both = name(held, stale, copies, is_possible)
       assert.is_string(both)
       assert.not_equal(alone, both)
     end
@@ -138,10 +137,10 @@ describe("a situation", function()
 
   it("names a plan in one of its two orders", function()
     local moment = "refuse 500 " .. FIRST .. " @1"
-    local singles = { is_possible = { [moment] = true }, after = {} }
-    assert.is_nil(name("lag ConfigMap @1", moment, copies, singles))
-    assert.is_string(name("lag ConfigMap @1", "refuse 500 " .. FIRST .. " @1.2", copies, singles))
-    assert.is_string(name(moment, "lag ConfigMap @1", copies, singles))
+    local is_possible = { [moment] = true }
+    assert.is_nil(name("lag ConfigMap @1", moment, copies, is_possible))
+    assert.is_string(name("lag ConfigMap @1", "refuse 500 " .. FIRST .. " @1.2", copies, is_possible))
+    assert.is_string(name(moment, "lag ConfigMap @1", copies, is_possible))
     assert.equal(name("lag ConfigMap @1", "unobserved Pod @1"), name("unobserved Pod @1", "lag ConfigMap @1"))
     assert.is_nil(name("lag ConfigMap @1", "unobserved ConfigMap @1"))
   end)

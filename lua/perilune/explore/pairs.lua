@@ -24,8 +24,8 @@ function search:name_singles(all)
 end
 
 -- Disturbances that may follow d: those that are possible after it, in the execution that it led
--- to. {list, after}: list has each as {e, name}, with the name of the pair; after: what follows d
--- (perilune.explore.situation).
+-- to. {list, after}: list has each as {e, name, text}, as of_pair names the pair; after: what follows d
+-- (perilune.explore.situation). A branch computes it, so it must not depend on other results.
 function search:partners(d, execution)
   local out = {}
   for _, settle in ipairs(execution.settles) do
@@ -40,9 +40,9 @@ function search:partners(d, execution)
     elseif plans.disjoint(d, e) then
       self:leave_out("their parts touch disjoint objects")
     elseif not plans.same(d, e) then
-      local name = situation:of_pair(d, e, self.of_singles)
+      local name, text = situation:of_pair(d, e, self.of_singles.is_possible)
       if name then
-        out[#out + 1] = { e, name }
+        out[#out + 1] = { e, name, text }
       end
     end
   end
@@ -54,7 +54,7 @@ function search:keep_pairs(d, partners)
   local out, room = {}, PAIRS - self.pairs.total
   self.of_singles.after[plans.print_one(d)] = partners.after
   for _, p in ipairs(partners.list) do
-    local e, name = p[1], p[2]
+    local e, name = p[1], p[3] and situations.joined(p[2], p[3], self.of_singles.after) or p[2]
     if self.named[name] then
       self:leave_out("another pair leads to the same")
     elseif #out >= room then

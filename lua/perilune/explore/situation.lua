@@ -189,23 +189,28 @@ local function are_one(d, e)
   return both and d.kind == e.kind and (d.step == e.step or goes_on)
 end
 
--- The name of the pair of `d`, which led to this execution, and `e`; nil: another plan shows the same.
--- singles: what the search knows of single disturbances, by their texts: is_possible in the undisturbed run;
--- after: what after_of says.
-function situation:of_pair(d, e, singles)
+-- The name of the pair of `d`, which led to this execution, and `e`; nil: another plan shows the same. Where it
+-- depends on what follows `e` alone, the second result is the text of `e`, and joined makes the name.
+-- is_possible: text -> whether this single disturbance is possible in the undisturbed run.
+function situation:of_pair(d, e, is_possible)
   local text, settled = plans.print_one(e), self:settled_name(e, d)
   if settled then
     return settled
-  elseif is_moment(d) and is_amid(d, e) then
-    return format("%s stale @%d %s", self:after_of(d), e.step, self:view(e))
+  elseif is_amid(d, e) then
+    return format("%s stale @%d %s", self:after_of(d) or plans.print_one(d), e.step, self:view(e))
   elseif is_moment(d) then
     local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
     return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
       or format("%s %s", self:after_of(d), text)
-  elseif are_one(d, e) or d.step == e.step and is_moment(e) and not is_amid(d, e) and singles.is_possible[text] then
+  elseif are_one(d, e) or d.step == e.step and is_moment(e) and is_possible[text] then
     return nil -- the second is the same plan in the other order
   end
-  local first, second = plans.print_one(d), singles.after[text] or text
+  return plans.print_one(d), text
+end
+
+-- The name of a pair of these two texts. after: text -> what after_of says of a single disturbance.
+function M.joined(first, text, after)
+  local second = after[text] or text
   return first < second and first .. ", " .. second or second .. ", " .. first
 end
 
