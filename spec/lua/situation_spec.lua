@@ -110,6 +110,8 @@ describe("a situation", function()
       assert.is_string(both)
       assert.not_equal(alone, both)
     end
+    assert.equal(name("lag Pod @2", stale, copies, is_possible), name("unobserved Pod @2", stale, copies, is_possible))
+    assert.not_equal(name("lag Pod @2", stale, copies, is_possible), name("lag Secret @2", stale, copies, is_possible))
   end)
 
   it("tells old caches apart by what they have", function()

@@ -148,6 +148,11 @@ local function is_amid(d, e)
   return e.what == "stale" and lasts and (holds[d.what] or d.what == "crash")
 end
 
+-- What `d` holds back in the step of `e`, which comes meanwhile. How it ends makes no difference until then.
+local function held_by(d, e)
+  return d.kind and d.step == e.step and format("%s is held", d.kind) or plans.print_one(d)
+end
+
 -- The step before which `e` changes nothing, after `d` if there is one.
 function situation:begin_of(e, d)
   if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1
@@ -197,7 +202,7 @@ function situation:of_pair(d, e, is_possible)
   if settled then
     return settled
   elseif is_amid(d, e) then
-    return format("%s stale @%d %s", self:after_of(d) or plans.print_one(d), e.step, self:view(e))
+    return format("%s stale @%d %s", self:after_of(d) or held_by(d, e), e.step, self:view(e))
   elseif is_moment(d) then
     local i = e.place and e.step == d.step and self.effect_at[plans.key(e.place, e.step, e.n)]
     return i and format("%s %s %s %d", self:after_of(d), e.what, e.how or "", i - self.disturbed)
