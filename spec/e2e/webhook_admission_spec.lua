@@ -4,27 +4,19 @@
 
 local e2e = require("spec.support.e2e")
 local cjson = require("cjson")
+local support = require("spec.support.webhooks")
 
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 
 describe("an API server that calls webhooks", function()
-  local server, namespace, url, port, ca, folder, child
+  local server, namespace, program, url, port, ca, folder
   local made = {}
 
   setup(function()
     server = e2e.server()
     namespace = server:new_namespace()
-    folder = e2e.folder() .. "/" .. e2e.unique("hooks")
-    assert(os.execute("mkdir -p " .. folder))
-    child = e2e.process.start({ "python3", "spec/support/hooks.py", folder, namespace },
-      { stdout = folder .. "/out", stderr = folder .. "/err" })
-    port = e2e.eventually("webhooks are served", function()
-      return e2e.read_file(folder .. "/out"):match("^(%d+)\n"), e2e.read_file(folder .. "/err")
-    end)
-    url = "https://127.0.0.1:" .. port
-    local pipe = io.popen("base64 -w0 " .. folder .. "/ca.pem")
-    ca = pipe:read("*a")
-    pipe:close()
+    program = support.program(namespace)
+    folder, port, url, ca = program.folder, program.port, program.url, program.ca
   end)
   after_each(function()
     for _, path in ipairs(made) do
@@ -33,8 +25,7 @@ describe("an API server that calls webhooks", function()
     made = {}
   end)
   teardown(function()
-    child:signal("TERM")
-    child:wait(10)
+    program.stop()
     e2e.finish()
   end)
 

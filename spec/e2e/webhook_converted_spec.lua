@@ -4,11 +4,12 @@
 
 local e2e = require("spec.support.e2e")
 local cjson = require("cjson")
+local webhooks = require("spec.support.webhooks")
 
 local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 describe("a custom object in another version", function()
-  local server, namespace, group, child
+  local server, namespace, group, program
 
   local function path_of(version, name)
     return ("/apis/%s/%s/namespaces/%s/things%s"):format(group, version, namespace, name and "/" .. name or "")
@@ -39,24 +40,15 @@ describe("a custom object in another version", function()
     server = e2e.server()
     namespace = server:new_namespace()
     group = namespace .. ".example.com"
-    local folder = e2e.folder() .. "/" .. e2e.unique("hooks")
-    assert(os.execute("mkdir -p " .. folder))
-    child = e2e.process.start({ "python3", "spec/support/hooks.py", folder, namespace },
-      { stdout = folder .. "/out", stderr = folder .. "/err" })
-    local port = e2e.eventually("webhooks are served", function()
-      return e2e.read_file(folder .. "/out"):match("^(%d+)\n"), e2e.read_file(folder .. "/err")
-    end)
-    local pipe = io.popen("base64 -w0 " .. folder .. "/ca.pem")
-    server:create(CRDS, definition("https://127.0.0.1:" .. port, pipe:read("*a")))
-    pipe:close()
+    program = webhooks.program(namespace)
+    server:create(CRDS, definition(program.url, program.ca))
     e2e.eventually("the kind is served", function()
       return server:request("GET", path_of("v2")) == 200
     end)
   end)
   teardown(function()
     server:delete(CRDS .. "/things." .. group)
-    child:signal("TERM")
-    child:wait(10)
+    program.stop()
     e2e.finish()
   end)
 

@@ -1,16 +1,9 @@
 -- examples/webhook does what its README says, on an existing server and with `perilune dev`.
 
 local e2e = require("spec.support.e2e")
+local webhooks = require("spec.support.webhooks")
 
 local SITES = "/apis/hosting.example.com/%s/namespaces/%s/sites"
-
-local function free_port()
-  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
-    .. "print(s.getsockname()[1])'")
-  local port = tonumber(pipe:read("*a"))
-  pipe:close()
-  return port
-end
 
 describe("the example webhook", function()
   after_each(e2e.clean_up)
@@ -45,7 +38,7 @@ describe("the example webhook", function()
   end
 
   it("runs on a server that is there", function()
-    local server, port = e2e.server(), free_port()
+    local server, port = e2e.server(), webhooks.free_port()
     local namespace = server:new_namespace()
     server:apply_crd(e2e.read_file("examples/webhook/manifests/crd.yaml"))
     server:apply_yaml(e2e.read_file("examples/webhook/manifests/plans.yaml"), namespace)

@@ -4,12 +4,13 @@
 
 local e2e = require("spec.support.e2e")
 local cjson = require("cjson")
+local webhooks = require("spec.support.webhooks")
 
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 describe("an object that a webhook has patched", function()
-  local server, namespace, url, ca, folder, child, group
+  local server, namespace, program, url, ca, folder, group
   local made = {}
 
   local function add(path, value)
@@ -81,17 +82,8 @@ describe("an object that a webhook has patched", function()
     e2e.eventually("the kind is served", function()
       return server:request("GET", path_of("Thing")) == 200
     end)
-    folder = e2e.folder() .. "/" .. e2e.unique("hooks")
-    assert(os.execute("mkdir -p " .. folder))
-    child = e2e.process.start({ "python3", "spec/support/hooks.py", folder, namespace },
-      { stdout = folder .. "/out", stderr = folder .. "/err" })
-    local port = e2e.eventually("webhooks are served", function()
-      return e2e.read_file(folder .. "/out"):match("^(%d+)\n"), e2e.read_file(folder .. "/err")
-    end)
-    url = "https://127.0.0.1:" .. port
-    local pipe = io.popen("base64 -w0 " .. folder .. "/ca.pem")
-    ca = pipe:read("*a")
-    pipe:close()
+    program = webhooks.program(namespace)
+    folder, url, ca = program.folder, program.url, program.ca
   end)
   after_each(function()
     for _, path in ipairs(made) do
@@ -100,8 +92,7 @@ describe("an object that a webhook has patched", function()
     made = {}
   end)
   teardown(function()
-    child:signal("TERM")
-    child:wait(10)
+    program.stop()
     server:delete(CRDS .. "/things." .. group)
     e2e.finish()
   end)

@@ -2,6 +2,7 @@
 
 local e2e = require("spec.support.e2e")
 local record_file = require("spec.support.record_file")
+local webhooks = require("spec.support.webhooks")
 
 local group = e2e.unique("w") .. ".example.com"
 local plural = "websites." .. group
@@ -37,14 +38,6 @@ local crd = { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefi
 local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 
-local function free_port()
-  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
-    .. "print(s.getsockname()[1])'")
-  local port = tonumber(pipe:read("*a"))
-  pipe:close()
-  return port
-end
-
 describe("webhooks that register themselves", function()
   local server, namespace, name, port
   local running -- the last host that `start` has started
@@ -59,7 +52,7 @@ describe("webhooks that register themselves", function()
   end)
   before_each(function()
     name = e2e.unique("hooks")
-    port = free_port()
+    port = webhooks.free_port()
   end)
   after_each(function()
     e2e.clean_up()

@@ -3,6 +3,7 @@
 -- and Secrets of others.
 
 local e2e = require("spec.support.e2e")
+local webhooks = require("spec.support.webhooks")
 
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -14,14 +15,6 @@ local crd = { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefi
     versions = { { name = "v1", served = true, storage = true, schema = {
       openAPIV3Schema = { type = "object" } } } } } }
 
-local function free_port()
-  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
-    .. "print(s.getsockname()[1])'")
-  local port = tonumber(pipe:read("*a"))
-  pipe:close()
-  return port
-end
-
 describe("webhooks", function()
   local server, name, port, socket
 
@@ -30,7 +23,7 @@ describe("webhooks", function()
     server:create(CRDS, crd)
   end)
   before_each(function()
-    name, port = e2e.unique("state"), free_port()
+    name, port = e2e.unique("state"), webhooks.free_port()
     socket = e2e.folder() .. "/" .. name .. ".sock"
   end)
   after_each(function()

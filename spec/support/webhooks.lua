@@ -1,4 +1,5 @@
--- Calls webhooks without an API server: specs post reviews to a host.
+-- Webhooks in specs: reviews that are posted to a host without an API server; a program of webhooks
+-- for an API server.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
@@ -28,6 +29,34 @@ end
 function M.conversion(version, objects)
   return { apiVersion = "apiextensions.k8s.io/v1", kind = "ConversionReview",
     request = { uid = "c-1", desiredAPIVersion = version, objects = objects } }
+end
+
+-- A port that is free now, for the address of webhooks that is told before they are served.
+function M.free_port()
+  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
+    .. "print(s.getsockname()[1])'")
+  local port = tonumber(pipe:read("*a"))
+  pipe:close()
+  return port
+end
+
+-- Starts the webhooks of spec/support/hooks.py for a namespace: {folder=, child=, port= (a text), url=, ca=
+-- (base64), stop()}.
+function M.program(namespace)
+  local folder = e2e.folder() .. "/" .. e2e.unique("hooks")
+  assert(os.execute("mkdir -p " .. folder))
+  local child = e2e.process.start({ "python3", "spec/support/hooks.py", folder, namespace },
+    { stdout = folder .. "/out", stderr = folder .. "/err" })
+  local port = e2e.eventually("webhooks are served", function()
+    return e2e.read_file(folder .. "/out"):match("^(%d+)\n"), e2e.read_file(folder .. "/err")
+  end)
+  local pipe = io.popen("base64 -w0 " .. folder .. "/ca.pem")
+  local ca = pipe:read("*a")
+  pipe:close()
+  return { folder = folder, port = port, url = "https://127.0.0.1:" .. port, ca = ca, stop = function()
+    child:signal("TERM")
+    child:wait(10)
+  end }
 end
 
 function M.address(host)
