@@ -5,6 +5,7 @@
 #include "object/patch.h"
 
 #include "apicall/body.h"
+#include "object/meta.h"
 #include "schema/go_words.h"
 #include "apiserver/config.h"
 #include "apiserver/patch_operations.h"
@@ -345,18 +346,19 @@ static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
 static void note_last_applied(struct pl_api_ctx *ctx, const struct pl_tree *config,
                               struct pl_tree *object)
 {
-    static const char name[] = "kubectl.kubernetes.io/last-applied-configuration";
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *there = pl_tree_dig(object, "metadata.annotations");
-    if (!pl_slice_eqz(ctx->request.field_manager, "kubectl") || pl_tree_getz(there, name) == NULL)
+    if (!pl_slice_eqz(ctx->request.field_manager, "kubectl") ||
+        pl_tree_getz(there, PL_META_APPLIED) == NULL)
         return;
     struct pl_tree *copy = pl_tree_copy(arena, config);
     struct pl_buf text = PL_BUF_INIT;
-    pl_tree_removez(pl_tree_dig(copy, "metadata.annotations"), name);
+    pl_tree_removez(pl_tree_dig(copy, "metadata.annotations"), PL_META_APPLIED);
     pl_tree_sort(copy);
     pl_tree_write(&text, copy);
     pl_buf_add_char(&text, '\n');
-    pl_tree_setz(arena, there, name, pl_tree_str(arena, pl_arena_copy(arena, pl_buf_slice(&text))));
+    pl_tree_setz(arena, there, PL_META_APPLIED,
+                 pl_tree_str(arena, pl_arena_copy(arena, pl_buf_slice(&text))));
     pl_buf_deinit(&text);
 }
 

@@ -1,3 +1,5 @@
+/* Comparing, copying and wiping texts, and the forms of names in Kubernetes. The tests of names
+ * know no limit of length: each kind of name has its own. Only the copies allocate. */
 #include "base/text.h"
 
 #include "base/alloc.h"
@@ -30,6 +32,40 @@ void pl_text_of_double(double value, char out[32])
         if (strtod(out, NULL) == value)
             return;
     }
+}
+
+bool pl_text_is_label(struct pl_slice text)
+{
+    if (text.len == 0 || !pl_is_lower_or_digit(text.ptr[0]) ||
+        !pl_is_lower_or_digit(text.ptr[text.len - 1]))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!pl_is_lower_or_digit(text.ptr[i]) && text.ptr[i] != '-')
+            return false;
+    return true;
+}
+
+bool pl_text_is_subdomain(struct pl_slice text)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && text.ptr[i] != '.')
+            continue;
+        if (!pl_text_is_label(pl_slice(text.ptr + start, i - start)))
+            return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+bool pl_text_is_word(struct pl_slice text)
+{
+    if (text.len == 0 || !pl_is_alnum(text.ptr[0]) || !pl_is_alnum(text.ptr[text.len - 1]))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!pl_is_alnum(text.ptr[i]) && memchr("-_.", text.ptr[i], 3) == NULL)
+            return false;
+    return true;
 }
 
 void pl_text_wipe(char *text)

@@ -44,6 +44,12 @@ int pl_text_order(const void *a, const void *b);
 char *pl_text_copy(struct pl_slice text);
 /* A finite number with the fewest digits that read back the same. */
 void pl_text_of_double(double value, char out[32]);
+/* DNS names in lower case, of any length: a label of letters, digits and inner dashes; labels
+ * joined by dots. */
+bool pl_text_is_label(struct pl_slice text);
+bool pl_text_is_subdomain(struct pl_slice text);
+/* Letters, digits, '-', '_' and '.', with a letter or digit at both ends; of any length. */
+bool pl_text_is_word(struct pl_slice text);
 /* Overwrites a secret before it is freed. Accepts NULL. */
 void pl_text_wipe(char *text);
 

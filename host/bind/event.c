@@ -107,10 +107,8 @@ static void event_check_place(lua_State *L, struct pl_state *s)
     if (s->lane->lanes->options.dialog != NULL)
         pl_lerr_raise(L, s, "nothing can be changed here: only reads are allowed");
     const struct pl_exec *exec = s->task != NULL ? s->task->exec : NULL;
-    if (exec == NULL || exec->hook == NULL || !exec->canceled)
-        return;
-    pl_lerr_push(L, s, exec->why, NULL);
-    lua_error(L);
+    if (exec != NULL && exec->hook != NULL)
+        pl_co_raise_canceled(L, s);
 }
 
 /* event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note) */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/nearest.h"
 #include "base/rand.h"
+#include "base/text.h"
 #include "bind/list.h"
 #include "crypto/sha256.h"
 #include "format/units.h"
@@ -12,6 +13,7 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "object/kind.h"
+#include "object/label.h"
 #include "object/path.h"
 #include "object/pointer.h"
 #include "object/selector.h"
@@ -341,64 +343,17 @@ static int nearest(lua_State *L)
     return 1;
 }
 
-static bool is_alnum(char c, bool upper)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (upper && c >= 'A' && c <= 'Z');
-}
-
-/* Letters and digits, and these other characters inside. */
-static bool is_word(struct pl_slice text, size_t max, bool upper, const char *inside)
-{
-    if (text.len == 0 || text.len > max || !is_alnum(text.ptr[0], upper) ||
-        !is_alnum(text.ptr[text.len - 1], upper))
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (!is_alnum(c, upper) && (c == '\0' || strchr(inside, c) == NULL))
-            return false;
-    }
-    return true;
-}
-
-static bool text_is_subdomain(struct pl_slice text)
-{
-    if (text.len > 253)
-        return false;
-    const char *at = text.ptr, *end = text.ptr + text.len;
-    for (;;) {
-        const char *dot = memchr(at, '.', (size_t)(end - at));
-        if (!is_word(pl_slice(at, (size_t)((dot ? dot : end) - at)), 253, false, "-"))
-            return false;
-        if (dot == NULL)
-            return true;
-        at = dot + 1;
-    }
-}
-
-/* "name" or "sub.domain/name" */
-static bool is_qualified(struct pl_slice text)
-{
-    const char *slash = pl_slice_chr(text, '/');
-    struct pl_slice name = text;
-    if (slash != NULL) {
-        struct pl_slice prefix = pl_slice(text.ptr, (size_t)(slash - text.ptr));
-        name = pl_slice(slash + 1, text.len - prefix.len - 1);
-        if (prefix.len == 0 || !text_is_subdomain(prefix))
-            return false;
-    }
-    return is_word(name, 63, true, "-_.");
-}
-
 static int text_is_name(lua_State *L)
 {
     struct pl_slice text = pl_lua_check_text(L, 1), form = pl_lua_check_text(L, 2);
+    struct pl_err err;
     bool fits;
     if (pl_slice_eqz(form, "dns-label"))
-        fits = is_word(text, 63, false, "-");
+        fits = text.len <= 63 && pl_text_is_label(text);
     else if (pl_slice_eqz(form, "dns-subdomain"))
-        fits = text.len > 0 && text_is_subdomain(text);
+        fits = text.len <= 253 && pl_text_is_subdomain(text);
     else if (pl_slice_eqz(form, "qualified"))
-        fits = is_qualified(text);
+        fits = pl_label_check_key(text, &err) == 0;
     else
         return luaL_error(L, "no such form of names: %s", form.ptr);
     lua_pushboolean(L, fits);

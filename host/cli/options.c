@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "bind/bind.h"
 #include "format/units.h"
 #include "format/yaml.h"
@@ -536,9 +537,7 @@ static int check_server(const char *server, struct pl_err *err)
 
 static int check_namespace(const char *name, struct pl_err *err)
 {
-    size_t len = strlen(name);
-    bool good = len > 0 && len <= 63 && name[0] != '-' && name[len - 1] != '-' &&
-                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+    bool good = strlen(name) <= 63 && pl_text_is_label(pl_slice_z(name));
     return good ? 0
                 : pl_err_set(err, PL_EINVAL, "--namespace: \"%s\" is not the name of a namespace",
                              name);

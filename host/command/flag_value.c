@@ -4,6 +4,7 @@
 #include "command/flag_value.h"
 
 #include "base/base.h"
+#include "base/text.h"
 #include "format/units.h"
 
 #include <errno.h>
@@ -129,21 +130,10 @@ static const char *misfit_size(const struct pl_flag *flag, const char *text,
 
 /* ---- names ---- */
 
-/* A DNS-1123 label, or with dots a subdomain. */
 static bool is_object_name(struct pl_slice text, bool dots)
 {
-    if (text.len == 0 || text.len > (dots ? 253 : 63))
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool is_inner =
-            i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.' && text.ptr[i + 1] != '.';
-        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                    (is_inner && (c == '-' || (dots && c == '.')));
-        if (!good)
-            return false;
-    }
-    return true;
+    return dots ? text.len <= 253 && pl_text_is_subdomain(text)
+                : text.len <= 63 && pl_text_is_label(text);
 }
 
 /* NAMESPACE/NAME; the name of a Service has no dots. */

@@ -2,6 +2,7 @@
 #include "event/controller_spec.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "event/predicate.h"
 
 #include <string.h>
@@ -29,14 +30,6 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec)
     pl_free(spec->schedule);
     pl_free((char *)spec->declared_at);
     *spec = (struct pl_controller_spec){0};
-}
-
-static bool is_label(const char *name)
-{
-    size_t len = name != NULL ? strlen(name) : 0;
-    if (len == 0 || len > 63 || name[0] == '-' || name[len - 1] == '-')
-        return false;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
 static int check_numbers(const struct pl_controller_spec *spec, struct pl_err *err)
@@ -134,7 +127,7 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
 {
     if (spec->hook != NULL)
         return check_hook(spec, err);
-    if (!is_label(spec->name))
+    if (spec->name == NULL || strlen(spec->name) > 63 || !pl_text_is_label(pl_slice_z(spec->name)))
         return pl_err_set(err, PL_EINVAL,
                           "\"%s\" is not a controller name: lower-case letters, digits and \"-\", "
                           "at most 63, as in \"website\"",

@@ -517,6 +517,14 @@ struct pl_doc *pl_co_seen(struct pl_co *task, struct pl_cache *cache, struct pl_
 
 /* ---- spawn and join ---- */
 
+void pl_co_raise_canceled(lua_State *L, struct pl_state *s)
+{
+    if (!s->task->exec->canceled)
+        return;
+    fail_canceled(L, s);
+    lua_error(L);
+}
+
 int pl_co_spawn(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -524,10 +532,7 @@ int pl_co_spawn(lua_State *L)
     if (s->task == NULL || s->phase != PL_PHASE_RUN)
         return pl_lerr_raise(L, s, "spawn works inside a reconcile or task only");
     struct pl_exec *exec = s->task->exec;
-    if (exec->canceled) { /* like every wait */
-        pl_lerr_push(L, s, exec->why, NULL);
-        return lua_error(L);
-    }
+    pl_co_raise_canceled(L, s); /* like every wait */
     if (exec->live >= PL_TASKS_MAX)
         return pl_lerr_raise(L, s, "spawn: this run has %d spawned tasks already: join some first",
                              PL_TASKS_MAX);

@@ -49,6 +49,8 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op);
 int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op);
 /* Raises "cannot wait here" unless the running code may wait. Call it before allocating. */
 void pl_co_check_wait(lua_State *L, struct pl_state *s);
+/* Raises the reason if the run is cancelled. Only in a run. */
+void pl_co_raise_canceled(lua_State *L, struct pl_state *s);
 /* For the prelude: the reason why the running coroutine cannot wait; nil when it can. */
 int pl_co_why_not(lua_State *L);
 

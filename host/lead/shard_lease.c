@@ -72,10 +72,7 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
     if (!pl_node_str_eq(pl_node_getz(object, "kind"), pl_slice_z("Lease")) ||
         !read_name(pl_meta_name(object, &room->name), name, lease))
         return false;
-    struct pl_slice version = pl_meta_rv(object, &scratch);
-    char digits[24];
-    snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
-    lease->version = strtoull(digits, NULL, 10);
+    lease->version = pl_rv_number(pl_meta_rv(object, &scratch));
     lease->holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room->holder);
     if (lease->holder.len >= PL_MEMBER_ID)
         lease->holder.len = PL_MEMBER_ID - 1;

@@ -13,9 +13,6 @@
 #include "object/meta.h"
 #include "sync/trouble.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define WATCH_SECONDS 300
 #define LATELY        (60 * PL_SECOND) /* a failure that was not followed by another is over */
 #define ALL_UIDS      "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
@@ -284,9 +281,7 @@ static void take_list(struct stream *stream, const struct pl_docs *items, struct
 {
     struct pl_shard_leases *l = stream->leases;
     struct pl_err err = {0};
-    char digits[24];
-    snprintf(digits, sizeof digits, "%.*s", PL_FMT(rv));
-    uint64_t version = strtoull(digits, NULL, 10);
+    uint64_t version = pl_rv_number(rv);
     if (is_restored(stream, items, version)) {
         pl_err_set(&err, PL_EAPI, "%s", went_back);
         shard_leases_note(stream, &err, "the Leases of the shards are read anew");

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lua/number.h"
+#include "object/meta.h"
 #include "object/secret.h"
 
 /* Keys of a level's hidden entries until it is filled: its shelf, and its number if the shelf does
@@ -279,7 +280,7 @@ static void note_if_secret(lua_State *L, struct pl_state *s, int index, unsigned
         return;
     if (pl_lazy_is_secret(L, s, index))
         pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
-    else if (pl_slice_eqz(key, PL_SECRET_APPLIED))
+    else if (pl_slice_eqz(key, PL_META_APPLIED))
         pl_secret_note_applied(&s->secrets, pl_lua_slice(L, -1));
 }
 

@@ -3,6 +3,7 @@
 #include "object/hide.h"
 
 #include "base/alloc.h"
+#include "object/meta.h"
 #include "object/secret.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ static void hide_members(struct pl_build *b, struct pl_node node, const struct p
     pl_build_object(b);
     while (pl_iter_next(&it)) {
         bool values = secret && pl_secret_is_key(it.key);
-        bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_SECRET_APPLIED);
+        bool applied = place == IN_ANNOTATIONS && pl_slice_eqz(it.key, PL_META_APPLIED);
         hide_key(b, it.key, secrets);
         hide_node(b, it.value, secrets, all || values || applied,
                   place_below(it.key, secret, place));

@@ -5,7 +5,7 @@
 #include "value/build.h"
 
 /* Writes a copy of the node. Texts under the data of a Secret, which may be anywhere in it, become
- * "<n bytes>", as does its annotation PL_SECRET_APPLIED; with `all`, every text does. In other
+ * "<n bytes>", as does its annotation PL_META_APPLIED; with `all`, every text does. In other
  * texts, and in names, the known secrets are cut out. secrets: NULL for none. */
 void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
                    bool all);

@@ -7,25 +7,14 @@
 
 #include <string.h>
 
-/* Labels of lower case letters, digits and inner dashes, joined by dots. */
-static bool kind_is_subdomain(struct pl_slice text, size_t max)
+static bool is_group(struct pl_slice text)
 {
-    if (text.len == 0 || text.len > max)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (pl_is_lower_or_digit(c))
-            continue;
-        bool inner = i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.';
-        if (!inner || (c != '.' && (c != '-' || text.ptr[i + 1] == '.')))
-            return false;
-    }
-    return true;
+    return text.len <= 253 && pl_text_is_subdomain(text);
 }
 
 static bool is_version(struct pl_slice text)
 {
-    return kind_is_subdomain(text, 63) && pl_slice_chr(text, '.') == NULL;
+    return text.len <= 63 && pl_text_is_label(text);
 }
 
 static bool is_kind_name(struct pl_slice text)
@@ -68,8 +57,7 @@ static struct pl_slice take_part(struct pl_slice *text)
 static bool kind_fill(struct pl_slice group, struct pl_slice version, struct pl_slice name,
                       struct pl_kind *kind)
 {
-    if ((group.len != 0 && !kind_is_subdomain(group, 253)) || !is_version(version) ||
-        !is_kind_name(name))
+    if ((group.len != 0 && !is_group(group)) || !is_version(version) || !is_kind_name(name))
         return false;
     kind_append(kind->group, group);
     kind_append(kind->version, version);

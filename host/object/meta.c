@@ -272,6 +272,16 @@ bool pl_rv_is_valid(struct pl_slice rv)
     return true;
 }
 
+uint64_t pl_rv_number(struct pl_slice rv)
+{
+    uint64_t number = 0;
+    if (!pl_rv_is_valid(rv) || rv.len > 19)
+        return 0;
+    for (size_t i = 0; i < rv.len; i++)
+        number = number * 10 + (uint64_t)(rv.ptr[i] - '0');
+    return number;
+}
+
 int pl_rv_compare(struct pl_slice a, struct pl_slice b)
 {
     if (a.len != b.len)

@@ -54,9 +54,14 @@ bool pl_meta_owner(struct pl_node object, size_t index, struct pl_owner *owner);
 /* The one with controller: true; false when there is none. */
 bool pl_meta_controller(struct pl_node object, struct pl_owner *owner);
 
+/* The annotation in which `kubectl apply` keeps an object as it was applied. */
+#define PL_META_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
 /* ---- resourceVersions (rule 38) ---- */
 
 /* Digits without leading zeros, not "0". */
 bool pl_rv_is_valid(struct pl_slice rv);
+/* 0: it is not valid, or longer than 19 digits. */
+uint64_t pl_rv_number(struct pl_slice rv);
 /* <0, 0, >0; both must be valid. */
 int pl_rv_compare(struct pl_slice a, struct pl_slice b);

@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "object/meta.h"
 #include "value/scan.h"
 
 /* Registers a text, and what it contains as base64; does nothing for other values. */
@@ -47,7 +48,7 @@ void pl_secret_note_applied(struct pl_secrets *secrets, struct pl_slice text)
 void pl_secret_note_annotations(struct pl_secrets *secrets, struct pl_node annotations)
 {
     struct pl_scratch scratch;
-    struct pl_node applied = pl_node_getz(annotations, PL_SECRET_APPLIED);
+    struct pl_node applied = pl_node_getz(annotations, PL_META_APPLIED);
     if (pl_node_type(applied) == PL_STRING)
         pl_secret_note_applied(secrets, pl_node_str(applied, &scratch));
 }

@@ -5,9 +5,6 @@
 #include "base/secrets.h"
 #include "value/doc.h"
 
-/* The annotation of `kubectl apply`: of a Secret, it contains the values as they were applied. */
-#define PL_SECRET_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
-
 /* True for the members of a Secret that contain its values. */
 static inline bool pl_secret_is_key(struct pl_slice key)
 {
@@ -19,7 +16,7 @@ bool pl_secret_is_one(struct pl_node object);
 /* Registers a text, or all texts of a map, and what they contain as base64; does nothing for other
  * values. */
 void pl_secret_note_values(struct pl_secrets *secrets, struct pl_node node);
-/* Registers the values in the annotation of `kubectl apply` (PL_SECRET_APPLIED) of a Secret. */
+/* Registers the values in the annotation of `kubectl apply` (PL_META_APPLIED) of a Secret. */
 void pl_secret_note_applied(struct pl_secrets *secrets, struct pl_slice text);
 /* The same, if it is among the annotations. */
 void pl_secret_note_annotations(struct pl_secrets *secrets, struct pl_node annotations);

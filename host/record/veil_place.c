@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "object/meta.h"
 #include "object/secret.h"
 
 #include <string.h>
@@ -114,7 +115,7 @@ static enum pl_place place_below(enum pl_place place, struct pl_slice key)
     case PL_PLACE_METADATA:
         return pl_slice_eqz(key, "annotations") ? PL_PLACE_ANNOTATIONS : PL_PLACE_OTHER;
     case PL_PLACE_ANNOTATIONS:
-        return pl_slice_eqz(key, PL_SECRET_APPLIED) ? PL_PLACE_APPLIED : PL_PLACE_OTHER;
+        return pl_slice_eqz(key, PL_META_APPLIED) ? PL_PLACE_APPLIED : PL_PLACE_OTHER;
     case PL_PLACE_DATA:
         return PL_PLACE_CODED;
     case PL_PLACE_PLAIN_DATA:
@@ -172,7 +173,7 @@ enum pl_place pl_place_of_member(struct pl_node object, enum pl_place place, str
     if (place == PL_PLACE_ROOT && pl_slice_eqz(key, "headers") &&
         pl_node_type(pl_node_getz(object, "url")) == PL_STRING)
         return PL_PLACE_HEADERS;
-    if (pl_slice_eqz(key, PL_SECRET_APPLIED) && pl_node_type(value) == PL_STRING &&
+    if (pl_slice_eqz(key, PL_META_APPLIED) && pl_node_type(value) == PL_STRING &&
         pl_text_find(pl_node_str(value, &scratch), "\"Secret\"") != NULL)
         return PL_PLACE_APPLIED;
     return place_below(place, key);

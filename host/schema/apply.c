@@ -8,6 +8,7 @@
 #include "schema/managed.h"
 
 #include "base/map.h"
+#include "object/meta.h"
 #include "value/scan.h"
 
 #include <stdio.h>
@@ -179,9 +180,8 @@ static int fail_conflicts(struct conflicts *c)
  * take them from any manager. */
 static struct pl_tree *last_applied(const struct pl_api_writer *writer, const struct pl_tree *live)
 {
-    static const char mark[] = "kubectl.kubernetes.io/last-applied-configuration";
     struct pl_slice text =
-        pl_tree_text(pl_tree_getz(pl_tree_dig(live, "metadata.annotations"), mark));
+        pl_tree_text(pl_tree_getz(pl_tree_dig(live, "metadata.annotations"), PL_META_APPLIED));
     struct pl_tree *fields = pl_tree_object(writer->arena);
     if (!pl_slice_eqz(writer->manager, "kubectl") || text.len == 0)
         return fields;

@@ -16,42 +16,6 @@
 
 /* ---- forms of names ---- */
 
-bool pl_api_is_label(struct pl_slice text)
-{
-    if (text.len == 0 || !pl_is_lower_or_digit(text.ptr[0]) ||
-        !pl_is_lower_or_digit(text.ptr[text.len - 1]))
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (!pl_is_lower_or_digit(text.ptr[i]) && text.ptr[i] != '-')
-            return false;
-    return true;
-}
-
-bool pl_api_is_subdomain(struct pl_slice text)
-{
-    size_t start = 0;
-    for (size_t i = 0; i <= text.len; i++) {
-        if (i < text.len && text.ptr[i] != '.')
-            continue;
-        if (!pl_api_is_label(pl_slice(text.ptr + start, i - start)))
-            return false;
-        start = i + 1;
-    }
-    return true;
-}
-
-/* Letters, digits, '-', '_', '.', with a letter or digit at both ends. */
-bool pl_api_is_word(struct pl_slice text)
-{
-    if (text.len == 0 || !isalnum((unsigned char)text.ptr[0]) ||
-        !isalnum((unsigned char)text.ptr[text.len - 1]))
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (!isalnum((unsigned char)text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL)
-            return false;
-    return true;
-}
-
 static void validate_invalid(struct pl_api_faults *faults, const char *field, struct pl_slice value,
                              const char *why)
 {
@@ -66,7 +30,7 @@ static void check_prefix(struct pl_api_faults *faults, const char *field, struct
         validate_invalid(faults, field, key, "prefix part must be non-empty");
     else if (prefix.len > MAX_NAME)
         validate_invalid(faults, field, key, "prefix part must be no more than 253 bytes");
-    else if (!pl_api_is_subdomain(prefix))
+    else if (!pl_text_is_subdomain(prefix))
         validate_invalid(faults, field, key, "prefix part " SUBDOMAIN);
 }
 
@@ -87,7 +51,7 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
         validate_invalid(faults, field, key, "name part must be non-empty");
     else if (name.len > MAX_LABEL)
         validate_invalid(faults, field, key, "name part must be no more than 63 bytes");
-    if (!pl_api_is_word(name))
+    if (!pl_text_is_word(name))
         validate_invalid(faults, field, key, PL_API_NAME_PART_TEXT);
 }
 
@@ -107,8 +71,8 @@ static void bad_name(const struct named *n, const char *why)
 
 static void check_label_name(const struct named *n)
 {
-    if (!pl_api_is_label(n->name))
-        bad_name(n, pl_api_is_subdomain(n->name) ? "must not contain dots" : PL_API_LABEL_TEXT);
+    if (!pl_text_is_label(n->name))
+        bad_name(n, pl_text_is_subdomain(n->name) ? "must not contain dots" : PL_API_LABEL_TEXT);
     if (n->name.len > MAX_LABEL)
         bad_name(n, "must be no more than 63 characters");
 }
@@ -131,7 +95,7 @@ static void validate_check_name(const struct named *n, const struct pl_api_type 
     }
     if (name.len > MAX_NAME)
         bad_name(n, "must be no more than 253 characters");
-    if (!pl_api_is_subdomain(name))
+    if (!pl_text_is_subdomain(name))
         bad_name(n, SUBDOMAIN);
 }
 
@@ -157,7 +121,7 @@ void pl_api_validate_labels(struct pl_api_faults *faults, const struct pl_tree *
             validate_invalid(faults, "metadata.labels", item->key, "the value must be a string");
         else if (value.len > MAX_LABEL)
             validate_invalid(faults, "metadata.labels", value, "must be no more than 63 bytes");
-        else if (value.len > 0 && !pl_api_is_word(value))
+        else if (value.len > 0 && !pl_text_is_word(value))
             validate_invalid(faults, "metadata.labels", value, PL_API_LABEL_VALUE_TEXT);
     }
 }

@@ -30,11 +30,6 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
     "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
-/* The forms of names, without a length limit: a lower-case DNS label of RFC 1123; such labels
- * joined by dots; letters, digits, '-', '_', '.' with a letter or digit at both ends. */
-bool pl_api_is_label(struct pl_slice text);
-bool pl_api_is_subdomain(struct pl_slice text);
-bool pl_api_is_word(struct pl_slice text);
 /* Annotations: their names, and the size of all. field: their path in messages. */
 void pl_api_validate_labels(struct pl_api_faults *faults, const struct pl_tree *labels);
 void pl_api_validate_annotations(struct pl_api_faults *faults, const char *field,

@@ -66,7 +66,7 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
     if (text.len == 0)
         return;
     pl_subdomain(f, at, group, NULL);
-    if (pl_api_is_subdomain(text) && pl_slice_chr(text, '.') == NULL)
+    if (pl_text_is_subdomain(text) && pl_slice_chr(text, '.') == NULL)
         pl_bad_value(f, at, group, "should be a domain with at least one dot");
     bool guarded = definition_ends_with(text, ".k8s.io") ||
                    definition_ends_with(text, ".kubernetes.io") ||

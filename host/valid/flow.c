@@ -3,6 +3,7 @@
 #include "valid/kinds.h"
 
 #include "object/tree.h"
+#include "base/text.h"
 #include "schema/validate.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ static void check_namespaces(struct pl_api_faults *f, const struct pl_spot *rule
         if (name.len > 63)
             pl_bad_value(f, PL_INDEX(at, i), item->value,
                          NSLIST "must be no more than 63 characters");
-        if (!pl_api_is_label(name))
+        if (!pl_text_is_label(name))
             pl_bad_value(f, PL_INDEX(at, i), item->value, NSLIST "%s", PL_API_LABEL_TEXT);
         i++;
     }

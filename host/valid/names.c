@@ -34,9 +34,9 @@ void pl_label(struct pl_api_faults *f, const struct pl_spot *at, const struct pl
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
-    if (!pl_api_is_label(text))
+    if (!pl_text_is_label(text))
         pl_bad_value(f, at, value,
-                     pl_api_is_subdomain(text) ? "must not contain dots" : PL_API_LABEL_TEXT);
+                     pl_text_is_subdomain(text) ? "must not contain dots" : PL_API_LABEL_TEXT);
 }
 
 void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -48,7 +48,7 @@ void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struc
         return;
     if (text.len > 253)
         pl_bad_value(f, at, value, "must be no more than 253 characters");
-    if (!pl_api_is_subdomain(text))
+    if (!pl_text_is_subdomain(text))
         pl_bad_value(f, at, pl_or_empty(f, value), SUBDOMAIN);
 }
 
@@ -69,7 +69,7 @@ void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct 
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
-    if (!pl_api_is_label(text) || !isalpha((unsigned char)text.ptr[0]))
+    if (!pl_text_is_label(text) || !isalpha((unsigned char)text.ptr[0]))
         pl_bad_value(f, at, value, DNS1035);
 }
 
@@ -86,7 +86,7 @@ size_t pl_label_value_faults(struct pl_slice text, const char *why[2])
     size_t count = 0;
     if (text.len > 63)
         why[count++] = "must be no more than 63 bytes";
-    if (text.len > 0 && !pl_api_is_word(text))
+    if (text.len > 0 && !pl_text_is_word(text))
         why[count++] = PL_API_LABEL_VALUE_TEXT;
     return count;
 }

@@ -2,6 +2,7 @@
 #include "valid/kinds.h"
 
 #include "object/tree.h"
+#include "base/text.h"
 #include "schema/validate.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static size_t check_parts(struct pl_api_faults *f, const struct pl_spot *at, str
     size_t count = 0;
     for (bool wrong = false;;) {
         struct pl_slice part = up_to(rest, '.');
-        bool good = domain ? pl_api_is_label(part) : pl_api_is_subdomain(part);
+        bool good = domain ? pl_text_is_label(part) : pl_text_is_subdomain(part);
         size_t most = domain ? 63 : 253;
         if (!wrong && (!good || part.len > most)) {
             const struct pl_tree *shown = pl_tree_str(f->arena, all);

@@ -4,6 +4,7 @@
 
 #include "format/units.h"
 #include "object/tree.h"
+#include "base/text.h"
 #include "schema/validate.h"
 
 #include <math.h>
@@ -475,7 +476,7 @@ void pl_valid_attachment(struct pl_api_faults *f, const struct pl_tree *object,
         pl_bad_long(f, at, "63 characters");
     if (text.len > 253)
         pl_bad_value(f, at, attacher, "must be no more than 253 bytes");
-    else if (text.len > 0 && !pl_api_is_subdomain(text))
+    else if (text.len > 0 && !pl_text_is_subdomain(text))
         pl_bad_value(f, at, attacher,
                      "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
                      "and must start and end with an alphanumeric character (e.g. 'Example.com', "

@@ -41,7 +41,7 @@ void pl_valid_csi_driver_name(struct pl_api_faults *f, const struct pl_spot *at,
     }
     if (text.len > 63)
         pl_bad_long(f, at, "63 bytes");
-    if (!pl_api_is_subdomain(pl_arena_lower(f->arena, text)))
+    if (!pl_text_is_subdomain(pl_arena_lower(f->arena, text)))
         pl_bad_value(f, at, value, PL_API_SUBDOMAIN_TEXT);
 }
 

@@ -109,7 +109,7 @@ static void webhook_config_check_path(struct pl_api_faults *f, const struct pl_s
         struct pl_slice segment = pl_slice(path.ptr + start, i - start);
         if (segment.len == 0)
             bad_text(f, field, path, pl_arena_f(f->arena, "segment[%zu] may not be empty", n).ptr);
-        else if (!pl_api_is_subdomain(segment))
+        else if (!pl_text_is_subdomain(segment))
             bad_text(f, field, path,
                      pl_arena_f(f->arena, "segment[%zu]: %s", n, PL_API_SUBDOMAIN_TEXT).ptr);
         start = i + 1;
@@ -362,7 +362,7 @@ static void webhook_config_check_name(struct pl_api_faults *f, const struct pl_s
         pl_bad_required(f, field, "");
     else if (name.len > 253)
         bad_text(f, field, name, "must be no more than 253 characters");
-    else if (!pl_api_is_subdomain(name))
+    else if (!pl_text_is_subdomain(name))
         bad_text(f, field, name, PL_API_SUBDOMAIN_TEXT);
     else if (dots < 2)
         bad_text(f, field, name,

@@ -33,7 +33,7 @@ static void warn_name(struct pl_warned *w, const struct pl_tree *object, const c
         pl_buf_add_z(&why, "must be no more than 63 characters");
     if (pl_slice_chr(name, '.') != NULL)
         pl_buf_add_f(&why, "%smust not contain dots", why.len > 0 ? " " : "");
-    else if (!pl_api_is_label(name))
+    else if (!pl_text_is_label(name))
         pl_buf_add_f(&why, "%s" PL_API_LABEL_TEXT, why.len > 0 ? " " : "");
     if (why.len > 0)
         pl_warn(w, NAME_OF_PODS, used_in, pl_buf_z(&why));

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "kube/status.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 
@@ -85,7 +86,7 @@ static void on_stray(struct pl_registrar *r, enum pl_hook_sort sort, struct pl_n
 {
     const struct pl_registration_target target = pl_registrar_target(r);
     struct pl_scratch scratch;
-    struct pl_slice name = pl_node_str(pl_node_dig(config, "metadata", "name"), &scratch);
+    struct pl_slice name = pl_meta_name(config, &scratch);
     if (!pl_registration_is_ours(config, &target))
         return;
     if (pl_slice_eqz(name, r->o.name)) {
@@ -133,8 +134,7 @@ static void on_marked_crd(void *arg, const struct pl_answer *answer)
     registrar_kind_of(crd, &kind);
     if (!pl_registration_converts_here(crd, &target) || pl_registrar_converts(r, &kind))
         return;
-    pl_registrar_leave(r, PL_HOOK_CONVERT, &kind,
-                       pl_node_str(pl_node_dig(crd, "metadata", "name"), &scratch));
+    pl_registrar_leave(r, PL_HOOK_CONVERT, &kind, pl_meta_name(crd, &scratch));
 }
 
 static void on_crd_strays(void *arg, const struct pl_answer *answer)
@@ -145,7 +145,7 @@ static void on_crd_strays(void *arg, const struct pl_answer *answer)
     for (size_t i = 0; answer->items != NULL && i < answer->items->count; i++) {
         struct pl_node crd = pl_doc_root(answer->items->items[i]);
         struct pl_scratch scratch;
-        struct pl_slice name = pl_node_str(pl_node_dig(crd, "metadata", "name"), &scratch);
+        struct pl_slice name = pl_meta_name(crd, &scratch);
         if (pl_registration_has_conversion(crd))
             fire(r, PL_HOOK_CONVERT,
                  (struct pl_call){.verb = PL_VERB_GET, .name = name, .keep_managed_fields = true},
@@ -175,7 +175,7 @@ static void name_crds(struct pl_registrar *r, const struct pl_docs *crds)
              i++) {
             struct pl_node crd = pl_doc_root(crds->items[i]);
             struct pl_scratch scratch;
-            struct pl_slice name = pl_node_str(pl_node_dig(crd, "metadata", "name"), &scratch);
+            struct pl_slice name = pl_meta_name(crd, &scratch);
             struct pl_kind kind;
             registrar_kind_of(crd, &kind);
             if (pl_kind_eq_group(&kind, &item->kind))

@@ -12,8 +12,7 @@ local fail, describe = check.fail, check.describe
 local M = {}
 
 local registrations = {} -- in the order of their registration
-local handled = {} -- sort -> "group/version/Kind" (convert: "group/Kind") -> registration
-local served = {} -- path -> {kind = its text, self = its registration}; not for convert
+local claims = {} -- path (convert: "group/Kind") -> {kind = its text, self = its registration}
 
 -- ---- options ----
 
@@ -270,27 +269,17 @@ local function path_of(sort, kind)
     kind.kind:lower())
 end
 
-local function claim_path(what, sort, kind, self)
-  local path, text = path_of(sort, kind), (text_of(kind):gsub("^/", ""))
-  local other = served[path]
-  if other then
-    fail("%s: its path %s is also that of %s at %s:%d, and requests could not be told apart", what,
-      path, other.kind, other.self.file, other.self.line)
-  end
-  served[path] = { kind = text, self = self }
-end
-
 local function claim(what, sort, kind, self)
-  handled[sort] = handled[sort] or {}
-  local key = text_of(kind)
-  local other = handled[sort][key]
-  if other then
-    fail("%s is called twice for one kind; first at %s:%d", what, other.file, other.line)
+  local text = text_of(kind):gsub("^/", "")
+  local at = sort == "convert" and text or path_of(sort, kind)
+  local other = claims[at]
+  if other and other.kind == text then
+    fail("%s is called twice for one kind; first at %s:%d", what, other.self.file, other.self.line)
+  elseif other then
+    fail("%s: its path %s is also that of %s at %s:%d, and requests could not be told apart", what,
+      at, other.kind, other.self.file, other.self.line)
   end
-  handled[sort][key] = self
-  if sort ~= "convert" then
-    claim_path(what, sort, kind, self)
-  end
+  claims[at] = { kind = text, self = self }
 end
 
 local function begin(sort, f, options)

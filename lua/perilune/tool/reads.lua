@@ -31,14 +31,15 @@ local function joined(left, right)
   return #out <= MOST and out or UNKNOWN
 end
 
-local function either(self, a, b)
+-- The texts of any of these expressions.
+local function any_of(self, nodes)
   local out = {}
-  for _, list in ipairs({ texts_of(self, a), texts_of(self, b) }) do
-    for _, one in ipairs(list) do
+  for _, node in ipairs(nodes) do
+    for _, one in ipairs(texts_of(self, node)) do
       out[#out + 1] = one
     end
   end
-  return #out <= MOST and out or UNKNOWN
+  return #out > 0 and #out <= MOST and out or UNKNOWN
 end
 
 local function formatted(text)
@@ -73,17 +74,11 @@ texts_of = function(self, node)
   if node.tag == "String" then
     return { { head = node.value } }
   elseif node.tag == "Name" and node.var and node.var.sets == 0 and self.values[node.var] then
-    local out = {}
-    for _, value in ipairs(self.values[node.var]) do
-      for _, one in ipairs(texts_of(self, value)) do
-        out[#out + 1] = one
-      end
-    end
-    return #out > 0 and #out <= MOST and out or UNKNOWN
+    return any_of(self, self.values[node.var])
   elseif node.tag == "Binop" and node.op == ".." then
     return joined(texts_of(self, node.a), texts_of(self, node.b))
   elseif node.tag == "Binop" and node.op == "or" then
-    return either(self, node.a, node.b)
+    return any_of(self, { node.a, node.b })
   elseif node.tag == "Binop" and node.op == "and" then
     return texts_of(self, node.b)
   end
