@@ -115,6 +115,10 @@ perilune.every("1h", { name = "hourly" }, function() perilune.log:info("ticked")
     assert.equal(CROWD + NAMESPACES - 1, once:count_logged("^ran$"))
     assert.equal(1, once:count_logged("^ticked$"))
 
+    -- Its Lease would be deleted later. Until then, a newcomer counts it as a member with a share.
+    for _, lease in pairs(group:leases().members) do
+      server:delete(group:path(lease.metadata.name))
+    end
     local live = group:replica("live", script_of(plain))
     group:have_shares("8")
     once = group:replica("again", script_of(counted), { flags = { "--once" } })
