@@ -3,9 +3,9 @@
 #include "apicall/caller.h"
 
 #include "base/base.h"
+#include "base/text.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 static bool is_port(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        if (i == 0 ? text.ptr[i] != ':' : !isdigit((unsigned char)text.ptr[i]))
+        if (i == 0 ? text.ptr[i] != ':' : !pl_is_digit(text.ptr[i]))
             return false;
     }
     return true;

@@ -7,6 +7,7 @@
  * the tests decode the output with our own decoder. */
 #include "apicall/protobuf.h"
 
+#include "base/text.h"
 #include "gotype/proto.h"
 #include "gotype/wire.h"
 #include "valid/check.h"
@@ -61,7 +62,7 @@ struct pl_message pl_api_proto_type(struct pl_slice api_version, struct pl_slice
 static bool is_list(struct pl_slice kind, struct pl_slice *of)
 {
     *of = pl_slice(kind.ptr, kind.len > 4 ? kind.len - 4 : 0);
-    return kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+    return kind.len > 4 && pl_text_ends(kind, "List");
 }
 
 /* ---- objects and lists ---- */
@@ -198,7 +199,7 @@ static bool was_there(struct pl_slice api_version, struct pl_slice kind)
 const char *pl_api_no_kind(struct pl_api_ctx *ctx, struct pl_slice api_version,
                            struct pl_slice kind)
 {
-    bool is_list = kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+    bool is_list = kind.len > 4 && pl_text_ends(kind, "List");
     struct pl_slice one = is_list ? pl_slice(kind.ptr, kind.len - 4) : kind;
     if (!pl_message_is_none(pl_api_proto_type(api_version, one)) || was_there(api_version, kind))
         return NULL;

@@ -7,6 +7,7 @@
 #include "apicall/shard_select.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "cel/ast.h"
 #include "object/meta.h"
 #include "object/arena.h"
@@ -139,7 +140,7 @@ static int read_bound(struct reader *r, const struct pl_cel_expr *e, const char 
         return shard_select_fail(r, "%s must be a string literal, got %s", name,
                                  shard_select_type_name(e->constant.kind));
     struct pl_slice text = e->constant.s;
-    if (text.len < 2 || memcmp(text.ptr, "0x", 2) != 0)
+    if (!pl_text_begins(text, "0x"))
         return shard_select_fail(r, "%s must have '0x' prefix, got \"%.*s\"", name, PL_FMT(text));
     if (check_digits(r, name, text) != 0)
         return -1;
@@ -234,21 +235,12 @@ static int read_text(struct reader *r, struct pl_arena *arena, struct pl_slice t
     return 0;
 }
 
-static struct pl_slice trimmed(struct pl_slice text)
-{
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
-        text = pl_slice(text.ptr + 1, text.len - 1);
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
-        text.len--;
-    return text;
-}
-
 int pl_api_shards_parse(struct pl_api_shards *shards, struct pl_slice text, struct pl_buf *why)
 {
     struct reader r = {.shards = shards, .text = PL_BUF_INIT, .why = why};
     struct pl_arena arena = {0};
     *shards = (struct pl_api_shards){0};
-    text = trimmed(text);
+    text = pl_slice_trim(text);
     int code =
         text.len > 0
             ? read_text(&r, &arena, text)

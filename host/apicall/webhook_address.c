@@ -7,12 +7,13 @@
 #include "apicall/webhook_address.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <string.h>
 
 static int by_url(struct pl_slice url, struct pl_api_webhook_address *out, struct pl_err *err)
 {
-    if (url.len < 9 || memcmp(url.ptr, "https://", 8) != 0)
+    if (url.len < 9 || !pl_text_begins(url, "https://"))
         return pl_err_set(err, PL_EINVAL, "the webhook's url must begin with https://");
     out->url = pl_memdup0(url.ptr, url.len);
     return 0;

@@ -3,6 +3,7 @@
  * functions. All paths come from one table of operations, in the form of OpenAPI 3 or 2. The table
  * follows the verbs in api.c. */
 #include "apiinfo/openapi_document.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -192,9 +193,9 @@ static struct pl_slice openapi_group_name(struct pl_arena *arena, const char *gr
         len -= strlen(ours);
     bool begins = true;
     for (size_t i = 0; i < len; i++) {
-        if (isalnum((unsigned char)group[i]))
+        if (pl_is_alnum(group[i]))
             out[at++] = begins ? (char)toupper((unsigned char)group[i]) : group[i];
-        begins = !isalnum((unsigned char)group[i]);
+        begins = !pl_is_alnum(group[i]);
     }
     return pl_slice(out, at);
 }

@@ -8,6 +8,7 @@
 
 #include "apiserver/write.h"
 #include "base/alloc.h"
+#include "base/text.h"
 #include "object/meta.h"
 #include "object/selector.h"
 #include "schema/condition.h"
@@ -98,7 +99,7 @@ static int64_t amount_of(const struct pl_tree *value, int64_t total)
         pl_tree_integer(value, &number);
         return number;
     }
-    for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && i < 9; i++)
+    for (size_t i = 0; i < text.len && pl_is_digit(text.ptr[i]) && i < 9; i++)
         number = number * 10 + (text.ptr[i] - '0');
     return (number * total + 99) / 100;
 }

@@ -7,6 +7,7 @@
 #include "apicall/convert.h"
 #include "apicall/core.h"
 #include "apiserver/verbs.h"
+#include "base/text.h"
 #include "value/build.h"
 
 #include "apicall/select.h"
@@ -19,7 +20,6 @@
 #include "value/scan.h"
 #include "value/write.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool parse_rv(struct pl_slice text, uint64_t *rv)
 {
     *rv = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i > 18)
+        if (!pl_is_digit(text.ptr[i]) || i > 18)
             return false;
         *rv = *rv * 10 + (uint64_t)(text.ptr[i] - '0');
     }
@@ -128,7 +128,7 @@ static bool is_clean(struct pl_slice path)
 static ptrdiff_t base64_fault(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (!isalnum((unsigned char)text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_')
+        if (!pl_is_alnum(text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_')
             return (ptrdiff_t)i;
     return text.len % 4 == 1 ? (ptrdiff_t)text.len - 1 : -1;
 }

@@ -10,6 +10,7 @@
 #include "apicall/body.h"
 #include "apicall/convert.h"
 #include "apiserver/config.h"
+#include "base/text.h"
 #include "schema/rules.h"
 
 #include "schema/config_check.h"
@@ -37,7 +38,7 @@ struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object)
 static size_t count_digits(struct pl_slice text)
 {
     size_t count = 0;
-    while (count < text.len && text.ptr[count] >= '0' && text.ptr[count] <= '9')
+    while (count < text.len && pl_is_digit(text.ptr[count]))
         count++;
     return count;
 }

@@ -11,6 +11,7 @@
 #include "apiserver/verbs.h"
 #include "apiserver/watch_stream.h"
 #include "base/alloc.h"
+#include "base/text.h"
 #include "gotype/proto.h"
 
 #include <inttypes.h>
@@ -89,7 +90,7 @@ static int parse_rv(struct pl_api_ctx *ctx, uint64_t *rv)
     struct pl_slice text = ctx->request.resource_version;
     *rv = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i > 18)
+        if (!pl_is_digit(text.ptr[i]) || i > 18)
             return pl_api_fail(&ctx->status, 500, "",
                                "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: "
                                "parsing \"%.*s\": invalid syntax",

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/metrics_impl.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -18,8 +19,8 @@ static bool metrics_is_name(const char *text, bool colons)
 {
     for (size_t i = 0; text[i] != '\0'; i++) {
         char c = text[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(colons && c == ':') && !(i > 0 && c >= '0' && c <= '9'))
+        bool letter = pl_is_letter(c) || c == '_';
+        if (!letter && !(colons && c == ':') && !(i > 0 && pl_is_digit(c)))
             return false;
     }
     return text[0] != '\0' && strlen(text) <= 200;

@@ -8,9 +8,14 @@ static inline bool pl_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static inline bool pl_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static inline bool pl_is_alnum(char c)
 {
-    return pl_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return pl_is_digit(c) || pl_is_letter(c);
 }
 
 static inline bool pl_is_lower_or_digit(char c)

@@ -1,6 +1,7 @@
 /* host: sleeping, joining, enqueueing, and external HTTP servers. */
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "bind/list.h"
 #include "lane/lane.h"
 #include "lua/lazy.h"
@@ -254,8 +255,8 @@ static struct pl_slice shown_url(struct pl_lop *op, struct pl_slice url)
 
 static bool has_scheme(struct pl_slice url)
 {
-    return (url.len > 7 && memcmp(url.ptr, "http://", 7) == 0) ||
-           (url.len > 8 && memcmp(url.ptr, "https://", 8) == 0);
+    return (url.len > 7 && pl_text_begins(url, "http://")) ||
+           (url.len > 8 && pl_text_begins(url, "https://"));
 }
 
 static int http(lua_State *L)

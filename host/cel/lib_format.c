@@ -1,6 +1,7 @@
 /* Named formats (format.dns1123Label().validate(text)) and the text function `format`. */
 #include "cel/function.h"
 
+#include "base/text.h"
 #include "format/units.h"
 
 #include <inttypes.h>
@@ -300,7 +301,7 @@ static int precision_at(struct pl_slice text, size_t *i)
     int precision = 0;
     if (*i >= text.len || text.ptr[*i] != '.')
         return 6;
-    for ((*i)++; *i < text.len && text.ptr[*i] >= '0' && text.ptr[*i] <= '9'; (*i)++)
+    for ((*i)++; *i < text.len && pl_is_digit(text.ptr[*i]); (*i)++)
         precision =
             precision * 10 + text.ptr[*i] - '0' < 100 ? precision * 10 + text.ptr[*i] - '0' : 99;
     return precision;

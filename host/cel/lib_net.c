@@ -36,7 +36,7 @@ static bool parse_cidr(struct pl_slice text, struct pl_cel_ip *ip)
         return false;
     int prefix = 0;
     for (size_t i = 0; i < bits.len; i++) {
-        if (bits.ptr[i] < '0' || bits.ptr[i] > '9')
+        if (!pl_is_digit(bits.ptr[i]))
             return false;
         prefix = prefix * 10 + bits.ptr[i] - '0';
     }
@@ -253,8 +253,8 @@ static bool is_scheme(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        bool is_letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-        bool is_other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+        bool is_letter = pl_is_letter(c);
+        bool is_other = pl_is_digit(c) || c == '+' || c == '-' || c == '.';
         if (!is_letter && (i == 0 || !is_other))
             return false;
     }
@@ -269,7 +269,7 @@ static bool is_port(struct pl_slice host)
             from = i + 1;
     const char *colon = memchr(host.ptr + from, ':', host.len - from);
     for (const char *c = colon; c != NULL && ++c < host.ptr + host.len;)
-        if (*c < '0' || *c > '9')
+        if (!pl_is_digit(*c))
             return false;
     return host.len == 0 || host.ptr[0] != '[' || from > 0;
 }

@@ -2,7 +2,8 @@
  * from zero. Numbers over 10^27 are refused. */
 #include "cel/function.h"
 
-#include <ctype.h>
+#include "base/text.h"
+
 #include <string.h>
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
@@ -38,7 +39,7 @@ static void lib_quantity_read_number(struct reader *r)
         char c = r->text.ptr[r->at];
         if (c == '.' && !is_fraction)
             is_fraction = true;
-        else if (isdigit((unsigned char)c))
+        else if (pl_is_digit(c))
             read_digit(r, c, is_fraction), digits++;
         else
             break;
@@ -57,7 +58,7 @@ static bool read_exponent(struct reader *r, int *exponent)
         return false;
     *exponent = 0;
     for (; i < r->text.len; i++) {
-        if (!isdigit((unsigned char)r->text.ptr[i]))
+        if (!pl_is_digit(r->text.ptr[i]))
             return false;
         *exponent = *exponent * 10 + (r->text.ptr[i] - '0');
     }

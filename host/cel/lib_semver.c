@@ -1,14 +1,15 @@
 /* Semantic versions (semver.org, 2.0.0): strict, or with omitted parts filled in. */
 #include "cel/function.h"
 
-#include <ctype.h>
+#include "base/text.h"
+
 #include <string.h>
 
 static bool lib_semver_number(struct pl_slice *rest, bool is_lax, uint64_t *value)
 {
     size_t len = 0;
     *value = 0;
-    while (len < rest->len && isdigit((unsigned char)rest->ptr[len])) {
+    while (len < rest->len && pl_is_digit(rest->ptr[len])) {
         if (__builtin_mul_overflow(*value, 10, value) ||
             __builtin_add_overflow(*value, (uint64_t)(rest->ptr[len] - '0'), value))
             return false;
@@ -33,13 +34,13 @@ static bool identifiers(struct pl_slice text, bool may_have_zeros)
     size_t start = 0;
     for (size_t i = 0; i <= text.len; i++) {
         if (i < text.len && text.ptr[i] != '.') {
-            if (!isalnum((unsigned char)text.ptr[i]) && text.ptr[i] != '-')
+            if (!pl_is_alnum(text.ptr[i]) && text.ptr[i] != '-')
                 return false;
             continue;
         }
         bool is_number = true;
         for (size_t j = start; j < i; j++)
-            is_number &= isdigit((unsigned char)text.ptr[j]) != 0;
+            is_number &= pl_is_digit(text.ptr[j]);
         if (i == start || (is_number && !may_have_zeros && i - start > 1 && text.ptr[start] == '0'))
             return false;
         start = i + 1;
@@ -99,7 +100,7 @@ static struct pl_slice identifier(struct pl_slice *rest)
 static bool lib_semver_is_number(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (!isdigit((unsigned char)text.ptr[i]))
+        if (!pl_is_digit(text.ptr[i]))
             return false;
     return true;
 }

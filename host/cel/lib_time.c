@@ -2,6 +2,8 @@
  * are refused, since they would need the system's database. */
 #include "cel/function.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,8 +12,7 @@ enum part { YEAR, MONTH, DAY_OF_YEAR, DAY_OF_MONTH, DATE, DAY_OF_WEEK, HOURS, MI
 
 static bool two_digits(struct pl_slice text, size_t i, int *value)
 {
-    if (i + 2 > text.len || text.ptr[i] < '0' || text.ptr[i] > '9' || text.ptr[i + 1] < '0' ||
-        text.ptr[i + 1] > '9')
+    if (i + 2 > text.len || !pl_is_digit(text.ptr[i]) || !pl_is_digit(text.ptr[i + 1]))
         return false;
     *value = (text.ptr[i] - '0') * 10 + text.ptr[i + 1] - '0';
     return true;

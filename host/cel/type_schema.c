@@ -29,7 +29,7 @@ static bool is_escaped_word(struct pl_slice name)
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return pl_is_letter(c) || c == '_';
 }
 
 /* The escape for the character(s) at i; NULL: they stay as they are. */

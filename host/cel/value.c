@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "format/units.h"
 
 #include <math.h>
@@ -105,7 +106,7 @@ static struct pl_slice moved(struct pl_arena *arena, struct pl_slice text, int64
     int year = 0;
     *eras = 0;
     for (size_t i = 0; i < 4; i++) {
-        if (i >= text.len || text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (i >= text.len || !pl_is_digit(text.ptr[i]))
             return text;
         year = year * 10 + text.ptr[i] - '0';
     }

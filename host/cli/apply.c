@@ -3,14 +3,15 @@
  * rest, otherwise in the order of the files. A kind that is still unknown right after its CRD is
  * retried for a moment. The first failure ends it, with the name of the file and the number of the
  * document in it. */
-#include "reload/config.h"
 #include "cli/apply.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "object/meta.h"
 #include "object/patch.h"
+#include "reload/config.h"
 #include "value/build.h"
 
 #include <dirent.h>
@@ -86,7 +87,7 @@ static int add_all(struct apply *apply, const char *source, struct pl_node objec
     struct pl_scratch scratch;
     struct pl_slice kind = pl_node_str(pl_node_getz(object, "kind"), &scratch);
     struct pl_node items = pl_node_getz(object, "items");
-    bool ends = kind.len >= 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+    bool ends = pl_text_ends(kind, "List");
     if (!ends || (kind.len > 4 && pl_node_is_missing(items))) {
         add_manifest(apply, source, object);
         return 0;

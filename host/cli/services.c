@@ -5,6 +5,7 @@
 #include "cli/services.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static bool read_port(const char *text, size_t len, int *port)
 {
     long value = 0;
     for (size_t i = 0; i < len && value <= 65535; i++) {
-        if (text[i] < '0' || text[i] > '9')
+        if (!pl_is_digit(text[i]))
             return false;
         value = value * 10 + (text[i] - '0');
     }

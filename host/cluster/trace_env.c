@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "crypto/pem.h"
 #include "format/url.h"
 #include "net/http_server.h"
@@ -66,9 +67,8 @@ static const char *header_problem(struct pl_slice name, struct pl_slice value)
     static const char marks[] = "!#$%&'*+-.^_`|~"; /* RFC 9110, 5.6.2 */
     static const char own[][20] = {"content-length", "transfer-encoding", "content-type", "host"};
     for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-        bool letter = (c | 32) >= 'a' && (c | 32) <= 'z', digit = c >= '0' && c <= '9';
-        if (!letter && !digit && (c == '\0' || strchr(marks, c) == NULL))
+        char c = name.ptr[i];
+        if (!pl_is_alnum(c) && (c == '\0' || strchr(marks, c) == NULL))
             return "the name of a header must consist of letters, digits and -";
     }
     for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)

@@ -2,6 +2,7 @@
  * certificates, devices. The object is only read; a value may be absent. */
 #include "columns/cells_impl.h"
 
+#include "base/text.h"
 #include "columns/cells.h"
 
 #include <inttypes.h>
@@ -71,7 +72,7 @@ static void add_amounts(struct pl_buf *out, struct pl_node quota, bool limits)
     struct pl_scratch hard_scratch, used_scratch;
     struct pl_iter it = pl_iter(pl_cell_at(quota, ".status.hard"));
     while (pl_iter_next(&it)) {
-        bool is = it.key.len > 7 && memcmp(it.key.ptr, "limits.", 7) == 0;
+        bool is = it.key.len > 7 && pl_text_begins(it.key, "limits.");
         if (is != limits)
             continue;
         struct pl_slice amount = pl_node_str(pl_node_get(used, it.key), &used_scratch);

@@ -149,7 +149,7 @@ static bool is_service(const char *text)
 {
     size_t len = strcspn(text, ":");
     int64_t port = 443;
-    bool has_port = text[len] == ':' && text[len + 1] >= '0' && text[len + 1] <= '9' &&
+    bool has_port = text[len] == ':' && pl_is_digit(text[len + 1]) &&
                     pl_flag_parse_integer(text + len + 1, &port);
     return (text[len] == '\0' || has_port) && port >= 1 && port <= 65535 &&
            is_object_path(pl_slice(text, len), false);

@@ -3,6 +3,7 @@
  * the expected value, and the flag that was probably meant. Texts are copied; later code does not
  * refer to argv or the environment. */
 #include "command/flags.h"
+#include "base/text.h"
 #include "command/flag_value.h"
 
 #include "base/alloc.h"
@@ -118,7 +119,7 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
     snprintf(source, sizeof(source), "--%.*s", PL_FMT(name));
     size_t found = flags_find(flags, name);
     bool is_no =
-        found == flags->count && given == NULL && name_len > 3 && memcmp(name.ptr, "no-", 3) == 0;
+        found == flags->count && given == NULL && name_len > 3 && pl_text_begins(name, "no-");
     if (is_no) {
         found = flags_find(flags, pl_slice(name.ptr + 3, name.len - 3));
         if (found < flags->count && takes_value(&flags->table[found]))

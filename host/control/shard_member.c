@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "lead/election.h"
 #include "lead/shard_leases.h"
 
@@ -215,7 +216,7 @@ static void make_id(const struct pl_shard_member *s, char id[PL_LEASE_HOLDER])
     size_t len = strlen(id), over = len > 180 ? len - 180 : 0;
     memmove(id, id + over, len - over + 1);
     for (char *c = id; *c != '\0'; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+        *c = pl_is_alnum(*c) ? (char)tolower((unsigned char)*c) : '-';
     if (id[0] == '-')
         id[0] = 'x';
 }

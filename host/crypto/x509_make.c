@@ -1,12 +1,12 @@
 /* Making keys, requests and certificates. Names are inserted verbatim: OpenSSL's configuration
  * syntax reads only our own constants, so that it never splits a script's text. */
 #include "base/base.h"
+#include "base/text.h"
 #include "crypto/x509_build.h"
 #include "crypto/x509_context.h"
 #include "crypto/x509_pem.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -153,12 +153,12 @@ static bool is_ascii(struct pl_slice value)
  */
 static bool is_dns(struct pl_slice value)
 {
-    size_t first = value.len > 2 && memcmp(value.ptr, "*.", 2) == 0 ? 2 : 0;
+    size_t first = value.len > 2 && pl_text_begins(value, "*.") ? 2 : 0;
     for (size_t i = first; i < value.len; i++) {
         bool begins = i == first || value.ptr[i - 1] == '.'; /* a label */
         if (begins && value.ptr[i] == '.')
             return false;
-        if (!isalnum((unsigned char)value.ptr[i]) && strchr("-._", value.ptr[i]) == NULL)
+        if (!pl_is_alnum(value.ptr[i]) && strchr("-._", value.ptr[i]) == NULL)
             return false;
     }
     return value.len <= 253;
@@ -167,11 +167,10 @@ static bool is_dns(struct pl_slice value)
 static bool is_uri(struct pl_slice value)
 {
     const char *colon = pl_slice_chr(value, ':');
-    if (colon == NULL || !isalpha((unsigned char)value.ptr[0]) ||
-        colon + 1 == value.ptr + value.len)
+    if (colon == NULL || !pl_is_letter(value.ptr[0]) || colon + 1 == value.ptr + value.len)
         return false;
     for (const char *c = value.ptr; c < colon; c++)
-        if (!isalnum((unsigned char)*c) && strchr("+-.", *c) == NULL)
+        if (!pl_is_alnum(*c) && strchr("+-.", *c) == NULL)
             return false;
     return true;
 }

@@ -2,6 +2,8 @@
  * are compared as bytes in network order. */
 #include "format/ip.h"
 
+#include "base/text.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ static bool read_prefix(struct pl_slice text, int most, int *out)
         return false;
     int value = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!pl_is_digit(text.ptr[i]))
             return false;
         value = value * 10 + (text.ptr[i] - '0');
     }

@@ -41,10 +41,10 @@ static bool check_bytes(struct pl_slice text, struct pl_err *err)
 
 static bool is_scheme(struct pl_slice text)
 {
-    if (text.len == 0 || !isalpha((unsigned char)text.ptr[0]))
+    if (text.len == 0 || !pl_is_letter(text.ptr[0]))
         return false;
     for (size_t i = 0; i < text.len; i++)
-        if (!isalnum((unsigned char)text.ptr[i]) && strchr("+-.", text.ptr[i]) == NULL)
+        if (!pl_is_alnum(text.ptr[i]) && strchr("+-.", text.ptr[i]) == NULL)
             return false;
     return true;
 }
@@ -66,7 +66,7 @@ static int read_port(struct pl_slice text, struct pl_url *url, struct pl_err *er
 {
     int value = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.ptr[i]) || i == 5)
+        if (!pl_is_digit(text.ptr[i]) || i == 5)
             return pl_err_set(err, PL_EINVAL, "the port must be a number up to 65535");
         value = value * 10 + (text.ptr[i] - '0');
     }
@@ -123,7 +123,7 @@ static bool ends_in_number(struct pl_slice host)
             digits = hex = !ends || digits;
             continue;
         }
-        digits = digits && isdigit((unsigned char)c) != 0;
+        digits = digits && pl_is_digit(c);
         hex = hex && (len == 0 ? c == '0' : len == 1 ? (c | 0x20) == 'x' : is_hex(c));
         len++;
     }

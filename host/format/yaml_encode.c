@@ -59,8 +59,8 @@ static bool looks_timed(struct pl_slice text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         colon = colon || c == ':';
-        only = only && ((c >= '0' && c <= '9') || strchr(":._+-", c) != NULL);
-        digits += digits == i && c >= '0' && c <= '9';
+        only = only && (pl_is_digit(c) || strchr(":._+-", c) != NULL);
+        digits += digits == i && pl_is_digit(c);
     }
     return (only && colon) || (digits == 4 && text.len > 4 && text.ptr[4] == '-');
 }

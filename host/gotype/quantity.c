@@ -2,6 +2,8 @@
  * exact: it uses integers only. What has more digits than they hold stays as it is. */
 #include "gotype/quantity.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,7 @@ static struct pl_slice read_digits(struct pl_slice text, struct number *n)
     for (; i < text.len; i++) {
         if (text.ptr[i] == '.' && !fraction)
             fraction = true;
-        else if (isdigit((unsigned char)text.ptr[i]))
+        else if (pl_is_digit(text.ptr[i]))
             add_digit(n, text.ptr[i], fraction);
         else
             break;
@@ -80,7 +82,7 @@ static bool is_like_suffix(struct pl_slice suffix)
         i++;
     if (i < suffix.len && (suffix.ptr[i] == '-' || suffix.ptr[i] == '+'))
         i++;
-    while (i < suffix.len && isdigit((unsigned char)suffix.ptr[i]))
+    while (i < suffix.len && pl_is_digit(suffix.ptr[i]))
         i++;
     return i == suffix.len;
 }

@@ -3,6 +3,7 @@
  * only writes. Its depth is that of the tree, which the tree's maker limits. */
 #include "gotype/swagger.h"
 
+#include "base/text.h"
 #include "gotype/wire.h"
 
 #include <stdlib.h>
@@ -305,7 +306,7 @@ static void swagger_member(struct pl_buf *out, enum message message,
                 swagger_value(out, &members[i], item->value);
             return;
         }
-    if (extensions != 0 && item->key.len > 2 && memcmp(item->key.ptr, "x-", 2) == 0)
+    if (extensions != 0 && item->key.len > 2 && pl_text_begins(item->key, "x-"))
         swagger_extension(out, extensions, item->key, item->value);
 }
 

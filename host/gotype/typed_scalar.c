@@ -3,12 +3,12 @@
  * the form in which Go writes them. Messages were checked against kube-apiserver 1.37. */
 #include "gotype/typed_scalar.h"
 
+#include "base/text.h"
 #include "gotype/typed.h"
 
 #include "format/units.h"
 #include "gotype/quantity.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static bool is_integer(struct pl_slice text, int64_t least, int64_t most)
     if (text.len == i || text.len >= sizeof(copy))
         return false;
     for (size_t at = i; at < text.len; at++)
-        if (!isdigit((unsigned char)text.ptr[at]))
+        if (!pl_is_digit(text.ptr[at]))
             return false;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
@@ -120,7 +120,7 @@ static bool fits_quantity(struct pl_arena *arena, const struct pl_message_field 
 
 static bool is_base64(char c)
 {
-    return isalnum((unsigned char)c) || c == '+' || c == '/';
+    return pl_is_alnum(c) || c == '+' || c == '/';
 }
 
 /* The offset of the first byte at which Go's base64 decoder stops; -1: there is none. */

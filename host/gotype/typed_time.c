@@ -4,7 +4,7 @@
 #include "format/units.h"
 #include "gotype/typed_scalar.h"
 
-#include <ctype.h>
+#include "base/text.h"
 
 #define TIME_LAYOUT  "2006-01-02T15:04:05Z07:00"
 #define MICRO_LAYOUT "2006-01-02T15:04:05.000000Z07:00"
@@ -35,7 +35,7 @@ struct reading_time {
 
 static bool is_digit_at(struct pl_slice text, size_t i)
 {
-    return i < text.len && isdigit((unsigned char)text.ptr[i]);
+    return i < text.len && pl_is_digit(text.ptr[i]);
 }
 
 static void skip(struct reading_time *r, size_t len)

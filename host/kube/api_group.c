@@ -97,7 +97,7 @@ static struct pl_map plurals_with_status(struct pl_node resources)
     while (pl_iter_next(&it)) {
         struct pl_scratch scratch;
         struct pl_slice name = pl_node_str(pl_node_getz(it.value, "name"), &scratch);
-        if (name.len > 7 && memcmp(name.ptr + name.len - 7, "/status", 7) == 0)
+        if (name.len > 7 && pl_text_ends(name, "/status"))
             pl_map_put(&plurals, pl_slice(name.ptr, name.len - 7), &plurals);
     }
     return plurals;

@@ -7,6 +7,7 @@
  * apiVersion that the server leaves out. */
 #include "kube/decode.h"
 
+#include "base/text.h"
 #include "kube/status.h"
 #include "value/build.h"
 #include "object/meta.h"
@@ -23,7 +24,7 @@ int64_t pl_retry_after_ms(const struct pl_http_response *response)
     if (text == NULL || *text == '\0' || strlen(text) > 9)
         return -1;
     for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
+        if (!pl_is_digit(*text))
             return -1;
         seconds = seconds * 10 + (*text - '0');
     }

@@ -5,6 +5,7 @@
 #include "kube/proxy.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "kube/kubeconfig_impl.h"
 
 #include <arpa/inet.h>
@@ -46,7 +47,7 @@ static bool parse_number(struct pl_slice text, int max, int *value)
         return false;
     *value = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!pl_is_digit(text.ptr[i]))
             return false;
         *value = *value * 10 + (text.ptr[i] - '0');
     }

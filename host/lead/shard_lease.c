@@ -36,12 +36,12 @@ static bool read_name(struct pl_slice text, const char *name, struct pl_shard_le
         lease->kind = PL_LEASE_OF_NAME;
         return true;
     }
-    if (rest.len > 8 && memcmp(rest.ptr, "-member-", 8) == 0 && rest.len - 8 < PL_MEMBER_ID) {
+    if (rest.len > 8 && pl_text_begins(rest, "-member-") && rest.len - 8 < PL_MEMBER_ID) {
         lease->kind = PL_LEASE_OF_MEMBER;
         lease->id = pl_slice(rest.ptr + 8, rest.len - 8);
         return true;
     }
-    if (rest.len <= 7 || memcmp(rest.ptr, "-shard-", 7) != 0)
+    if (rest.len <= 7 || !pl_text_begins(rest, "-shard-"))
         return false;
     struct pl_slice digits = pl_slice(rest.ptr + 7, rest.len - 7);
     int64_t index = number_in(digits);

@@ -11,7 +11,6 @@
 #include "lua/lerr.h"
 #include "lua/script.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -146,7 +145,7 @@ static bool parse_position(const char *text, struct pl_slice *path, int *line)
     while ((colon = strchr(colon, ':')) != NULL && colon < stop) {
         char *end;
         long number = strtol(colon + 1, &end, 10);
-        if (isdigit((unsigned char)colon[1]) && *end == ':') {
+        if (pl_is_digit(colon[1]) && *end == ':') {
             *path = pl_slice(text, (size_t)(colon - text));
             *line = (int)number;
             return true;

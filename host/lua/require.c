@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "lua/lerr.h"
 #include "lua/origin.h"
 #include "lua/own_modules.h"
@@ -65,8 +66,7 @@ static bool is_module_name(struct pl_slice name)
         return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '_' || c == '-';
+        bool plain = pl_is_alnum(c) || c == '_' || c == '-';
         if (!plain && !(c == '.' && name.ptr[i - 1] != '.'))
             return false;
     }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/map.h"
+#include "base/text.h"
 
 #include <uv.h>
 
@@ -206,12 +207,6 @@ int pl_files_set_add_path(struct pl_files_set *set, const char *path, struct pl_
 
 /* ---- events ---- */
 
-static bool files_ends_with(const char *text, const char *suffix)
-{
-    size_t len = strlen(text), suffix_len = strlen(suffix);
-    return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
-}
-
 static bool concerns(struct pl_files *files, struct folder *folder,
                      const struct inotify_event *event)
 {
@@ -221,7 +216,7 @@ static bool concerns(struct pl_files *files, struct folder *folder,
         folder->wd = -1;
     if (event->len == 0 || strcmp(event->name, "..data") == 0)
         return true; /* concerns the folder itself, or all of a ConfigMap volume */
-    return (folder->suffix != NULL && files_ends_with(event->name, folder->suffix)) ||
+    return (folder->suffix != NULL && pl_text_ends(pl_slice_z(event->name), folder->suffix)) ||
            pl_map_has(&folder->names, pl_slice_z(event->name));
 }
 

@@ -159,7 +159,7 @@ static int64_t number_after(struct pl_slice text, const char *word)
     if (at == NULL)
         return -1;
     int64_t value = 0;
-    for (at += len; at < text.ptr + text.len && *at >= '0' && *at <= '9'; at++)
+    for (at += len; at < text.ptr + text.len && pl_is_digit(*at); at++)
         value = value < INT32_MAX ? value * 10 + (*at - '0') : value;
     return value;
 }
@@ -290,7 +290,7 @@ static void begin_head(struct pl_http_call *call, struct pl_slice line)
     const char *space = pl_slice_chr(line, ' ');
     call->status = 0;
     for (const char *p = space ? space + 1 : NULL;
-         p != NULL && p < line.ptr + line.len && *p >= '0' && *p <= '9' && call->status < 1000; p++)
+         p != NULL && p < line.ptr + line.len && pl_is_digit(*p) && call->status < 1000; p++)
         call->status = call->status * 10 + (*p - '0');
     pl_buf_clear(&call->head);
     call->head_count = 0;

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "net/http_trust.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static bool http_describe_is_token(const char *text)
 {
     size_t len = 0;
     for (char c; (c = text[len]) != '\0'; len++) {
-        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool word = pl_is_alnum(c);
         if (!word && strchr("!#$%&'*+-.^_`|~", c) == NULL)
             return false;
     }

@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "base/text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -277,7 +276,7 @@ static bool is_known_method(struct pl_slice word)
 static size_t take_other_method(struct pl_conn *conn, struct pl_slice bytes)
 {
     size_t len = 0;
-    while (len < bytes.len && (isalnum((unsigned char)bytes.ptr[len]) || bytes.ptr[len] == '-'))
+    while (len < bytes.len && (pl_is_alnum(bytes.ptr[len]) || bytes.ptr[len] == '-'))
         len++;
     struct pl_slice word = pl_slice(bytes.ptr, len);
     *conn->other_method = '\0';

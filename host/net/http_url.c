@@ -1,11 +1,12 @@
 /* Escaping and unescaping, members of a query, and URLs without secrets for messages. Pure; any
  * thread. Bytes come from peers: no byte beyond the slice is read. */
-#include "base/text.h"
 #include "net/http_server.h"
+
+#include "base/text.h"
 
 static int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (pl_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
@@ -35,8 +36,7 @@ void pl_url_unescape(struct pl_slice text, bool plus_is_space, struct pl_buf *ou
 
 static bool is_unreserved(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return pl_is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 void pl_url_escape(struct pl_slice text, struct pl_buf *out)
@@ -59,7 +59,7 @@ void pl_url_escape(struct pl_slice text, struct pl_buf *out)
 static bool is_digits(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!pl_is_digit(text.ptr[i]))
             return false;
     return true;
 }

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ static bool read_integer(struct reader *r, int64_t *out)
     bool negative = jsonpath_take(r, '-');
     int64_t value = 0;
     size_t digits = r->at;
-    while (isdigit((unsigned char)peek(r)) && r->at - digits < 9)
+    while (pl_is_digit(peek(r)) && r->at - digits < 9)
         value = value * 10 + (r->text.ptr[r->at++] - '0');
     if (r->at == digits)
         r->at = start;

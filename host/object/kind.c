@@ -17,15 +17,14 @@ static bool is_version(struct pl_slice text)
     return text.len <= 63 && pl_text_is_label(text);
 }
 
-static bool is_kind_name(struct pl_slice text)
+bool pl_kind_is_name(struct pl_slice text)
 {
     if (text.len == 0 || text.len > 63)
         return false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool later = (c >= '0' && c <= '9') || (c == '-' && i + 1 != text.len);
-        if (!letter && (i == 0 || !later))
+        bool later = pl_is_digit(c) || (c == '-' && i + 1 != text.len);
+        if (!pl_is_letter(c) && (i == 0 || !later))
             return false;
     }
     return true;
@@ -57,7 +56,7 @@ static struct pl_slice take_part(struct pl_slice *text)
 static bool kind_fill(struct pl_slice group, struct pl_slice version, struct pl_slice name,
                       struct pl_kind *kind)
 {
-    if ((group.len != 0 && !is_group(group)) || !is_version(version) || !is_kind_name(name))
+    if ((group.len != 0 && !is_group(group)) || !is_version(version) || !pl_kind_is_name(name))
         return false;
     kind_append(kind->group, group);
     kind_append(kind->version, version);

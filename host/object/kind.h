@@ -23,6 +23,8 @@ PL_MUST_USE int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_n
                              struct pl_kind *kind, struct pl_err *err);
 /* Of an object by its apiVersion and kind. */
 PL_MUST_USE int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
+/* A kind without group and version, as the API server allows it: "Pod". */
+bool pl_kind_is_name(struct pl_slice text);
 bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
 bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
 bool pl_kind_is_secret(const struct pl_kind *kind); /* values of its data must be hidden */

@@ -5,6 +5,7 @@
 #include "object/path.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "value/build.h"
 #include "value/write.h"
 
@@ -17,9 +18,7 @@ struct pl_path {
 /* A name of only these characters needs no brackets. */
 static bool is_bare(char c)
 {
-    unsigned char lower = (unsigned char)(c | 0x20);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '$';
+    return pl_is_alnum(c) || c == '_' || c == '-' || c == '$';
 }
 
 static int path_fail(struct pl_err *err, size_t offset, const char *what)
@@ -126,7 +125,7 @@ static int parse_quoted(struct pl_path *path, struct pl_slice text, size_t *at, 
 static int parse_index(struct pl_path *path, struct pl_slice text, size_t *at, struct pl_err *err)
 {
     size_t start = *at, index = 0;
-    while (*at < text.len && text.ptr[*at] >= '0' && text.ptr[*at] <= '9') {
+    while (*at < text.len && pl_is_digit(text.ptr[*at])) {
         if (__builtin_mul_overflow(index, 10, &index) ||
             __builtin_add_overflow(index, (size_t)(text.ptr[*at] - '0'), &index))
             return path_fail(err, start, "the index is too large");

@@ -1,5 +1,7 @@
 #include "object/pointer.h"
 
+#include "base/text.h"
+
 int pl_pointer_next(struct pl_slice *pointer, struct pl_buf *word, struct pl_err *err)
 {
     pl_buf_clear(word);
@@ -43,7 +45,7 @@ bool pl_pointer_index(struct pl_slice word, size_t *index)
     bool good = word.len != 0 && word.len < 10 && (word.ptr[0] != '0' || word.len == 1);
     *index = 0;
     for (size_t i = 0; i < word.len && good; i++) {
-        good = word.ptr[i] >= '0' && word.ptr[i] <= '9';
+        good = pl_is_digit(word.ptr[i]);
         *index = *index * 10 + (size_t)(word.ptr[i] - '0');
     }
     return good;

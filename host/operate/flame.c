@@ -5,6 +5,7 @@
 #include "operate/flame.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void add_stack(struct frame *root, struct pl_slice line)
     while (end > 0 && line.ptr[end - 1] != ' ')
         end--;
     uint64_t seen = 0;
-    for (size_t i = end; i < line.len && line.ptr[i] >= '0' && line.ptr[i] <= '9'; i++)
+    for (size_t i = end; i < line.len && pl_is_digit(line.ptr[i]); i++)
         seen = seen * 10 + (uint64_t)(line.ptr[i] - '0');
     if (end < 2 || seen == 0 || seen > UINT32_MAX)
         return;

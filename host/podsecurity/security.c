@@ -3,6 +3,7 @@
  * in messages is kube-apiserver's (checked against 1.37). */
 #include "podsecurity/security.h"
 
+#include "base/text.h"
 #include "podsecurity/security_impl.h"
 
 #include <stdlib.h>
@@ -48,12 +49,12 @@ static bool parse_minor(struct pl_slice text, int *minor)
     *minor = PL_SECURITY_LATEST;
     if (pl_slice_eqz(text, "latest"))
         return true;
-    if (text.len < 4 || text.len > 7 || memcmp(text.ptr, "v1.", 3) != 0 ||
+    if (text.len < 4 || text.len > 7 || !pl_text_begins(text, "v1.") ||
         (text.ptr[3] == '0' && text.len > 4))
         return false;
     int number = 0;
     for (size_t i = 3; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!pl_is_digit(text.ptr[i]))
             return false;
         number = number * 10 + (text.ptr[i] - '0');
     }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "lane/co.h"
 #include "lane/lane.h"
 
@@ -206,8 +207,7 @@ int pl_breakpoint_parse(const char *text, char **file, int *line, struct pl_err 
     char *end;
     long number = strtol(digits, &end, 10);
     *file = NULL;
-    if (*digits < '0' || *digits > '9' || *end != '\0' || number < 1 || number > 10000000 ||
-        colon == text)
+    if (!pl_is_digit(*digits) || *end != '\0' || number < 1 || number > 10000000 || colon == text)
         return pl_err_set(err, PL_EINVAL,
                           "--break takes LINE or FILE:LINE, such as main.lua:44, "
                           "not \"%s\"",

@@ -180,7 +180,7 @@ static void play_cancel(struct pl_player *player, struct pl_bytes from)
 
 static bool is_hex(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return pl_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
 /* Compares texts but ignores addresses, which differ in each process: "table: 0x7f12". */

@@ -12,7 +12,6 @@
 #include "value/build.h"
 #include "value/write.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define MARK     "pseudonym-"
@@ -278,7 +277,7 @@ static bool is_type_member(struct pl_slice json, size_t from, size_t end)
     if (end + 1 >= json.len || json.ptr[end + 1] != ':')
         return false;
     for (size_t i = from; i < end; i++)
-        if (!isalpha((unsigned char)json.ptr[i]))
+        if (!pl_is_letter(json.ptr[i]))
             return false;
     return true;
 }

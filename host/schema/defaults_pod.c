@@ -2,6 +2,8 @@
  * ports of the host, volumes without a source. */
 #include "schema/defaults_pod.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 /* True if a registry would accept the image's name; other names have no tag. */
@@ -10,8 +12,8 @@ static bool is_reference(struct pl_slice image)
     size_t slash = image.len;
     for (size_t i = 0; i < image.len; i++) {
         char c = image.ptr[i];
-        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                    c == '.' || c == '/' || c == ':' || c == '@' || (c >= 'A' && c <= 'Z');
+        bool good = pl_is_lower_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '/' ||
+                    c == ':' || c == '@' || (c >= 'A' && c <= 'Z');
         if (!good)
             return false;
         slash = c == '/' ? i : slash;

@@ -3,6 +3,7 @@
 #include "schema/embedded.h"
 
 #include "gotype/typed.h"
+#include "object/kind.h"
 #include "schema/structural.h"
 #include "schema/type.h"
 #include "schema/validate.h"
@@ -122,18 +123,6 @@ static void embedded_bad(struct walk *w, struct pl_slice path, struct pl_slice t
                  why);
 }
 
-static bool is_kind_name(struct pl_slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool inner = (c >= '0' && c <= '9') || (c == '-' && i + 1 < text.len);
-        if (!letter && (i == 0 || !inner))
-            return false;
-    }
-    return text.len <= 63;
-}
-
 static void check_texts(struct walk *w, const struct pl_tree *object, struct pl_slice path)
 {
     static const char texts[][12] = {"apiVersion", "kind"};
@@ -151,7 +140,7 @@ static void check_texts(struct walk *w, const struct pl_tree *object, struct pl_
             embedded_bad(
                 w, at, text,
                 pl_arena_f(w->arena, "unexpected GroupVersion string: %.*s", PL_FMT(text)).ptr);
-        else if (i == 1 && !is_kind_name(text))
+        else if (i == 1 && !pl_kind_is_name(text))
             embedded_bad(w, at, text, DNS1035);
     }
 }

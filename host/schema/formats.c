@@ -7,7 +7,6 @@
 #include "format/ip.h"
 #include "format/units.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +72,7 @@ static size_t drop_zeros(struct pl_slice text, char out[64])
     size_t len = 0;
     for (size_t i = 0; i < text.len && len < 63; i++) {
         bool begins = i == 0 || text.ptr[i - 1] == '.';
-        while (begins && text.ptr[i] == '0' && i + 1 < text.len &&
-               isdigit((unsigned char)text.ptr[i + 1]))
+        while (begins && text.ptr[i] == '0' && i + 1 < text.len && pl_is_digit(text.ptr[i + 1]))
             i++;
         out[len++] = text.ptr[i];
     }
@@ -149,8 +147,8 @@ static size_t formats_squeeze(struct pl_slice text, const char *skipped, char ou
 {
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
-        bool skip = *skipped == '\0' ? !isdigit((unsigned char)text.ptr[i])
-                                     : strchr(skipped, text.ptr[i]) != NULL;
+        bool skip =
+            *skipped == '\0' ? !pl_is_digit(text.ptr[i]) : strchr(skipped, text.ptr[i]) != NULL;
         if (!skip && len == 63)
             return 0;
         if (!skip)

@@ -1,5 +1,7 @@
 #include "serve/bind_address.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,7 @@ int pl_bind_address_parse(const char *text, struct pl_bind_address *out, struct 
     const char *colon = strrchr(text, ':'), *host = text;
     size_t len = colon != NULL ? (size_t)(colon - text) : 0;
     char *end = NULL;
-    long port =
-        colon != NULL && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10) : -1;
+    long port = colon != NULL && pl_is_digit(colon[1]) ? strtol(colon + 1, &end, 10) : -1;
     bool brackets = len >= 2 && text[0] == '[' && text[len - 1] == ']';
     if (brackets) {
         host++;

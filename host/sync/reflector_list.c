@@ -1,6 +1,8 @@
 /* Lists, page by page (rules 50-53, 55-60). */
 #include "sync/reflector_impl.h"
 
+#include "base/text.h"
+
 #define PAGE_MIN 20
 
 static const char cannot_list[] = "cannot list source";
@@ -225,7 +227,7 @@ static int reflector_list_check_list(const struct pl_reflector *r, const struct 
     struct pl_scratch scratch;
     struct pl_slice kind = pl_node_str(pl_node_getz(root, "kind"), &scratch);
     /* Also refuses a Table, which the server prints for people (rule 56). */
-    if (kind.len < 4 || memcmp(kind.ptr + kind.len - 4, "List", 4) != 0)
+    if (!pl_text_ends(kind, "List"))
         return pl_err_set(err, PL_ESYNTAX, "the server answered a list of %s with a \"%.*s\"",
                           r->o.listing.owner, PL_FMT(kind));
     struct pl_slice token = pl_node_str(pl_node_dig(root, "metadata", "continue"), &scratch);

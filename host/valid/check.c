@@ -2,6 +2,7 @@
  * code that applies tables of checks. A check looks at one value only. Values of a wrong type were
  * refused before; a check ignores them. */
 #include "valid/check.h"
+#include "base/text.h"
 #include "gotype/go_struct.h"
 
 #include "base/map.h"
@@ -285,7 +286,7 @@ void pl_percent(struct pl_api_faults *f, const struct pl_spot *at, const struct 
     }
     bool good = text.len > 1 && text.ptr[text.len - 1] == '%';
     for (size_t i = 0; good && i + 1 < text.len; i++)
-        good = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        good = pl_is_digit(text.ptr[i]);
     if (!good)
         pl_bad_value(f, at, value,
                      "a valid percent string must be a numeric string followed by an ending '%%' "

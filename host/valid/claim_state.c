@@ -3,10 +3,10 @@
 #include "valid/device_impl.h"
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void interface_address(struct pl_api_faults *f, const struct pl_spot *at,
     long length = -1;
     unsigned char bytes[16];
     char shown[INET6_ADDRSTRLEN] = "";
-    if (bits.len > 0 && bits.len < 4 && isdigit((unsigned char)bits.ptr[0]))
+    if (bits.len > 0 && bits.len < 4 && pl_is_digit(bits.ptr[0]))
         length = strtol(pl_arena_copy(f->arena, bits).ptr, NULL, 10);
     const char *address = pl_arena_copy(f->arena, ip).ptr;
     if (length < 0 || length > (six ? 128 : 32) || !pl_is_ip(ip)) {

@@ -8,7 +8,6 @@
 #include "schema/crd_path.h"
 #include "schema/validate.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define SPEC            PL_MEMBER(NULL, "spec")
@@ -51,12 +50,6 @@ static void definition_check_names(struct pl_api_faults *f, const struct pl_tree
                      "kind and listKind may not be the same");
 }
 
-static bool definition_ends_with(struct pl_slice text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
 {
     static const char key[] = "api-approved.kubernetes.io";
@@ -68,8 +61,7 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
     pl_subdomain(f, at, group, NULL);
     if (pl_text_is_subdomain(text) && pl_slice_chr(text, '.') == NULL)
         pl_bad_value(f, at, group, "should be a domain with at least one dot");
-    bool guarded = definition_ends_with(text, ".k8s.io") ||
-                   definition_ends_with(text, ".kubernetes.io") ||
+    bool guarded = pl_text_ends(text, ".k8s.io") || pl_text_ends(text, ".kubernetes.io") ||
                    pl_is_among(text, "k8s.io,kubernetes.io");
     const struct pl_tree *approved = pl_tree_getz(pl_tree_dig(crd, "metadata.annotations"), key);
     const struct pl_spot *spot =

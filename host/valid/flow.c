@@ -66,7 +66,7 @@ static const char *url_fault(struct pl_slice path)
         if (i > 0 && path.ptr[i] == '/' && path.ptr[i - 1] == '/')
             return "must not contain double slash";
     }
-    bool at_end = path.len > 1 && memcmp(path.ptr + path.len - 2, "/*", 2) == 0;
+    bool at_end = path.len > 1 && pl_text_ends(path, "/*");
     return stars > 1 || (stars == 1 && !at_end) ? "wildcard can only do suffix matching" : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* A Job's success policy: rules about the indexes that must have succeeded. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static int64_t index_of(struct pl_slice text)
 {
     int64_t is = 0;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || is > INT32_MAX)
+        if (!pl_is_digit(text.ptr[i]) || is > INT32_MAX)
             return -1;
         is = is * 10 + (text.ptr[i] - '0');
     }

@@ -297,7 +297,7 @@ void pl_valid_priority_class(struct pl_api_faults *f, const struct pl_tree *obje
                              const struct pl_tree *old)
 {
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
-    bool system = name.len > 7 && memcmp(name.ptr, "system-", 7) == 0;
+    bool system = name.len > 7 && pl_text_begins(name, "system-");
     int64_t value = 0;
     pl_tree_integer(pl_tree_getz(object, "value"), &value);
     if (!system && value > 1000000000 && old == NULL)

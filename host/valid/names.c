@@ -8,7 +8,6 @@
 #include "object/tree.h"
 #include "schema/validate.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +68,7 @@ void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct 
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
-    if (!pl_text_is_label(text) || !isalpha((unsigned char)text.ptr[0]))
+    if (!pl_text_is_label(text) || !pl_is_letter(text.ptr[0]))
         pl_bad_value(f, at, value, DNS1035);
 }
 
@@ -147,7 +146,7 @@ void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const stru
         pl_bad_value(f, at, value, "must not be '.'");
     else if (pl_slice_eqz(text, ".."))
         pl_bad_value(f, at, value, "must not be '..'");
-    else if (text.len > 2 && memcmp(text.ptr, "..", 2) == 0)
+    else if (text.len > 2 && pl_text_begins(text, ".."))
         pl_bad_value(f, at, value, "must not start with '..'");
 }
 
@@ -167,7 +166,7 @@ static bool has_zeros(struct pl_slice text)
     size_t len = 0;
     for (size_t i = 0; i < text.len && len + 1 < sizeof(copy); i++) {
         bool begins = i == 0 || text.ptr[i - 1] == '.' || (len > 0 && copy[len - 1] == '.');
-        bool more = i + 1 < text.len && isdigit((unsigned char)text.ptr[i + 1]);
+        bool more = i + 1 < text.len && pl_is_digit(text.ptr[i + 1]);
         if (!(text.ptr[i] == '0' && begins && more))
             copy[len++] = text.ptr[i];
     }
@@ -226,7 +225,7 @@ void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_
     long bits = 0;
     PL_UNUSED(arg);
     for (size_t i = len + 1; good && i < text.len; i++) {
-        good = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        good = pl_is_digit(text.ptr[i]);
         bits = bits * 10 + (text.ptr[i] - '0');
     }
     bool zeros = len > 0 && (has_zeros(pl_slice(text.ptr, len)) ||

@@ -108,7 +108,7 @@ static void host(struct pl_api_faults *f, const struct pl_spot *at, const struct
         return;
     }
     struct pl_api_faults rest = {.arena = f->arena};
-    bool star = text.len > 2 && memcmp(text.ptr, "*.", 2) == 0;
+    bool star = text.len > 2 && pl_text_begins(text, "*.");
     if (star)
         pl_subdomain(&rest, at, pl_tree_str(f->arena, pl_slice(text.ptr + 2, text.len - 2)), NULL);
     if (!star || rest.causes != NULL)

@@ -3,6 +3,7 @@
 #include "valid/kinds.h"
 #include "gotype/go_struct.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static void sysctl_name(struct pl_api_faults *f, const struct pl_spot *at,
     }
     for (size_t i = 0; good && i < text.len; i++) {
         char c = text.ptr[i];
-        bool low = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        bool low = pl_is_lower_or_digit(c);
         bool sep = c == '.' || c == '/';
         good = low || (!edge && (sep || c == '-' || c == '_'));
         if (sep && i > 0 && (text.ptr[i - 1] == '-' || text.ptr[i - 1] == '_'))
@@ -47,7 +48,7 @@ static void search(struct pl_api_faults *f, const struct pl_spot *at, const stru
     bool good = text.len > 0, edge = true;
     for (size_t i = 0; good && i < text.len; i++) {
         char c = text.ptr[i];
-        bool low = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        bool low = pl_is_lower_or_digit(c);
         good = low || c == '_' || (!edge && (c == '-' || c == '.'));
         edge = c == '.';
     }

@@ -2,6 +2,7 @@
  * OpenSSL is checked in admission/certificates.c. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>
@@ -45,12 +46,6 @@ static void check_annotations(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_long(f, at, "262144 bytes");
 }
 
-static bool has_end(struct pl_slice text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 /* Kubernetes' own signers issue certificates for a day, others for 91 days. */
 static void check_seconds(struct pl_api_faults *f, const struct pl_tree *spec)
 {
@@ -60,10 +55,10 @@ static void check_seconds(struct pl_api_faults *f, const struct pl_tree *spec)
     const char *slash = pl_slice_chr(signer, '/');
     struct pl_slice domain =
         slash != NULL ? pl_slice(signer.ptr, (size_t)(slash - signer.ptr)) : signer;
-    int64_t most =
-        (pl_slice_eqz(domain, "kubernetes.io") || has_end(domain, ".kubernetes.io") ? 1
-                                                                                    : MOST_DAYS) *
-        24 * (int64_t)AN_HOUR;
+    int64_t most = (pl_slice_eqz(domain, "kubernetes.io") || pl_text_ends(domain, ".kubernetes.io")
+                        ? 1
+                        : MOST_DAYS) *
+                   24 * (int64_t)AN_HOUR;
     int64_t is = 0;
     pl_tree_integer(seconds, &is); /* it has a default */
     if (is < AN_HOUR || is > most)

@@ -3,10 +3,10 @@
  * use, so that apicall/policy can evaluate whatever is accepted here. */
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "cel/cel.h"
 #include "valid/conditions.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define MOST_ANNOTATIONS 20
@@ -137,9 +137,9 @@ static void check_typed(struct scope *s, const struct pl_spot *at, struct pl_sli
 
 static bool is_identifier(struct pl_slice name)
 {
-    bool good = name.len > 0 && !isdigit((unsigned char)name.ptr[0]);
+    bool good = name.len > 0 && !pl_is_digit(name.ptr[0]);
     for (size_t i = 0; i < name.len; i++)
-        good = good && (isalnum((unsigned char)name.ptr[i]) || name.ptr[i] == '_');
+        good = good && (pl_is_alnum(name.ptr[i]) || name.ptr[i] == '_');
     return good && !pl_is_among(name, "true,false,null,in,as,break,const,continue,else,for,"
                                       "function,if,import,let,loop,package,namespace,return,var,"
                                       "void,while");

@@ -6,7 +6,6 @@
 #include "format/units.h"
 #include "object/tree.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -53,7 +52,7 @@ static bool schedule_read_number(struct reader *r, struct pl_slice text, const s
     bool minus = digits && text.len > 1 && text.ptr[0] == '-';
     *out = 0;
     for (size_t i = minus; digits && i < text.len; i++) {
-        digits = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        digits = pl_is_digit(text.ptr[i]);
         *out = *out * 10 + (text.ptr[i] - '0');
     }
     if (!digits)
@@ -161,10 +160,10 @@ static struct pl_slice duration_fault(struct pl_arena *arena, struct pl_slice te
     size_t i = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+');
     while (i < text.len) {
         size_t number = i;
-        while (i < text.len && (isdigit((unsigned char)text.ptr[i]) || text.ptr[i] == '.'))
+        while (i < text.len && (pl_is_digit(text.ptr[i]) || text.ptr[i] == '.'))
             i++;
         size_t unit = i;
-        while (i < text.len && !isdigit((unsigned char)text.ptr[i]) && text.ptr[i] != '.')
+        while (i < text.len && !pl_is_digit(text.ptr[i]) && text.ptr[i] != '.')
             i++;
         struct pl_slice name = pl_slice(text.ptr + unit, i - unit);
         if (unit == number)

@@ -4,12 +4,12 @@
 #include "valid/device_impl.h"
 #include "valid/kinds.h"
 
+#include "base/text.h"
 #include "format/units.h"
 #include "gotype/quantity.h"
 #include "object/tree.h"
 #include "schema/validate.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,9 +124,9 @@ static void check_nodes_of_device(struct pl_api_faults *f, const struct pl_spot 
 static void check_identifier(struct pl_api_faults *f, const struct pl_spot *at,
                              struct pl_slice name)
 {
-    bool good = name.len > 0 && !isdigit((unsigned char)name.ptr[0]);
+    bool good = name.len > 0 && !pl_is_digit(name.ptr[0]);
     for (size_t i = 0; i < name.len; i++)
-        good = good && (isalnum((unsigned char)name.ptr[i]) || name.ptr[i] == '_');
+        good = good && (pl_is_alnum(name.ptr[i]) || name.ptr[i] == '_');
     if (name.len > MOST_NAME)
         pl_bad_long(f, at, "32 bytes");
     if (!good)
@@ -162,8 +162,8 @@ static const char *identifier_end(const char *at, bool may_begin_with_zero)
 {
     const char *begin = at;
     bool digits = true;
-    for (; isalnum((unsigned char)*at) || *at == '-'; at++)
-        digits = digits && isdigit((unsigned char)*at);
+    for (; pl_is_alnum(*at) || *at == '-'; at++)
+        digits = digits && pl_is_digit(*at);
     bool zero = digits && *begin == '0' && at - begin > 1;
     return at > begin && (may_begin_with_zero || !zero) ? at : NULL;
 }

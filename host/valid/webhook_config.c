@@ -30,9 +30,8 @@ static void bad_text(struct pl_api_faults *f, const struct pl_spot *at, struct p
 static size_t scheme_len(struct pl_slice url)
 {
     size_t len = 0;
-    while (len < url.len &&
-           (isalpha((unsigned char)url.ptr[len]) || (len > 0 && pl_is_digit(url.ptr[len])) ||
-            (len > 0 && strchr("+-.", url.ptr[len]) != NULL)))
+    while (len < url.len && (pl_is_letter(url.ptr[len]) || (len > 0 && pl_is_digit(url.ptr[len])) ||
+                             (len > 0 && strchr("+-.", url.ptr[len]) != NULL)))
         len++;
     return len < url.len && url.ptr[len] == ':' ? len : 0;
 }
@@ -317,8 +316,8 @@ static bool is_version(struct pl_slice text)
     bool good =
         text.len > 0 && islower((unsigned char)text.ptr[0]) && text.ptr[text.len - 1] != '-';
     for (size_t i = 0; i < text.len; i++)
-        good = good && (islower((unsigned char)text.ptr[i]) ||
-                        isdigit((unsigned char)text.ptr[i]) || text.ptr[i] == '-');
+        good = good && (islower((unsigned char)text.ptr[i]) || pl_is_digit(text.ptr[i]) ||
+                        text.ptr[i] == '-');
     return good;
 }
 

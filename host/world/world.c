@@ -7,6 +7,7 @@
 #include "apiserver/actors.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <string.h>
@@ -317,9 +318,7 @@ static bool is_write_of_host(const struct pl_wire_seen *seen)
 
 static bool is_renewal(const struct pl_wire_seen *seen)
 {
-    static const char leases[] = "/apis/coordination.k8s.io/";
-    return is_write_of_host(seen) && seen->path.len > strlen(leases) &&
-           memcmp(seen->path.ptr, leases, strlen(leases)) == 0;
+    return is_write_of_host(seen) && pl_text_begins(seen->path, "/apis/coordination.k8s.io/");
 }
 
 void pl_world_seen(void *arg, const struct pl_wire_seen *seen)

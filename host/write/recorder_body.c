@@ -2,6 +2,7 @@
 #include "write/recorder_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "value/build.h"
 #include "object/meta.h"
 
@@ -34,15 +35,15 @@ char *pl_event_name(struct pl_slice object, uint64_t digits)
 {
     struct pl_buf name = PL_BUF_INIT;
     for (size_t i = 0; i < object.len && name.len < NAME_MAX_BYTES; i++) {
-        unsigned char byte = (unsigned char)object.ptr[i];
-        bool fits = byte < 0x80 && isalnum(byte);
-        bool may_separate = name.len > 0 && isalnum((unsigned char)name.ptr[name.len - 1]);
+        char c = object.ptr[i];
+        bool fits = pl_is_alnum(c);
+        bool may_separate = name.len > 0 && pl_is_alnum(name.ptr[name.len - 1]);
         if (fits)
-            pl_buf_add_char(&name, (char)tolower(byte));
+            pl_buf_add_char(&name, (char)tolower((unsigned char)c));
         else if (may_separate)
-            pl_buf_add_char(&name, byte == '.' ? '.' : '-');
+            pl_buf_add_char(&name, c == '.' ? '.' : '-');
     }
-    while (name.len > 0 && !isalnum((unsigned char)name.ptr[name.len - 1]))
+    while (name.len > 0 && !pl_is_alnum(name.ptr[name.len - 1]))
         name.len--;
     if (name.len > 0)
         pl_buf_add_char(&name, '.');
