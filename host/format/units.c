@@ -7,6 +7,7 @@
 #include "format/units.h"
 
 #include "base/base.h"
+#include "base/calendar.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -249,23 +250,6 @@ static bool fixed_digits(struct pl_slice *in, size_t n, int *value)
     return true;
 }
 
-/* Years begin in March, so that the leap day is the last one. */
-int64_t pl_days_from_date(int year, int month, int day)
-{
-    int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;
-    int64_t year_of_era = y - era * 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * 146097 + day_of_era - 719468;
-}
-
-int pl_days_in_month(int year, int month)
-{
-    static const signed char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return month == 2 && leap ? 29 : days[month - 1];
-}
-
 /* "Z", "+01:00": seconds east of UTC. */
 static bool time_offset(struct pl_slice *in, int *seconds)
 {
@@ -342,17 +326,8 @@ void pl_time_text_wide(int64_t seconds, int ns, int digits, char out[40])
         rest += 86400;
         days--;
     }
-    /* The inverse of pl_days_from_date. */
-    int64_t shifted = days + 719468, era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    int64_t day_of_era = shifted - era * 146097;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t march_month = (5 * day_of_year + 2) / 153;
-    int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
-    int month = (int)(march_month + (march_month < 10 ? 3 : -9));
-    int year = (int)(year_of_era + era * 400 + (month <= 2));
-    int len = snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day,
+    struct pl_date date = pl_date_from_days(days);
+    int len = snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d", date.year, date.month, date.day,
                        (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
     if (digits > 0) {
         char fraction[16];

@@ -24,8 +24,5 @@ bool pl_time_parse_wide(struct pl_slice text, int64_t *seconds, int *ns);
 void pl_time_text(int64_t wall_ns, int digits, char out[40]);
 /* The same for an instant of the years 0000 to 9999; ns: 0 to 999999999. */
 void pl_time_text_wide(int64_t seconds, int ns, int digits, char out[40]);
-/* In the proleptic Gregorian calendar: days since 1970-01-01, and of a month (1 to 12). */
-int64_t pl_days_from_date(int year, int month, int day);
-int pl_days_in_month(int year, int month);
 /* "512MiB", "1Gi", "64k", "1000": bytes. */
 bool pl_size_parse(struct pl_slice text, uint64_t *bytes);

@@ -4,6 +4,7 @@
 #include "format/units.h"
 #include "gotype/typed_scalar.h"
 
+#include "base/calendar.h"
 #include "base/text.h"
 
 #define TIME_LAYOUT  "2006-01-02T15:04:05Z07:00"

@@ -4,12 +4,11 @@
 #include "record/player.h"
 
 #include "base/alloc.h"
+#include "format/units.h"
 #include "object/meta.h"
 #include "record/value.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static struct pl_player *player_of(struct pl_tape *tape)
 {
@@ -99,11 +98,8 @@ bool pl_player_see_time(struct pl_player *player, int64_t wall_ns)
 static void put_time(int64_t wall_ns, struct pl_buf *out)
 {
     char text[40];
-    time_t seconds = (time_t)(wall_ns / PL_SECOND);
-    struct tm tm;
-    gmtime_r(&seconds, &tm);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    pl_buf_add_f(out, "%s.%03dZ", text, (int)(wall_ns % PL_SECOND / PL_MS));
+    pl_time_text(wall_ns, 3, text);
+    pl_buf_add_z(out, text);
 }
 
 /* " website: the event of v1/Secret default/blog", " the indexes of v1/Secret default/blog" */

@@ -7,7 +7,7 @@
 #include "value/pack.h"
 #include "value/tape.h"
 
-#include <time.h>
+#include "base/calendar.h"
 
 _Static_assert(sizeof(struct pl_scratch) >= PACK_MAX, "a packed string must fit the scratch");
 
@@ -91,34 +91,6 @@ static int digits_value(const char *text, int count)
     return v;
 }
 
-/* Days since 1970-01-01 of a proleptic Gregorian date. Years start in March here,
- * so that the leap day comes last. */
-static int64_t days_from_date(int year, int month, int day)
-{
-    int64_t y = month <= 2 ? year - 1 : year;
-    int64_t era = y / 400, of_era = y % 400;
-    int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-static void date_from_days(int64_t days, int *year, int *month, int *day)
-{
-    int64_t z = days + 719468, era = z / 146097, of_era = z % 146097;
-    int64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * y + y / 4 - y / 100);
-    int64_t shifted = (5 * of_year + 2) / 153;
-    *day = (int)(of_year - (153 * shifted + 2) / 5 + 1);
-    *month = (int)(shifted < 10 ? shifted + 3 : shifted - 9);
-    *year = (int)(y + era * 400 + (*month <= 2));
-}
-
-static bool days_in_month_hold(int year, int month, int day)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return day <= days[month - 1] + (month == 2 && leap);
-}
-
 /* Seconds since 1970 of "YYYY-MM-DDThh:mm:ss"; -1 for a time that would be unpacked differently
  * (leap seconds, the 30th of February). */
 static int64_t pack_seconds(const char *t)
@@ -129,9 +101,9 @@ static int64_t pack_seconds(const char *t)
     int hour = digits_value(t + 11, 2), min = digits_value(t + 14, 2);
     int sec = digits_value(t + 17, 2);
     if (year < 1970 || month < 1 || month > 12 || day < 1 || hour < 0 || hour > 23 || min < 0 ||
-        min > 59 || sec < 0 || sec > 59 || !days_in_month_hold(year, month, day))
+        min > 59 || sec < 0 || sec > 59 || day > pl_days_in_month(year, month))
         return -1;
-    int64_t seconds = days_from_date(year, month, day) * 86400 + hour * 3600 + min * 60 + sec;
+    int64_t seconds = pl_days_from_date(year, month, day) * 86400 + hour * 3600 + min * 60 + sec;
     return seconds <= UINT32_MAX ? seconds : -1;
 }
 
@@ -144,12 +116,12 @@ static void put_digits(char *out, int value, int count)
 static void unpack_seconds(uint32_t seconds, char *out)
 {
     static const char form[] = "0000-00-00T00:00:00";
-    int year, month, day, of_day = (int)(seconds % 86400);
-    date_from_days(seconds / 86400, &year, &month, &day);
+    int of_day = (int)(seconds % 86400);
+    struct pl_date date = pl_date_from_days(seconds / 86400);
     memcpy(out, form, sizeof(form) - 1);
-    put_digits(out, year, 4);
-    put_digits(out + 5, month, 2);
-    put_digits(out + 8, day, 2);
+    put_digits(out, date.year, 4);
+    put_digits(out + 5, date.month, 2);
+    put_digits(out + 8, date.day, 2);
     put_digits(out + 11, of_day / 3600, 2);
     put_digits(out + 14, of_day / 60 % 60, 2);
     put_digits(out + 17, of_day % 60, 2);

@@ -3,6 +3,7 @@
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
+#include "format/units.h"
 #include "write/capture.h"
 #include "value/build.h"
 #include "object/diff.h"
@@ -12,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define PATHS_MAX    64
 #define APPLIES_LESS "it no longer applies fields that are applied now"
@@ -134,10 +134,7 @@ static int gate_hold_merge(struct pl_gate_op *op, struct pl_node existing, struc
                            struct pl_err *err)
 {
     char made_up[40], now[40];
-    struct tm utc;
-    time_t seconds = (time_t)(pl_clock_wall(pl_site_timers(op->gate->site)->clock) / PL_SECOND);
-    gmtime_r(&seconds, &utc);
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    pl_time_text(pl_clock_wall(pl_site_timers(op->gate->site)->clock), 0, now);
     snprintf(made_up, sizeof made_up, PL_MADE_UP "%llu", (unsigned long long)++op->gate->made_up);
     struct pl_intent intent = {
         .verb = op->w.verb,

@@ -3,12 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "format/units.h"
 #include "value/build.h"
 #include "object/meta.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <time.h>
 
 #define NAME_MAX_BYTES (253 - 17) /* leaves room for "." and 16 digits */
 
@@ -66,12 +65,8 @@ static void recorder_body_put(struct pl_build *b, const char *key, const char *v
 
 static void put_micro_time(struct pl_build *b, const char *key, int64_t wall_ns)
 {
-    time_t seconds = (time_t)(wall_ns / PL_SECOND);
-    struct tm tm;
-    gmtime_r(&seconds, &tm);
-    char day[32], text[48];
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(text, sizeof text, "%s.%06dZ", day, (int)(wall_ns % PL_SECOND / PL_US));
+    char text[40];
+    pl_time_text(wall_ns, 6, text);
     recorder_body_put(b, key, text);
 }
 
