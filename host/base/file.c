@@ -1,5 +1,5 @@
-/* Reads files whole, up to a limit. Nothing is remembered: a stamp tells a caller whether to read
- * again. */
+/* Reads files whole, up to a limit, and writes to open ones. Nothing is remembered: a stamp tells a
+ * caller whether to read again. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -54,6 +54,25 @@ int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err
     if (out->ptr != NULL)
         out->ptr[start] = '\0';
     return code;
+}
+
+bool pl_file_put(int fd, struct pl_slice text)
+{
+    while (text.len > 0) {
+        ssize_t n = write(fd, text.ptr, text.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text = pl_slice(text.ptr + n, text.len - (size_t)n);
+    }
+    return true;
+}
+
+bool pl_file_is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int64_t ns_of(struct timespec at)

@@ -8,6 +8,12 @@
  * message that names the file. Appends nothing on failure. */
 PL_MUST_USE int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
 
+/* Writes all of the text, from the descriptor's place on. False: it failed, and errno says why; a
+ * part may have been written. */
+PL_MUST_USE bool pl_file_put(int fd, struct pl_slice text);
+
+bool pl_file_is_folder(const char *path); /* or a symbolic link to one */
+
 struct stat;
 
 /* Identity and times of a file. They change when the file is written or replaced (also through a

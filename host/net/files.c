@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
 
@@ -16,7 +17,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_NAMES  32768           /* limit of one set */
@@ -135,12 +135,6 @@ int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const ch
 
 /* ---- paths ---- */
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* The path or, if it does not exist, its first missing step below an existing folder. Owned. */
 static char *watchable(const char *path)
 {
@@ -150,7 +144,7 @@ static char *watchable(const char *path)
         if (slash == NULL || slash == part)
             return part;
         *slash = '\0';
-        bool there = is_folder(part);
+        bool there = pl_file_is_folder(part);
         *slash = '/';
         if (there)
             return part;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "record/bytes.h"
@@ -188,19 +189,6 @@ static void record_give_up(struct pl_record *record, const char *what)
     record->fd = -1;
 }
 
-static bool write_all(int fd, struct pl_slice text)
-{
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text = pl_slice(text.ptr + n, text.len - (size_t)n);
-    }
-    return true;
-}
-
 /* The streams of the chunk: the compressed data begins with them. */
 static void look_into_chunk(struct pl_slice packed, struct frame *frame)
 {
@@ -317,7 +305,7 @@ static bool copy_frame(int from, int to, size_t len)
     char chunk[65536];
     while (len > 0) {
         ssize_t n = read(from, chunk, len < sizeof chunk ? len : sizeof chunk);
-        if (n <= 0 || !write_all(to, pl_slice(chunk, (size_t)n)))
+        if (n <= 0 || !pl_file_put(to, pl_slice(chunk, (size_t)n)))
             return false;
         len -= (size_t)n;
     }
@@ -372,7 +360,7 @@ static void append(struct pl_record *record, struct pl_slice frames)
 {
     if (record->fd < 0 || frames.len == 0)
         return;
-    if (!write_all(record->fd, frames)) {
+    if (!pl_file_put(record->fd, frames)) {
         record_give_up(record, "writing");
         return;
     }
@@ -423,7 +411,7 @@ struct pl_record *pl_record_create(const struct pl_record_options *options, stru
     struct pl_record *record = PL_NEW(struct pl_record);
     record->veiled = !options->secrets;
     record->fd = open(options->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (record->fd < 0 || !write_all(record->fd, pl_slice_z(PL_RECORD_MAGIC)) ||
+    if (record->fd < 0 || !pl_file_put(record->fd, pl_slice_z(PL_RECORD_MAGIC)) ||
         pl_rand_bytes(record->key, sizeof record->key) != 0) {
         pl_err_set(err, PL_EIO, "--record: %s: %s", options->path, strerror(errno));
         if (record->fd >= 0)

@@ -3,25 +3,19 @@
 #include "reload/disk_scan.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "reload/config.h"
 
-#include <sys/stat.h>
-
 /* ---- watching ---- */
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 static void watch_path(void *arg, const char *path, bool folder)
 {
     struct pl_disk_scan *look = arg;
     struct pl_err err;
     pl_err_clear(&err);
-    int rc = folder && is_folder(path) ? pl_files_set_add_folder(look->set, path, ".lua", &err)
-                                       : pl_files_set_add_path(look->set, path, &err);
+    int rc = folder && pl_file_is_folder(path)
+                 ? pl_files_set_add_folder(look->set, path, ".lua", &err)
+                 : pl_files_set_add_path(look->set, path, &err);
     if (rc != 0 && look->unwatched == NULL) {
         look->unwatched = pl_strdup(path);
         look->unwatched_why = err;

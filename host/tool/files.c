@@ -2,6 +2,7 @@
  * their content is on the disk before they get their final name. */
 #include "tool/files.h"
 
+#include "base/file.h"
 #include "lua/state.h"
 
 #include <dirent.h>
@@ -72,26 +73,13 @@ static int make_folder(lua_State *L)
     return mkdir(path, 0777) == 0 ? done(L) : files_fail(L, path);
 }
 
-static bool files_write_all(int fd, struct pl_slice text)
-{
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        text = pl_slice(text.ptr + n, text.len - (size_t)n);
-    }
-    return true;
-}
-
 static int files_put(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return files_fail(L, path);
-    bool written = files_write_all(fd, pl_lua_slice(L, 2)) && fsync(fd) == 0;
+    bool written = pl_file_put(fd, pl_lua_slice(L, 2)) && fsync(fd) == 0;
     int reason = errno;
     if (close(fd) == 0 && written)
         return done(L);
