@@ -1,7 +1,20 @@
-/* The context of one request: its arena, and documents that live until the request ends. */
+/* The context of one request: its arena, and documents that live until the request ends. Also the
+ * responder of requests without a client. */
 #include "apicall/core.h"
 
 #include "base/alloc.h"
+
+static void drop_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                       struct pl_slice body)
+{
+    PL_UNUSED(self);
+    PL_UNUSED(status);
+    PL_UNUSED(headers);
+    PL_UNUSED(count);
+    PL_UNUSED(body);
+}
+
+const struct pl_api_responder_ops pl_api_no_client = {.reply = drop_reply};
 
 void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type)
 {

@@ -27,6 +27,9 @@ struct pl_api_responder_ops {
     void (*abort)(void *self);
 };
 
+/* Of a request that the server makes itself: the answer is dropped. */
+extern const struct pl_api_responder_ops pl_api_no_client;
+
 struct pl_api_responder {
     const struct pl_api_responder_ops *ops;
     void *self;

@@ -30,15 +30,6 @@ static bool is_crd(const struct pl_api_type *type)
 
 /* ---- names ---- */
 
-static void add_texts(struct pl_arena *arena, struct pl_tree *list, const char *texts)
-{
-    while (*texts != '\0') {
-        size_t len = strcspn(texts, ",");
-        pl_tree_push(arena, list, pl_tree_str(arena, pl_slice(texts, len)));
-        texts += len + (texts[len] == ',');
-    }
-}
-
 /* The names of the other kinds in the group of the CRD. */
 static struct pl_api_used_names names_beside(struct pl_api *api, struct pl_arena *arena,
                                              struct pl_node crd)
@@ -52,11 +43,11 @@ static struct pl_api_used_names names_beside(struct pl_api *api, struct pl_arena
         if (!type->is_custom || type == own || type->version_count == 0 ||
             !pl_slice_eqz(group, type->versions[0].group))
             continue;
-        add_texts(arena, used.resources, type->plural);
-        add_texts(arena, used.resources, type->singular);
-        add_texts(arena, used.resources, type->short_names);
-        add_texts(arena, used.kinds, type->kind);
-        add_texts(arena, used.kinds, type->list_kind);
+        pl_tree_push_texts(arena, used.resources, type->plural);
+        pl_tree_push_texts(arena, used.resources, type->singular);
+        pl_tree_push_texts(arena, used.resources, type->short_names);
+        pl_tree_push_texts(arena, used.kinds, type->kind);
+        pl_tree_push_texts(arena, used.kinds, type->list_kind);
     }
     return used;
 }

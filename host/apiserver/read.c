@@ -11,6 +11,7 @@
 #include "value/build.h"
 
 #include "apicall/select.h"
+#include "apiserver/steps.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "object/meta.h"
@@ -23,17 +24,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static bool parse_rv(struct pl_slice text, uint64_t *rv)
-{
-    *rv = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (!pl_is_digit(text.ptr[i]) || i > 18)
-            return false;
-        *rv = *rv * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    return true;
-}
 
 /* ---- get ---- */
 
@@ -63,11 +53,8 @@ int pl_api_get(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
     uint64_t rv;
-    if (!parse_rv(request->resource_version, &rv))
-        return pl_api_fail(&ctx->status, 500, "",
-                           "resourceVersion: Invalid value: "
-                           "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
-                           PL_FMT(request->resource_version), PL_FMT(request->resource_version));
+    if (pl_api_asked_version(ctx, &rv) != 0)
+        return -1;
     if (rv > pl_api_storage_rv(ctx->api->storage))
         return pl_api_fail_too_large(ctx, rv);
     struct pl_slice key = pl_api_key(&ctx->arena, request->ns, request->name);
@@ -259,7 +246,7 @@ int pl_api_list_plan(struct pl_api_ctx *ctx, struct pl_api_plan *plan)
         return -1;
     if (request->next.len > 0)
         return plan_continue(ctx, plan);
-    if (!parse_rv(request->resource_version, &rv))
+    if (!pl_api_parse_version(request->resource_version, &rv))
         return pl_api_bad_request(&ctx->status,
                                   "invalid resource version: resourceVersion: Invalid value: "
                                   "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",

@@ -142,8 +142,8 @@ struct capture {
     int status;
 };
 
-static void drop_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                       struct pl_slice body)
+static void keep_status(void *self, int status, const struct pl_http_header *headers, size_t count,
+                        struct pl_slice body)
 {
     struct capture *capture = self;
     capture->status = status;
@@ -249,7 +249,7 @@ static int refuse_custom_apply(struct pl_api_ctx *ctx, const struct pl_tree *sca
 
 int pl_api_write_scale(struct pl_api_ctx *ctx)
 {
-    static const struct pl_api_responder_ops quiet = {.reply = drop_reply};
+    static const struct pl_api_responder_ops quiet = {.reply = keep_status};
     struct pl_api_entry *entry = scale_find(ctx);
     struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
     int64_t replicas = 0;

@@ -43,15 +43,30 @@ static size_t count_digits(struct pl_slice text)
     return count;
 }
 
-bool pl_api_version_of(const struct pl_tree *object, uint64_t *version)
+bool pl_api_parse_version(struct pl_slice text, uint64_t *version)
 {
-    struct pl_slice text = pl_tree_text_at(object, "metadata.resourceVersion");
     *version = 0;
     if (count_digits(text) < text.len || text.len >= 20) /* longer ones are beyond 64 bits */
         return false;
     for (size_t i = 0; i < text.len; i++)
         *version = *version * 10 + (uint64_t)(text.ptr[i] - '0');
     return true;
+}
+
+bool pl_api_version_of(const struct pl_tree *object, uint64_t *version)
+{
+    return pl_api_parse_version(pl_tree_text_at(object, "metadata.resourceVersion"), version);
+}
+
+int pl_api_asked_version(struct pl_api_ctx *ctx, uint64_t *version)
+{
+    struct pl_slice text = ctx->request.resource_version;
+    if (pl_api_parse_version(text, version))
+        return 0;
+    return pl_api_fail(&ctx->status, 500, "",
+                       "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing "
+                       "\"%.*s\": invalid syntax",
+                       PL_FMT(text), PL_FMT(text));
 }
 
 int pl_api_fail_version(struct pl_api_ctx *ctx, const struct pl_tree *object)

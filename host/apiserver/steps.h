@@ -19,6 +19,10 @@ void pl_api_check_dry(struct pl_api_faults *faults, struct pl_slice dry);
 /* 422 for options of that kind; 0 if there are no faults. */
 int pl_api_fail_options(struct pl_api_ctx *ctx, const struct pl_api_faults *faults,
                         const char *kind);
+/* A resourceVersion as a number; 0 for "". False: it is malformed, or has more than 19 digits. */
+bool pl_api_parse_version(struct pl_slice text, uint64_t *version);
+/* That of the request. 500: it is malformed. */
+int pl_api_asked_version(struct pl_api_ctx *ctx, uint64_t *version);
 /* metadata.resourceVersion as a number; 0 for none. False: it is malformed. */
 bool pl_api_version_of(const struct pl_tree *object, uint64_t *version);
 /* 500: metadata.resourceVersion is malformed. */

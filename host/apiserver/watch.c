@@ -8,10 +8,10 @@
  * destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
 #include "apiserver/watch.h"
 
+#include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "apiserver/watch_stream.h"
 #include "base/alloc.h"
-#include "base/text.h"
 #include "gotype/proto.h"
 
 #include <inttypes.h>
@@ -85,21 +85,6 @@ static int watch_check_options(struct pl_api_ctx *ctx)
     return forbid(ctx, &faults);
 }
 
-static int parse_rv(struct pl_api_ctx *ctx, uint64_t *rv)
-{
-    struct pl_slice text = ctx->request.resource_version;
-    *rv = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (!pl_is_digit(text.ptr[i]) || i > 18)
-            return pl_api_fail(&ctx->status, 500, "",
-                               "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: "
-                               "parsing \"%.*s\": invalid syntax",
-                               PL_FMT(text), PL_FMT(text));
-        *rv = *rv * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    return 0;
-}
-
 static void watch_begin(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
 {
     struct pl_api *api = ctx->api;
@@ -147,7 +132,7 @@ int pl_api_watch(struct pl_api_ctx *ctx)
                            "only the following media types are accepted: "
                            "application/json;stream=watch, "
                            "application/vnd.kubernetes.protobuf;stream=watch");
-    if (watch_check_options(ctx) != 0 || parse_rv(ctx, &rv) != 0 ||
+    if (watch_check_options(ctx) != 0 || pl_api_asked_version(ctx, &rv) != 0 ||
         pl_api_select_init(&select, ctx) != 0)
         return -1;
     struct pl_api_watch *watch = watch_create(ctx, &select);

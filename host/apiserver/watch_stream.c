@@ -238,26 +238,15 @@ static void on_converted(void *arg)
     pl_api_watch_run(watch);
 }
 
-static void ignore(void *self, int status, const struct pl_http_header *headers, size_t count,
-                   struct pl_slice body)
-{
-    PL_UNUSED(self);
-    PL_UNUSED(status);
-    PL_UNUSED(headers);
-    PL_UNUSED(count);
-    PL_UNUSED(body);
-}
-
 enum converted { CONVERTED, CONVERTING, NOT_CONVERTED };
 
 /* ctx holds the results until it ends. CONVERTING: the watch continues later by itself. */
 static enum converted convert(struct pl_api_watch *watch, struct pl_api_ctx *ctx,
                               struct pl_node *objects, size_t count)
 {
-    static const struct pl_api_responder_ops nobody = {.reply = ignore};
     pl_api_ctx_init(ctx, watch->api, watch->type);
     ctx->version = watch->version;
-    ctx->outside.ops = &nobody;
+    ctx->outside.ops = &pl_api_no_client;
     ctx->job = watch->job;
     if (pl_api_convert_nodes(ctx, objects, count) == 0)
         return CONVERTED;

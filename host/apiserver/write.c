@@ -274,25 +274,14 @@ int pl_api_create_object(struct pl_api_ctx *ctx)
     return pl_api_store_new(ctx, object, false);
 }
 
-static void ignore_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                         struct pl_slice body)
-{
-    PL_UNUSED(self);
-    PL_UNUSED(status);
-    PL_UNUSED(headers);
-    PL_UNUSED(count);
-    PL_UNUSED(body);
-}
-
 void pl_api_store_own(struct pl_api *api, const char *group, const char *plural,
                       const struct pl_tree *object)
 {
-    static const struct pl_api_responder_ops quiet = {.reply = ignore_reply};
     struct pl_api_ctx ctx;
     pl_api_ctx_init(
         &ctx, api,
         pl_api_registry_find_group(api->registry, pl_slice_z(group), pl_slice_z(plural)));
-    ctx.responder.ops = &quiet;
+    ctx.responder.ops = &pl_api_no_client;
     ctx.request.call.user_agent = "kube-apiserver";
     ctx.request.ns = pl_tree_text_at(object, "metadata.namespace");
     pl_api_store_new(&ctx, pl_tree_copy(&ctx.arena, object), false);

@@ -110,14 +110,19 @@ struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree)
     return copy;
 }
 
-struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list)
+void pl_tree_push_texts(struct pl_arena *arena, struct pl_tree *array, const char *list)
 {
-    struct pl_tree *array = pl_tree_array(arena);
     while (*list != '\0') {
         size_t len = strcspn(list, ",");
         pl_tree_push(arena, array, pl_tree_str(arena, pl_slice(list, len)));
         list += len + (list[len] == ',');
     }
+}
+
+struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list)
+{
+    struct pl_tree *array = pl_tree_array(arena);
+    pl_tree_push_texts(arena, array, list);
     return array;
 }
 

@@ -46,6 +46,7 @@ struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node);
 struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree);
 /* An array of the texts of a list such as "get,list"; empty for "". */
 struct pl_tree *pl_tree_texts(struct pl_arena *arena, const char *list);
+void pl_tree_push_texts(struct pl_arena *arena, struct pl_tree *array, const char *list);
 /* From JSON that is part of the program; invalid JSON is a broken invariant. */
 struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json);
 
