@@ -65,14 +65,9 @@ void pl_controller_note_dropped(struct pl_subscription *subscription, const stru
 void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *run,
                                 const struct pl_outcome_of_run *outcome, int64_t took_ns)
 {
-    static const char names[][16] = {
-        [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
-        [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
-        [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",
-        [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled",
-        [PL_OUTCOME_WAITING] = "waiting"};
+    const char *name = pl_outcome_name(outcome->outcome);
     bool says_why = outcome->message != NULL && outcome->message[0] != '\0';
-    struct pl_slice parts[] = {pl_slice_z(outcome->gone ? "gone" : names[outcome->outcome]),
+    struct pl_slice parts[] = {pl_slice_z(outcome->gone ? "gone" : name),
                                pl_slice_z(says_why ? ": " : ""),
                                pl_slice_z(says_why ? outcome->message : "")};
     controller_history_note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
@@ -80,8 +75,7 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
     bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TIMEOUT ||
                   outcome->outcome == PL_OUTCOME_TERMINAL;
     if (tracer != NULL)
-        pl_tracer_run(tracer, run->id, c->name, run->key, names[outcome->outcome], parts[2], failed,
-                      took_ns);
+        pl_tracer_run(tracer, run->id, c->name, run->key, name, parts[2], failed, took_ns);
 }
 
 /* By the wording of results in lane/op_io.c. */

@@ -62,6 +62,9 @@ enum pl_outcome {
     PL_OUTCOME_WAITING,       /* reset; not done: an event queues it. message: the reason */
 };
 
+/* "requeue_after": as scripts return it, and as people see it. */
+const char *pl_outcome_name(enum pl_outcome outcome);
+
 struct pl_outcome_of_run {
     enum pl_outcome outcome;
     int64_t after_ns;

@@ -216,6 +216,16 @@ bool pl_meta_is_held(struct pl_node object)
            pl_node_len(pl_node_dig(object, "spec", "finalizers")) > 0;
 }
 
+bool pl_meta_is_server_owned(struct pl_slice member)
+{
+    static const char names[][20] = {
+        "managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (pl_slice_eqz(member, names[i]))
+            return true;
+    return false;
+}
+
 struct pl_node pl_meta_labels(struct pl_node object)
 {
     return field(object, "labels");

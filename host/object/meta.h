@@ -37,6 +37,8 @@ bool pl_meta_has_finalizer(struct pl_node object, struct pl_slice name);
  * is being deleted. Otherwise it is gone, even if it is the answer to a write: that write has
  * removed the last finalizer. */
 bool pl_meta_is_held(struct pl_node object);
+/* True for a member of metadata that only the server writes, such as "uid". */
+bool pl_meta_is_server_owned(struct pl_slice member);
 struct pl_node pl_meta_labels(struct pl_node object);
 struct pl_node pl_meta_annotations(struct pl_node object);
 

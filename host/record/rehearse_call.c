@@ -28,14 +28,6 @@ static int push_results(struct record_rehearsal *rehearsal, lua_State *L, struct
     return count;
 }
 
-/* Pseudonyms for the scripts' own values differ from those in the record. */
-static bool is_same_call(const struct record_rehearsal *rehearsal, struct pl_slice then,
-                         struct pl_slice now)
-{
-    return rehearsal->veil != NULL ? pl_veil_same(rehearsal->veil, then, now)
-                                   : pl_slice_eq(then, now);
-}
-
 /* Uses the call. The scripts' clock goes on to what the recorded run had read before it. */
 static void use_call(struct record_rehearsal *rehearsal, size_t index)
 {
@@ -57,7 +49,7 @@ static const struct pl_record_call *find_call(struct record_rehearsal *rehearsal
     *is_new = false;
     for (size_t i = 0; i < rehearsal->run->count && !*is_new; i++) {
         struct pl_record_call *one = &rehearsal->run->calls[i];
-        if (one->result.ptr == NULL || !is_same_call(rehearsal, one->call, call))
+        if (one->result.ptr == NULL || !pl_veil_same(rehearsal->veil, one->call, call))
             continue;
         *is_new = !one->used;
         if (*is_new)

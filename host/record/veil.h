@@ -30,7 +30,8 @@ bool pl_veil_marks(struct pl_slice text);
 /* ---- for replays ---- */
 
 /* True if `now`, written by this veil, equals the text of another veil except for pseudonyms that
- * match one to one. From then on this veil uses the other's pseudonyms. */
+ * match one to one. From then on this veil uses the other's pseudonyms. NULL, which
+ * stands for a record without pseudonyms: equal texts. */
 bool pl_veil_same(struct pl_veil *veil, struct pl_slice then, struct pl_slice now);
 /* Appends the text with values for pseudonyms whose values are known here, because the scripts have
  * made them. json: the text is JSON. */

@@ -3,6 +3,7 @@
 #include "schema/config_check.h"
 
 #include "gotype/typed.h"
+#include "schema/structural.h"
 
 static const char *config_value(struct pl_arena *arena, const struct pl_tree *value,
                                 struct pl_node schema, struct pl_slice path);
@@ -17,12 +18,6 @@ static bool keeps_unknown(struct pl_node schema)
     return pl_node_bool(pl_node_getz(schema, "x-kubernetes-preserve-unknown-fields"));
 }
 
-static bool is_envelope(struct pl_slice key)
-{
-    return pl_slice_eqz(key, "apiVersion") || pl_slice_eqz(key, "kind") ||
-           pl_slice_eqz(key, "metadata");
-}
-
 static const char *config_members(struct pl_arena *arena, const struct pl_tree *value,
                                   struct pl_node schema, struct pl_slice path)
 {
@@ -35,7 +30,7 @@ static const char *config_members(struct pl_arena *arena, const struct pl_tree *
         struct pl_node member = pl_node_get(pl_node_getz(schema, "properties"), item->key);
         bool known = !pl_node_is_missing(member) || !pl_node_is_missing(others);
         const char *fault = NULL;
-        if (embedded && is_envelope(item->key))
+        if (embedded && pl_api_is_envelope(item->key))
             continue;
         if (known)
             fault = config_value(arena, item->value, pl_node_is_missing(member) ? others : member,

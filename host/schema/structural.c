@@ -68,10 +68,10 @@ static bool is_bad_null(const struct pruning *p, const struct pl_tree *value, st
     return !p->keeps_nulls && value->type == PL_NULL && !pl_node_flagz(schema, "nullable");
 }
 
-static bool is_envelope(struct pl_slice key)
+bool pl_api_is_envelope(struct pl_slice member)
 {
-    return pl_slice_eqz(key, "apiVersion") || pl_slice_eqz(key, "kind") ||
-           pl_slice_eqz(key, "metadata");
+    return pl_slice_eqz(member, "apiVersion") || pl_slice_eqz(member, "kind") ||
+           pl_slice_eqz(member, "metadata");
 }
 
 static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_node schema,
@@ -83,7 +83,7 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
     bool any = pl_node_type(additional) == PL_OBJECT || pl_node_bool(additional);
     PL_TREE_FOR(item, value)
     {
-        if (is_resource && is_envelope(item->key))
+        if (is_resource && pl_api_is_envelope(item->key))
             continue;
         struct pl_node inner = pl_node_get(properties, item->key);
         if (pl_node_is_missing(inner) && any) {

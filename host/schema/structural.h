@@ -16,6 +16,8 @@ void pl_api_structural_prune_applied(struct pl_arena *arena, struct pl_tree *obj
                                      struct pl_node schema, struct pl_tree *unknown);
 void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
                                struct pl_node schema);
+/* apiVersion, kind or metadata, which a schema of an object need not declare. */
+bool pl_api_is_envelope(struct pl_slice member);
 /* Collects faults. old: the same part of the old object; parts that have not changed have no
  * faults. NULL: it is new. path: the path of the value, "" for the root. patterns: keeps the
  * schema's expressions for the next object. */

@@ -158,6 +158,14 @@ bool pl_is_false(const struct pl_tree *value)
     return pl_tree_is(value, PL_BOOL) && !value->boolean;
 }
 
+const struct pl_tree *pl_named(const struct pl_tree *list, struct pl_slice name)
+{
+    PL_EACH(item, list)
+    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
+        return item->value;
+    return NULL;
+}
+
 bool pl_is_among(struct pl_slice text, const char *list)
 {
     for (const char *word = list; word != NULL;) {

@@ -188,14 +188,6 @@ static void check_probe(struct pl_api_faults *f, const struct pl_spot *at,
 
 /* ---- ports ---- */
 
-static bool has_named(const struct pl_tree *list, const struct pl_tree *name)
-{
-    PL_EACH(item, list)
-    if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
-        return true;
-    return false;
-}
-
 static void container_port(struct pl_api_faults *f, const struct pl_spot *at,
                            const struct pl_tree *value, const char *arg)
 {
@@ -368,7 +360,7 @@ void pl_valid_containers(struct pl_api_faults *f, const struct pl_spot *at,
         check_container(f, one, item->value, spec, volumes, own);
         check_init(f, one, item->value, spec);
         const struct pl_tree *name = pl_tree_getz(item->value, "name");
-        if (!pl_is_empty(name) && has_named(list, name))
+        if (!pl_is_empty(name) && pl_named(list, pl_tree_text(name)) != NULL)
             pl_bad_duplicate(f, PL_MEMBER(one, "name"), name);
     }
     pl_unique(f, spot, inits, "name");

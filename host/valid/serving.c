@@ -212,14 +212,6 @@ static void check_driver(struct pl_api_faults *f, const struct pl_spot *at,
     pl_map_deinit(&seen);
 }
 
-static const struct pl_tree *driver_named(const struct pl_tree *drivers, struct pl_slice name)
-{
-    PL_EACH(item, drivers)
-    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
-        return item->value;
-    return NULL;
-}
-
 /* Only the allocatable count of a driver may change. */
 static bool driver_changed(struct pl_api_faults *f, const struct pl_tree *is,
                            const struct pl_tree *was)
@@ -241,7 +233,7 @@ void pl_valid_csi_node(struct pl_api_faults *f, const struct pl_tree *object,
     pl_unique(f, at, drivers, "name");
     PL_EACH(item, pl_tree_dig(old, "spec.drivers"))
     {
-        const struct pl_tree *is = driver_named(drivers, pl_tree_text_at(item->value, "name"));
+        const struct pl_tree *is = pl_named(drivers, pl_tree_text_at(item->value, "name"));
         if (is != NULL && driver_changed(f, is, item->value))
             pl_bad_value(f, at, is, "field is immutable");
     }

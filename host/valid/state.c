@@ -61,14 +61,6 @@ static void check_addresses(struct pl_api_faults *f, const struct pl_tree *statu
                      "must be equal to `%s`", one);
 }
 
-static const struct pl_tree *container_state(const struct pl_tree *list, struct pl_slice name)
-{
-    PL_EACH(item, list)
-    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
-        return item->value;
-    return NULL;
-}
-
 /* A container that ended stays so, unless the Pod restarts it. */
 static void check_ended(struct pl_api_faults *f, const struct pl_tree *object,
                         const struct pl_tree *old)
@@ -82,8 +74,8 @@ static void check_ended(struct pl_api_faults *f, const struct pl_tree *object,
     {
         const struct pl_spot *here = PL_INDEX(at, i++);
         const struct pl_tree *ended = pl_tree_dig(item->value, "state.terminated");
-        const struct pl_tree *is = container_state(pl_tree_dig(object, "status.containerStatuses"),
-                                                   pl_tree_text_at(item->value, "name"));
+        const struct pl_tree *is = pl_named(pl_tree_dig(object, "status.containerStatuses"),
+                                            pl_tree_text_at(item->value, "name"));
         int64_t code = 0;
         pl_tree_integer(pl_tree_getz(ended, "exitCode"), &code);
         if (ended == NULL || is == NULL || pl_tree_dig(is, "state.terminated") != NULL ||

@@ -9,14 +9,6 @@
 
 #define BURSTABLE "Burstable"
 
-static const struct pl_tree *by_name(const struct pl_tree *list, struct pl_slice name)
-{
-    PL_EACH(item, list)
-    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
-        return item->value;
-    return NULL;
-}
-
 /* ---- ephemeral containers ---- */
 
 static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
@@ -29,8 +21,8 @@ static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *resources = pl_tree_getz(container, "resources");
     pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"), NULL);
     pl_label(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"), NULL);
-    if (name.len > 0 && (by_name(pl_tree_getz(spec, "containers"), name) != NULL ||
-                         by_name(pl_tree_getz(spec, "initContainers"), name) != NULL))
+    if (name.len > 0 && (pl_named(pl_tree_getz(spec, "containers"), name) != NULL ||
+                         pl_named(pl_tree_getz(spec, "initContainers"), name) != NULL))
         pl_bad_duplicate(f, PL_MEMBER(at, "name"), pl_tree_getz(container, "name"));
     pl_need(f, PL_MEMBER(at, "image"), pl_tree_getz(container, "image"), NULL);
     for (size_t i = 0; i < PL_ARRAY_LEN(never); i++)
@@ -39,8 +31,8 @@ static void check_ephemeral(struct pl_api_faults *f, const struct pl_spot *at,
                              "cannot be set for an Ephemeral Container");
     if (!pl_is_empty(resources))
         pl_bad_forbidden(f, PL_MEMBER(at, "resources"), "cannot be set for an Ephemeral Container");
-    if (target.len > 0 && by_name(pl_tree_getz(spec, "containers"), target) == NULL &&
-        by_name(pl_tree_getz(spec, "initContainers"), target) == NULL)
+    if (target.len > 0 && pl_named(pl_tree_getz(spec, "containers"), target) == NULL &&
+        pl_named(pl_tree_getz(spec, "initContainers"), target) == NULL)
         pl_bad_not_found(f, PL_MEMBER(at, "targetContainerName"), target);
 }
 
@@ -58,7 +50,7 @@ void pl_valid_pod_ephemeral(struct pl_api_faults *faults, const struct pl_tree *
     PL_EACH(item, pl_tree_dig(old, "spec.ephemeralContainers"))
     {
         struct pl_slice name = pl_tree_text_at(item->value, "name");
-        const struct pl_tree *is = by_name(list, name);
+        const struct pl_tree *is = pl_named(list, name);
         if (is != NULL && pl_tree_equal(is, item->value))
             continue;
         pl_bad_forbidden(faults, at,

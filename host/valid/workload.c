@@ -303,14 +303,6 @@ static void check_claims(struct pl_api_faults *f, const struct pl_tree *spec)
                         pl_tree_getz(item->value, "spec"), NULL);
 }
 
-static bool names_volume(const struct pl_tree *volumes, struct pl_slice name)
-{
-    PL_EACH(item, volumes)
-    if (pl_slice_eq(pl_tree_text_at(item->value, "name"), name))
-        return true;
-    return false;
-}
-
 /* The template with claims added as volumes, as kube-apiserver validates it. */
 static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct pl_tree *spec)
 {
@@ -324,7 +316,7 @@ static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct p
     PL_EACH(item, claims)
     {
         struct pl_tree *volume = pl_tree_object(f->arena);
-        if (names_volume(volumes, pl_tree_text_at(item->value, "metadata.name")))
+        if (pl_named(volumes, pl_tree_text_at(item->value, "metadata.name")) != NULL)
             continue;
         struct pl_slice name = pl_tree_text_at(item->value, "metadata.name");
         pl_tree_setz(f->arena, volume, "name", pl_tree_str(f->arena, name));
@@ -333,7 +325,7 @@ static const struct pl_tree *with_claims(struct pl_api_faults *f, const struct p
         pl_tree_push(f->arena, volumes, volume);
     }
     PL_EACH(item, pl_tree_getz(pod, "volumes"))
-    if (!names_volume(volumes, pl_tree_text_at(item->value, "name")))
+    if (pl_named(volumes, pl_tree_text_at(item->value, "name")) == NULL)
         pl_tree_push(f->arena, volumes, item->value);
     pl_tree_setz(f->arena, pod, "volumes", volumes);
     return whole;

@@ -145,18 +145,6 @@ void pl_recorded_push_seen(struct pl_recorded *recorded, lua_State *L)
     forget_seen(recorded);
 }
 
-static const char *outcome_name(enum pl_outcome outcome)
-{
-    static const char names[][16] = {
-        [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
-        [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
-        [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",
-        [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled",
-        [PL_OUTCOME_WAITING] = "waiting",
-    };
-    return names[outcome];
-}
-
 void pl_recorded_push_runs(struct pl_recorded *recorded, lua_State *L)
 {
     lua_createtable(L, (int)recorded->run_count, 0);
@@ -167,7 +155,7 @@ void pl_recorded_push_runs(struct pl_recorded *recorded, lua_State *L)
         recorded_set_text(L, "controller", run->controller);
         recorded_set_text(L, "key", run->key);
         recorded_set_text(L, "message", run->message);
-        recorded_set_text(L, "outcome", outcome_name(run->outcome));
+        recorded_set_text(L, "outcome", pl_outcome_name(run->outcome));
         if (run->outcome == PL_OUTCOME_REQUEUE_AFTER)
             set_seconds(L, "after", run->after_ns);
         set_seconds(L, "at", run->at_ns);

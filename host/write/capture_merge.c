@@ -157,16 +157,6 @@ int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struc
 
 /* ---- comparable forms ---- */
 
-static bool is_the_servers(struct pl_slice key)
-{
-    static const char names[][20] = {"managedFields", "resourceVersion",   "generation",
-                                     "uid",           "creationTimestamp", "selfLink"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
-        if (pl_slice_eqz(key, names[i]))
-            return true;
-    return false;
-}
-
 /* An owner whose uid was made up here cannot be compared by uid. */
 static void add_owners(struct pl_build *b, struct pl_node owners)
 {
@@ -188,7 +178,7 @@ static void add_metadata(struct pl_build *b, struct pl_node metadata)
 {
     pl_build_object(b);
     for (struct pl_iter it = pl_iter(metadata); pl_iter_next(&it);) {
-        if (is_the_servers(it.key))
+        if (pl_meta_is_server_owned(it.key))
             continue;
         pl_build_key(b, it.key);
         if (pl_slice_eqz(it.key, "ownerReferences") && pl_node_type(it.value) == PL_ARRAY)

@@ -7,33 +7,24 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "object/meta.h"
 #include "value/write.h"
 #include "write/field_set.h"
 
 #include <string.h>
 
-static bool is_server_owned(struct pl_slice key)
-{
-    static const char names[][20] = {
-        "managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
-        if (pl_slice_eqz(key, names[i]))
-            return true;
-    return false;
-}
-
 static bool metadata_eq(struct pl_node a, struct pl_node b)
 {
     size_t in_a = 0, in_b = 0;
     for (struct pl_iter it = pl_iter(a); pl_iter_next(&it);) {
-        if (is_server_owned(it.key))
+        if (pl_meta_is_server_owned(it.key))
             continue;
         in_a++;
         if (!pl_node_equal(it.value, pl_node_get(b, it.key)))
             return false;
     }
     for (struct pl_iter it = pl_iter(b); pl_iter_next(&it);)
-        in_b += !is_server_owned(it.key);
+        in_b += !pl_meta_is_server_owned(it.key);
     return in_a == in_b;
 }
 
@@ -83,7 +74,8 @@ static bool changes_no_metadata(struct pl_node patch, struct pl_node target)
     if (pl_node_type(patch) != PL_OBJECT || pl_node_type(target) != PL_OBJECT)
         return changes_nothing(patch, target);
     for (struct pl_iter it = pl_iter(patch); pl_iter_next(&it);)
-        if (!is_server_owned(it.key) && !changes_nothing(it.value, pl_node_get(target, it.key)))
+        if (!pl_meta_is_server_owned(it.key) &&
+            !changes_nothing(it.value, pl_node_get(target, it.key)))
             return false;
     return true;
 }
