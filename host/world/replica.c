@@ -1,58 +1,19 @@
 /* Builds a host in the order of the fields of struct pl_replica, and destroys it in reverse, as
  * cli/host.c does. Its clock is the world's plus an offset: a host that is being destroyed goes
  * through its grace period alone, while no time passes for the others. */
-#include "world/replica.h"
+#include "world/replica_impl.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "bind/bind.h"
 #include "control/remaining_work.h"
-#include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
-#include "lua/limit.h"
 #include "world/elected.h"
-#include "world/order.h"
-#include "write/recorder.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
-#define CPU_LIMIT  (5 * PL_SECOND)
-#define GRACE      (25 * PL_SECOND)
 #define LAST_STEPS 1000000 /* limit of steps while a host is being destroyed */
-
-struct pl_replica {
-    struct pl_line_watch lines; /* for the lanes */
-    pid_t process;              /* that created it */
-    struct pl_replica_options o;
-    char *name;
-    struct pl_clock clock, script_clock;
-    int64_t extra_ns; /* offset to the world's clock, while it is being destroyed */
-    struct pl_loop *loop;
-    struct pl_rand rand;
-    struct pl_waits waits;
-    struct pl_pool *pool;
-    struct pl_idle collect;
-    struct pl_metrics *metrics;
-    struct pl_wire *wire;
-    struct pl_external_servers *outside;
-    struct pl_kubeconfig config;
-    struct pl_client *client;
-    struct pl_cluster *cluster;
-    struct pl_memos *memos;
-    struct pl_barred *barred;
-    struct pl_elected *elected; /* NULL: no election */
-    struct pl_manager *manager;
-    struct pl_hooks *hooks;                        /* NULL: no script has declared a webhook yet */
-    struct pl_generation *current, *next, *before; /* before: the last that is being closed */
-    uint64_t generations;
-    void (*reloaded)(void *arg, const struct pl_err *err);
-    void *reloaded_arg;
-    unsigned closing; /* replaced generations */
-    bool stopped, dead;
-    bool asked_time; /* script_clock was read */
-};
 
 static int64_t replica_mono(void *arg)
 {
@@ -207,147 +168,6 @@ static void open_host(struct pl_replica *replica)
     open_outside(replica);
 }
 
-static struct pl_lanes_options lanes_options(struct pl_replica *replica)
-{
-    return (struct pl_lanes_options){
-        .hooks = &pl_bind_state_hooks,
-        .count = 1,
-        .cpu_limit_ns = replica->o.cpu_limit_ns > 0 ? replica->o.cpu_limit_ns : CPU_LIMIT,
-        .config = replica->o.config,
-        .version = "test",
-        .metrics = replica->metrics,
-        .generation = ++replica->generations,
-        .memos = replica->memos,
-        .barred = replica->barred,
-        .stepped = replica->loop,
-        .clock = &replica->script_clock,
-        .rand_seed = replica->o.seed,
-        .dog = replica->o.dog,
-        .http = pl_external_transport(replica->outside),
-        .lines = replica->o.lines != NULL ? &replica->lines : NULL,
-        .listing = replica->o.listing,
-    };
-}
-
-/* ---- its controllers ---- */
-
-static void on_replica_stopped(void *arg, int exit_code)
-{
-    struct pl_replica *replica = arg;
-    PL_UNUSED(exit_code);
-    replica->stopped = true;
-}
-
-static void on_replica_gone(void *arg, const struct pl_controller *controller)
-{
-    struct pl_replica *replica = arg;
-    if (replica->current != NULL)
-        pl_generation_forget(replica->current, controller);
-    if (replica->next != NULL)
-        pl_generation_forget(replica->next, controller);
-}
-
-static void on_replica_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
-{
-    struct pl_replica *replica = arg;
-    PL_UNUSED(generation);
-    if (replica->o.ran != NULL && !replica->dead)
-        replica->o.ran(replica->o.arg, replica, ran);
-}
-
-static void on_replica_order(void *arg, struct pl_controller *controller)
-{
-    struct pl_replica *replica = arg;
-    if (!replica->dead)
-        pl_order_ask(replica->o.chooser, replica->name, controller, pl_clock_mono(&replica->clock));
-}
-
-static void on_hooks_stopped(void *arg)
-{
-    pl_manager_release(((struct pl_replica *)arg)->manager);
-}
-
-static void on_stopping(void *arg)
-{
-    struct pl_replica *replica = arg;
-    if (replica->hooks != NULL)
-        pl_hooks_stop(replica->hooks, 0, on_hooks_stopped, replica);
-}
-
-static void open_hooks(struct pl_replica *replica)
-{
-    const struct pl_hooks_options options = {
-        .loop = replica->loop, .cluster = replica->cluster, .metrics = replica->metrics};
-    replica->hooks = pl_hooks_create(&options);
-    pl_manager_hold(replica->manager); /* until the webhooks have stopped */
-}
-
-/* The webhooks of the generation answer from now on. */
-static void switch_hooks(struct pl_replica *replica, struct pl_generation *generation)
-{
-    size_t count = pl_generation_hooks(generation);
-    if (pl_manager_is_stopping(replica->manager) || (count == 0 && replica->hooks == NULL))
-        return;
-    if (replica->hooks == NULL)
-        open_hooks(replica);
-    struct pl_edition **editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
-    for (size_t i = 0; i < count; i++)
-        editions[i] = pl_generation_hook(generation, i);
-    pl_hooks_switch(replica->hooks, editions, count);
-    pl_free(editions);
-}
-
-static struct pl_generation_options generation_options(struct pl_replica *replica)
-{
-    return (struct pl_generation_options){.cluster = replica->cluster,
-                                          .loop = replica->loop,
-                                          .ran = on_replica_ran,
-                                          .order =
-                                              replica->o.chooser != NULL ? on_replica_order : NULL,
-                                          .arg = replica};
-}
-
-static int replica_load(struct pl_replica *replica, struct pl_err *err)
-{
-    struct pl_lanes_options with = lanes_options(replica);
-    struct pl_declarations declared = {.controllers = NULL};
-    struct pl_lanes *lanes = pl_lanes_create(&with);
-    int rc = pl_lanes_load(lanes, replica->o.paths, replica->o.path_count, &declared, err);
-    if (rc == 0 && declared.controller_count == 0)
-        rc = pl_err_set(err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
-                        replica->o.path_count > 0 ? replica->o.paths[0] : "scripts");
-    if (rc == 0)
-        rc = pl_generation_check_clusters(replica->cluster, &declared, err);
-    if (rc == 0 && replica->o.elects)
-        replica->elected =
-            pl_elected_create(replica->cluster, replica->name, declared.controllers[0].name);
-    if (rc == 0) {
-        struct pl_generation_options options = generation_options(replica);
-        replica->current = pl_generation_create(&options, lanes, &declared);
-    } else {
-        pl_lanes_destroy(lanes);
-    }
-    pl_declarations_deinit(&declared);
-    return rc;
-}
-
-int pl_replica_begin(struct pl_replica *replica, struct pl_err *err)
-{
-    const struct pl_manager_options options = {
-        .cluster = replica->cluster,
-        .grace_ns = replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
-        .leadership = pl_elected_leadership(replica->elected),
-        .stopped = on_replica_stopped,
-        .stopping = on_stopping,
-        .gone = on_replica_gone,
-        .arg = replica};
-    replica->manager = pl_manager_create(&options);
-    pl_generation_take_over(replica->current, replica->manager, NULL, NULL);
-    switch_hooks(replica, replica->current);
-    pl_manager_start(replica->manager);
-    return pl_lanes_add_indexes(pl_generation_lanes(replica->current), err);
-}
-
 struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err)
 {
     struct pl_replica *replica = PL_NEW(struct pl_replica);
@@ -357,7 +177,7 @@ struct pl_replica *pl_replica_create(const struct pl_replica_options *options, s
     open_host(replica);
     int rc = connect_cluster(replica, err);
     if (rc == 0)
-        rc = replica_load(replica, err);
+        rc = pl_replica_load(replica, err);
     replica->o.paths = NULL;
     replica->o.namespaces = NULL;
     replica->o.text = NULL;
@@ -444,72 +264,6 @@ void pl_replica_destroy(struct pl_replica *replica)
     pl_doc_unref(replica->o.config);
     pl_free(replica->name);
     pl_free(replica);
-}
-
-/* ---- another generation ---- */
-
-static void end_reload(struct pl_replica *replica, const struct pl_err *err)
-{
-    void (*done)(void *arg, const struct pl_err *err) = replica->reloaded;
-    replica->reloaded = NULL;
-    if (done != NULL)
-        done(replica->reloaded_arg, err);
-}
-
-static void refuse_reload(struct pl_replica *replica, const struct pl_err *err)
-{
-    struct pl_generation *refused = replica->next;
-    replica->next = NULL;
-    end_reload(replica, err);
-    pl_generation_close(refused, 0, NULL, NULL);
-}
-
-static void on_replica_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
-{
-    struct pl_replica *replica = arg;
-    PL_UNUSED(err);
-    replica->closing--;
-    if (replica->before == generation)
-        replica->before = NULL;
-}
-
-static void on_replica_prepared(void *arg, struct pl_generation *generation,
-                                const struct pl_err *err)
-{
-    struct pl_replica *replica = arg;
-    if (err != NULL) {
-        refuse_reload(replica, err);
-        return;
-    }
-    struct pl_generation *before = replica->current;
-    replica->before = before;
-    replica->closing++;
-    pl_generation_take_over(generation, replica->manager, before, NULL);
-    switch_hooks(replica, generation);
-    replica->current = generation;
-    replica->next = NULL;
-    end_reload(replica, NULL);
-    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
-                        on_replica_closed, replica);
-}
-
-static void on_replica_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
-{
-    struct pl_replica *replica = arg;
-    if (err != NULL)
-        refuse_reload(replica, err);
-    else
-        pl_generation_prepare(generation, replica->current, on_replica_prepared, replica);
-}
-
-void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
-                       void (*done)(void *arg, const struct pl_err *err), void *arg)
-{
-    struct pl_generation_options options = generation_options(replica);
-    struct pl_lanes_options with = lanes_options(replica);
-    replica->reloaded = done;
-    replica->reloaded_arg = arg;
-    replica->next = pl_generation_load(&options, &with, paths, count, on_replica_loaded, replica);
 }
 
 /* ---- stepping ---- */
