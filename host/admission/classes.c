@@ -31,6 +31,27 @@ static struct pl_node everybodys(const struct pl_api_table *table)
     return found;
 }
 
+static int admit_preemption(struct pl_api_ctx *ctx, struct pl_tree *pod, struct pl_node class)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *spec = pl_tree_getz(pod, "spec");
+    struct pl_scratch scratch;
+    struct pl_slice policy = pl_node_str(pl_node_getz(class, "preemptionPolicy"), &scratch);
+    if (policy.len == 0)
+        policy = pl_slice_z("PreemptLowerPriority");
+    struct pl_slice own = pl_tree_text_at(spec, "preemptionPolicy");
+    if (own.len > 0 && !pl_slice_eq(own, policy))
+        return admission_refuse(
+            ctx, pod,
+            pl_arena_f(arena,
+                       "the string value of PreemptionPolicy (%.*s) must not be provided in pod "
+                       "spec; priority admission controller computed %.*s from the given "
+                       "PriorityClass name",
+                       PL_FMT(own), PL_FMT(policy)));
+    pl_tree_setz(arena, spec, "preemptionPolicy", pl_tree_str(arena, policy));
+    return 0;
+}
+
 static int admit_priority(struct pl_api_ctx *ctx, struct pl_tree *pod)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -39,7 +60,6 @@ static int admit_priority(struct pl_api_ctx *ctx, struct pl_tree *pod)
     struct pl_slice name = pl_tree_text_at(spec, "priorityClassName");
     const struct pl_api_entry *entry = name.len > 0 ? pl_api_table_find(table, name) : NULL;
     struct pl_node class = entry != NULL ? pl_doc_root(entry->doc) : everybodys(table);
-    struct pl_scratch scratch;
     int64_t priority = 0, given = 0;
     if (name.len > 0 && entry == NULL)
         return admission_refuse(
@@ -54,19 +74,8 @@ static int admit_priority(struct pl_api_ctx *ctx, struct pl_tree *pod)
                        " from the given PriorityClass name",
                        given, priority));
     pl_tree_setz(arena, spec, "priority", pl_tree_int(arena, priority));
-    struct pl_slice policy = pl_node_str(pl_node_getz(class, "preemptionPolicy"), &scratch);
-    if (policy.len == 0)
-        policy = pl_slice_z("PreemptLowerPriority");
-    struct pl_slice own = pl_tree_text_at(spec, "preemptionPolicy");
-    if (own.len > 0 && !pl_slice_eq(own, policy))
-        return admission_refuse(
-            ctx, pod,
-            pl_arena_f(arena,
-                       "the string value of PreemptionPolicy (%.*s) must not be provided in pod "
-                       "spec; priority admission controller computed %.*s from the given "
-                       "PriorityClass name",
-                       PL_FMT(own), PL_FMT(policy)));
-    pl_tree_setz(arena, spec, "preemptionPolicy", pl_tree_str(arena, policy));
+    if (admit_preemption(ctx, pod, class) != 0)
+        return -1;
     if (name.len == 0 && !pl_node_is_missing(class))
         pl_tree_setz(arena, spec, "priorityClassName",
                      pl_tree_from_node(arena, pl_node_dig(class, "metadata", "name")));

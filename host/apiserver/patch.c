@@ -381,6 +381,23 @@ static int check_managers(struct pl_api_ctx *ctx, const struct pl_api_writer *wr
                : pl_api_fail(&ctx->status, 500, "", "failed to convert new object: %s", fault);
 }
 
+/* The applied object keeps the name and kind of the request, whatever the merge has made of them. A
+ * new one has no version yet. */
+static void name_applied(struct pl_api_ctx *ctx, const struct pl_tree *config,
+                         struct pl_tree *object, bool is_new)
+{
+    struct pl_tree *meta = pl_api_meta_of(ctx, object);
+    struct pl_tree *prefix = pl_tree_dig(config, "metadata.generateName");
+    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_getz(config, "apiVersion"));
+    pl_tree_setz(&ctx->arena, object, "kind", pl_tree_getz(config, "kind"));
+    pl_tree_setz(&ctx->arena, meta, "name", pl_tree_str(&ctx->arena, ctx->request.name));
+    if (!is_new)
+        return;
+    if (pl_tree_text(prefix).len > 0)
+        pl_tree_setz(&ctx->arena, meta, "generateName", prefix);
+    pl_tree_removez(meta, "resourceVersion");
+}
+
 static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
     struct pl_tree *config = pl_api_read_config(ctx);
@@ -411,17 +428,9 @@ static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     pl_api_body_drop_nulls(ctx, object);
     note_last_applied(ctx, config, object);
     carry_identity(ctx, config, object);
-    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_getz(config, "apiVersion"));
-    pl_tree_setz(&ctx->arena, object, "kind", pl_tree_getz(config, "kind"));
-    pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "name",
-                 pl_tree_str(&ctx->arena, ctx->request.name));
-    if (entry == NULL) {
-        struct pl_tree *prefix = pl_tree_dig(config, "metadata.generateName");
-        if (pl_tree_text(prefix).len > 0)
-            pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "generateName", prefix);
-        pl_tree_removez(pl_api_meta_of(ctx, object), "resourceVersion");
+    name_applied(ctx, config, object, entry == NULL);
+    if (entry == NULL)
         return pl_api_store_new(ctx, object, true);
-    }
     return pl_api_store_change(ctx, entry, object,
                                &(struct pl_api_change_options){.by_apply = true});
 }

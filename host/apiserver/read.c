@@ -340,9 +340,10 @@ static void fill_page(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
     }
 }
 
-static void write_list(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
-                       const struct page *page, const struct pl_api_select *select,
-                       struct pl_buf *out)
+/* Up to the items: kind, apiVersion and metadata. */
+static void write_list_head(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                            const struct page *page, const struct pl_api_select *select,
+                            struct pl_buf *out)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     bool partial = ctx->request.form == PL_API_PARTIAL;
@@ -366,11 +367,20 @@ static void write_list(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
         pl_write_str(out, pl_slice_z(select->shards.text));
         pl_buf_add_char(out, '}');
     }
+    pl_buf_add_z(out, "},\"items\":");
+}
+
+static void write_list(struct pl_api_ctx *ctx, const struct pl_api_plan *plan,
+                       const struct page *page, const struct pl_api_select *select,
+                       struct pl_buf *out)
+{
+    bool partial = ctx->request.form == PL_API_PARTIAL;
+    write_list_head(ctx, plan, page, select, out);
     if (partial && page->count == 0) {
-        pl_buf_add_z(out, "},\"items\":null}\n");
+        pl_buf_add_z(out, "null}\n");
         return;
     }
-    pl_buf_add_z(out, "},\"items\":[");
+    pl_buf_add_char(out, '[');
     for (size_t i = 0; i < page->count; i++) {
         if (i > 0)
             pl_buf_add_char(out, ',');

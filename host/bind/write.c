@@ -300,6 +300,20 @@ static void set_exec(lua_State *L, struct pl_lop *op)
     op->push = push_exec;
 }
 
+static struct pl_write write_of(lua_State *L, struct pl_lop *op, const struct verb *verb,
+                                const struct pl_kind *kind)
+{
+    return (struct pl_write){
+        .verb = verb->verb,
+        .patch_type = patch_type(L, verb),
+        .kind = *kind,
+        .ns = pl_lop_text(op, write_text(L, "namespace")),
+        .name = pl_lop_text(op, write_text(L, "name")),
+        .subresource = pl_lop_text(op, write_text(L, "subresource")),
+        .raw_path = pl_lop_text(op, write_text(L, "raw_path")),
+    };
+}
+
 static int write_object(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -328,17 +342,9 @@ static int write_object(lua_State *L)
         pl_note_written_secrets(s, &kind, body);
     /* The following code does not raise: the operation owns its memory. */
     struct pl_lop *op = new_op(L, PL_LOP_WRITE, verb, &kind);
-    op->in.write = (struct pl_write){
-        .verb = verb->verb,
-        .patch_type = patch_type(L, verb),
-        .kind = kind,
-        .ns = pl_lop_text(op, write_text(L, "namespace")),
-        .name = pl_lop_text(op, write_text(L, "name")),
-        .subresource = pl_lop_text(op, write_text(L, "subresource")),
-        .raw_path = pl_lop_text(op, write_text(L, "raw_path")),
-        .body = pl_doc_ref(body),
-        .owner = pl_doc_ref(owner),
-    };
+    op->in.write = write_of(L, op, verb, &kind);
+    op->in.write.body = pl_doc_ref(body);
+    op->in.write.owner = pl_doc_ref(owner);
     set_target(L, s, op);
     set_options(L, op);
     if (write_flag(L, "exec") && body != NULL)

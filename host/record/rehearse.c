@@ -305,6 +305,22 @@ static int read_given(const struct pl_reader *reader, const struct pl_record_run
     return text != NULL ? pl_scripts_read(out, pl_slice(text->json, text->len), err) : 0;
 }
 
+static struct pl_lanes *rehearse_lanes(struct record_rehearsal *rehearsal,
+                                       const struct pl_scripts *given,
+                                       const struct pl_taping *taping, struct pl_loop *loop)
+{
+    const struct pl_lanes_options with = {.hooks = &pl_bind_state_hooks,
+                                          .count = 1,
+                                          .cpu_limit_ns = CPU_LIMIT,
+                                          .config = given->config,
+                                          .version = given->version,
+                                          .stepped = loop,
+                                          .clock = &rehearsal->base.clock,
+                                          .taping = taping,
+                                          .lines = pl_breakpoint_watch(&rehearsal->breakpoint)};
+    return pl_lanes_create(&with);
+}
+
 int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_options *options,
                     struct pl_rehearsed_record *out, struct pl_err *err)
 {
@@ -326,18 +342,10 @@ int pl_rehearse_run(const struct pl_reader *reader, const struct pl_rehearse_opt
     for (size_t i = 0; i < reader->stream_count; i++)
         learn_environment(&rehearsal, &reader->streams[i]);
     int rc = read_given(reader, &runs, options->until_ns, &given, err);
-    const struct pl_lanes_options with = {.hooks = &pl_bind_state_hooks,
-                                          .count = 1,
-                                          .cpu_limit_ns = CPU_LIMIT,
-                                          .config = given.config,
-                                          .version = given.version,
-                                          .stepped = loop,
-                                          .clock = &rehearsal.base.clock,
-                                          .taping = &taping,
-                                          .lines = pl_breakpoint_watch(&rehearsal.breakpoint)};
     rehearsal.wall_ns = runs.count > 0 ? runs.items[0]->wall_ns : 0; /* the time of loading */
     rehearsal.declared = &declared;
-    rehearsal.lanes = rehearsal.breakpoint.lanes = pl_lanes_create(&with);
+    rehearsal.lanes = rehearse_lanes(&rehearsal, &given, &taping, loop);
+    rehearsal.breakpoint.lanes = rehearsal.lanes;
     if (rc == 0)
         rc = pl_lanes_load(rehearsal.lanes, options->paths, options->path_count, &declared, err);
     if (rc == 0)

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "object/meta.h"
+#include "schema/structural.h"
 #include "value/scan.h"
 
 #include <stdio.h>
@@ -268,10 +269,8 @@ static struct pl_tree *put_back(const struct pl_api_writer *writer, const struct
     bool status = pl_slice_eqz(writer->subresource, "status");
     PL_TREE_FOR(item, out)
     {
-        bool envelope = pl_slice_eqz(item->key, "apiVersion") || pl_slice_eqz(item->key, "kind") ||
-                        pl_slice_eqz(item->key, "metadata");
         bool other = pl_slice_eqz(item->key, "status") ? !status && !writer->owns_status : status;
-        if (!envelope && !other && pl_tree_get(object, item->key) == NULL)
+        if (!pl_api_is_envelope(item->key) && !other && pl_tree_get(object, item->key) == NULL)
             pl_tree_unlink(out, item);
     }
     PL_TREE_FOR(item, object)
@@ -285,6 +284,25 @@ static struct pl_tree *put_back(const struct pl_api_writer *writer, const struct
             pl_tree_removez(meta, shared[i]);
     }
     return out;
+}
+
+/* The managedFields after this apply, of which `own` is the entry before it, or NULL. */
+static struct pl_tree *entries_after(const struct pl_api_writer *writer,
+                                     const struct pl_tree *entries, const struct pl_tree *own,
+                                     struct pl_tree *stated, bool changed)
+{
+    struct pl_tree *out = pl_tree_array(writer->arena);
+    struct pl_tree *time = pl_tree_getz(own, "time");
+    PL_TREE_FOR(item, entries)
+    if (item->value != own)
+        pl_tree_push(writer->arena, out, item->value);
+    if (!pl_api_fields_empty(stated)) {
+        struct pl_tree *entry = pl_api_managed_entry(writer, "Apply", stated, changed);
+        if (!changed && time != NULL)
+            pl_tree_setz(writer->arena, entry, "time", time);
+        pl_tree_push(writer->arena, out, entry);
+    }
+    return pl_api_managed_sorted(writer->arena, out);
 }
 
 struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const struct pl_tree *live,
@@ -306,24 +324,13 @@ struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const s
     bool changed = pl_api_fields_compare(arena, before, after, writer->schema, &diff);
     if (apply_settle(writer, entries, own, &diff, last_applied(writer, live), force, status) != 0)
         return NULL;
-    struct pl_tree *out = pl_tree_array(arena);
-    struct pl_tree *time = pl_tree_getz(own, "time");
-    PL_TREE_FOR(item, entries)
-    if (item->value != own)
-        pl_tree_push(arena, out, item->value);
-    if (!pl_api_fields_empty(stated)) {
-        struct pl_tree *entry = pl_api_managed_entry(writer, "Apply", stated, changed);
-        if (!changed && time != NULL)
-            pl_tree_setz(arena, entry, "time", time);
-        pl_tree_push(arena, out, entry);
-    }
     struct pl_tree *object = put_back(writer, live, after);
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
     if (live == NULL && writer->makes_status && pl_tree_getz(config, "status") != NULL)
         pl_tree_setz(arena, object, "status", pl_tree_getz(config, "status"));
-    struct pl_tree *sorted = pl_api_managed_sorted(arena, out);
-    if (sorted != NULL)
-        pl_tree_setz(arena, meta, "managedFields", sorted);
+    struct pl_tree *managed = entries_after(writer, entries, own, stated, changed);
+    if (managed != NULL)
+        pl_tree_setz(arena, meta, "managedFields", managed);
     else
         pl_tree_removez(meta, "managedFields");
     return object;

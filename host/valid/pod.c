@@ -425,11 +425,34 @@ static void check_gated(struct pl_api_faults *f, struct pl_tree *spec, const str
         pl_tree_removez(spec, "affinity");
 }
 
-static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
-                         const struct pl_tree *old)
+/* The spec with the old values of all that may change. */
+static struct pl_tree *without_changes(struct pl_api_faults *f, const struct pl_tree *spec,
+                                       const struct pl_tree *was)
 {
     static const char free_members[][24] = {"activeDeadlineSeconds", "tolerations",
                                             "schedulingGates"};
+    struct pl_tree *out = pl_tree_copy(f->arena, spec);
+    copy_images(f, out, was, "containers");
+    copy_images(f, out, was, "initContainers");
+    if (pl_number_at(was, "terminationGracePeriodSeconds") < 0 &&
+        pl_number_at(spec, "terminationGracePeriodSeconds") == 1)
+        pl_tree_setz(f->arena, out, "terminationGracePeriodSeconds",
+                     pl_tree_getz(was, "terminationGracePeriodSeconds"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(free_members); i++) {
+        struct pl_tree *before = pl_tree_getz(was, free_members[i]);
+        if (before != NULL)
+            pl_tree_setz(f->arena, out, free_members[i], before);
+        else
+            pl_tree_removez(out, free_members[i]);
+    }
+    if (!pl_is_empty(pl_tree_getz(was, "schedulingGates")))
+        check_gated(f, out, was);
+    return out;
+}
+
+static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
     const struct pl_tree *spec = pl_tree_getz(object, "spec"), *was = pl_tree_getz(old, "spec");
     bool stop = false;
     check_counts(f, spec, was, "containers", &stop);
@@ -439,24 +462,7 @@ static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
     check_deadline(f, spec, was);
     check_kept_tolerations(f, spec, was);
     check_gates(f, spec, was);
-    struct pl_tree *changed = pl_tree_copy(f->arena, spec);
-    copy_images(f, changed, was, "containers");
-    copy_images(f, changed, was, "initContainers");
-    int64_t grace = 0, had = 0;
-    pl_tree_integer(pl_tree_getz(spec, "terminationGracePeriodSeconds"), &grace);
-    pl_tree_integer(pl_tree_getz(was, "terminationGracePeriodSeconds"), &had);
-    if (had < 0 && grace == 1)
-        pl_tree_setz(f->arena, changed, "terminationGracePeriodSeconds",
-                     pl_tree_getz(was, "terminationGracePeriodSeconds"));
-    for (size_t i = 0; i < PL_ARRAY_LEN(free_members); i++) {
-        struct pl_tree *before = pl_tree_getz(was, free_members[i]);
-        if (before != NULL)
-            pl_tree_setz(f->arena, changed, free_members[i], before);
-        else
-            pl_tree_removez(changed, free_members[i]);
-    }
-    if (!pl_is_empty(pl_tree_getz(was, "schedulingGates")))
-        check_gated(f, changed, was);
+    struct pl_tree *changed = without_changes(f, spec, was);
     if (!pl_tree_equal(changed, was))
         pl_api_fault(f, "FieldValueForbidden", pl_slice_z("spec"),
                      "Forbidden: pod updates may not change fields other than "

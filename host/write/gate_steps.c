@@ -169,10 +169,8 @@ static void copy_texts(struct pl_gate_op *op)
             pl_memdup0(op->w.input.ptr, op->w.input.len);
 }
 
-struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
-                                 pl_written_fn on_written, void *arg)
+static struct pl_gate_op *gate_op_create(struct pl_gate *gate, const struct pl_write *write)
 {
-    pl_timers_require(pl_site_timers(gate->site));
     struct pl_gate_op *op = PL_NEW(struct pl_gate_op);
     op->gate = gate;
     op->w = *write;
@@ -191,11 +189,19 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     else
         pl_key_add(&key, op->w.ns, op->w.name);
     op->key = pl_buf_take(&key);
+    op->fenced = pl_gate_is_fenced(gate, write);
+    return op;
+}
+
+struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
+                                 pl_written_fn on_written, void *arg)
+{
+    pl_timers_require(pl_site_timers(gate->site));
+    struct pl_gate_op *op = gate_op_create(gate, write);
     op->on_written = on_written;
     op->arg = arg;
     pl_list_push(&gate->ops, &op->link);
     pl_site_hold(gate->site);
-    op->fenced = pl_gate_is_fenced(gate, write);
     if (!pl_gate_is_allowed(op)) {
         op->failed = true;
         pl_gate_refuse_closed(op);
