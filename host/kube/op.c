@@ -1,84 +1,20 @@
 /* One operation: attempts, and the waits between them, until there is an answer or the deadline has
  * passed. */
-#include "kube/client_impl.h"
+#include "kube/op_impl.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "kube/decode_thread.h"
-#include "kube/exec.h"
 #include "kube/status.h"
 #include "kube/warning.h"
-#include "net/websocket.h"
 
 #define MAX_RETRIES 10 /* rule 152 */
 #define RECONNECT   (1 * PL_SECOND)
-#define CLOSE_NS    (1 * PL_SECOND)
 /* Lists are decoded while they arrive, and the size of each object is limited; this limit only ends
  * an answer without end. */
 #define MAX_LIST ((size_t)8 << 30)
 
-enum op_state {
-    OP_LIMITED,   /* waits for the client-side limit */
-    OP_AWAITING,  /* waits until the client is configured */
-    OP_SENT,      /* an attempt is under way */
-    OP_DECODING,  /* its answer has arrived, but is not decoded yet */
-    OP_HELD,      /* it has ended, but the page before it has not */
-    OP_PAUSED,    /* waits until the next attempt */
-    OP_FINISHING, /* err is to be reported */
-};
-
-/* The parameters of every attempt, and of every page of a list. */
-struct asked {
-    enum pl_verb verb;
-    int lane;
-    bool cut_is_final; /* the caller handles a cut answer */
-    bool large;
-    bool (*may_send)(void *arg);
-    void *may_send_arg;
-    const struct pl_fence *fence;
-    int64_t timeout_ns;
-    bool exec;
-    size_t most; /* of its output */
-    struct pl_expected expected;
-    struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
-    void *each_item_arg;
-    pl_answer_fn on_answer;
-    void *arg;
-};
-
-struct pl_op {
-    struct pl_link link;      /* in client->ops; first, for pl_client_destroy */
-    struct pl_client *client; /* back-pointer */
-    enum op_state state;
-    struct asked asked;
-    struct pl_wire wire;
-    size_t server_len; /* of wire.url, which begins with it */
-    const char *path;  /* in wire.url: shown as the owner of the wait */
-    int64_t deadline_ns;
-    struct pl_attempt *attempt; /* OP_SENT */
-    struct pl_timer timer;      /* OP_AWAITING, OP_LIMITED, OP_PAUSED, OP_FINISHING */
-    struct pl_wait wait;
-    struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was abandoned */
-    struct pl_docs items;         /* of a list, so far */
-    struct pl_buf warnings;       /* of the latest answer */
-    struct pl_buf token;          /* token of the next page; empty: unknown */
-    struct pl_op *front, *next;   /* the page before it, and the page after it, or NULL */
-    int64_t retry_after_ms;       /* of the latest answer's header; -1: none */
-    int retries;
-    bool renewed;      /* the latest answer was 401, and the credentials have changed now */
-    bool renewed_once; /* fresh credentials were used once after a 401 */
-    bool fresh;        /* the next attempt must not reuse a connection */
-    struct {           /* of a command */
-        char key[PL_WS_KEY];
-        struct pl_buf input; /* owned */
-        bool has_input;
-        struct pl_exec *run; /* owned; NULL: the server has not switched to WebSocket */
-        char *path;          /* owned: shown in place of the URL, without the command */
-    } exec;
-    struct pl_err err;
-};
-
-static struct pl_op *op_create(struct pl_client *client, const struct asked *asked);
+static struct pl_op *op_create(struct pl_client *client, const struct pl_op_asked *asked);
 static void op_begin(struct pl_op *op);
 static void attempt_now(struct pl_op *op);
 
@@ -98,9 +34,7 @@ static void op_destroy(struct pl_op *op)
     pl_buf_deinit(&op->token);
     pl_buf_deinit(&op->warnings);
     pl_wire_deinit(&op->wire);
-    pl_exec_destroy(op->exec.run);
-    pl_buf_deinit(&op->exec.input);
-    pl_free(op->exec.path);
+    pl_op_exec_deinit(op);
     pl_free(op);
 }
 
@@ -113,8 +47,7 @@ static void end_op(struct pl_op *op)
 
 static void on_op_finish(struct pl_timer *timer);
 
-/* Calls the owner at the next run of the timers. */
-static void op_finish_later(struct pl_op *op)
+void pl_op_finish_later(struct pl_op *op)
 {
     op->state = OP_FINISHING;
     pl_timer_start(op->client->timers, &op->timer, 0, on_op_finish);
@@ -140,7 +73,7 @@ static struct pl_op *release_next(struct pl_op *op)
         return NULL;
     op->next = next->front = NULL;
     if (next->state == OP_HELD)
-        op_finish_later(next);
+        pl_op_finish_later(next);
     return next;
 }
 
@@ -194,59 +127,7 @@ void pl_op_cancel(struct pl_op *op)
 {
     drop_attempt(op);
     pl_err_set(&op->err, PL_ECANCELED, "canceled");
-    op_finish_later(op);
-}
-
-/* ---- commands ---- */
-
-/* With what is in op->err, or with its result. */
-static void end_exec(struct pl_op *op)
-{
-    pl_attempt_cancel(op->attempt);
-    op->attempt = NULL;
-    if (op->err.code == 0 && pl_exec_end(op->exec.run, &op->err) == NULL)
-        op->err.code = PL_ENETWORK;
-    op_finish_later(op);
-}
-
-static void send_exec(void *arg, struct pl_slice bytes)
-{
-    struct pl_op *op = arg;
-    pl_attempt_send(op->attempt, bytes);
-}
-
-static void begin_exec(struct pl_op *op, const struct pl_http_response *response)
-{
-    const struct pl_exec_params params = {
-        .key = op->exec.key,
-        .input = op->exec.has_input ? pl_slice(pl_buf_z(&op->exec.input), op->exec.input.len)
-                                    : pl_slice(NULL, 0),
-        .most = op->asked.most,
-        .rand = op->client->rand,
-        .send = send_exec,
-        .arg = op,
-    };
-    op->exec.run = pl_exec_create(&params, response, &op->err);
-    if (op->exec.run == NULL)
-        end_exec(op);
-}
-
-static void on_exec_over(struct pl_timer *timer)
-{
-    end_exec(PL_CONTAINER_OF(timer, struct pl_op, timer));
-}
-
-/* Once the result is there, the server has a moment to close the connection in order. */
-static int feed_exec(struct pl_op *op, struct pl_slice piece)
-{
-    struct pl_exec *run = op->exec.run;
-    bool had_result = pl_exec_has_result(run);
-    op->err.code = pl_exec_feed(run, piece, &op->err);
-    if (op->err.code != 0 || pl_exec_is_closed(run))
-        end_exec(op);
-    else if (!had_result && pl_exec_has_result(run))
-        pl_timer_start(op->client->timers, &op->timer, CLOSE_NS, on_exec_over);
-    return 0;
+    pl_op_finish_later(op);
 }
 
 /* ---- one attempt ---- */
@@ -258,7 +139,7 @@ static void on_op_response(void *owner, const struct pl_http_response *response)
     pl_buf_clear(&op->warnings);
     pl_warnings_add(&op->warnings, response);
     if (op->asked.exec && response->status == 101)
-        begin_exec(op, response);
+        pl_op_exec_begin(op, response);
     else
         pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
 }
@@ -267,7 +148,7 @@ static int on_op_body(void *owner, struct pl_slice piece)
 {
     struct pl_op *op = owner;
     if (op->exec.run != NULL)
-        return feed_exec(op, piece);
+        return pl_op_exec_feed(op, piece);
     return pl_decoding_feed(op->decoding, piece);
 }
 
@@ -372,10 +253,7 @@ static void on_op_done(void *owner, const struct pl_err *err, bool renewed)
     if (err != NULL)
         op->err = *err;
     if (op->exec.run != NULL) {
-        if (pl_exec_has_result(op->exec.run))
-            /* the result counts, even if the connection was not closed in order */
-            pl_err_clear(&op->err);
-        end_exec(op);
+        pl_op_exec_done(op);
         return;
     }
     fetch_next(op);
@@ -514,7 +392,7 @@ static void attempt_now(struct pl_op *op)
             &op->err, PL_ETIMEOUT,
             "the client-side rate limit would delay this request by %.1f s, past its deadline",
             (double)delay / (double)PL_SECOND);
-        op_finish_later(op);
+        pl_op_finish_later(op);
     } else {
         op->state = OP_LIMITED;
         pl_client_wait(op->client, &op->wait, "client-side rate limit", op->path, delay);
@@ -524,7 +402,7 @@ static void attempt_now(struct pl_op *op)
 
 /* ---- start ---- */
 
-static struct pl_op *op_create(struct pl_client *client, const struct asked *asked)
+static struct pl_op *op_create(struct pl_client *client, const struct pl_op_asked *asked)
 {
     struct pl_op *op = PL_NEW(struct pl_op);
     op->client = client;
@@ -556,24 +434,13 @@ static void expect(struct pl_expected *expected, const struct pl_client *client,
     expected->keep_managed_fields = call->keep_managed_fields;
 }
 
-static void add_handshake(struct pl_op *op, const struct pl_call *call)
-{
-    uint64_t bits[2] = {pl_rand_u64(op->client->rand), pl_rand_u64(op->client->rand)};
-    static const char name[] = "sec-websocket-key";
-    pl_ws_key((const uint8_t *)bits, op->exec.key);
-    pl_buf_add(&op->wire.headers, name, sizeof name);
-    pl_buf_add(&op->wire.headers, op->exec.key, PL_WS_KEY);
-    op->exec.has_input = call->input.ptr != NULL;
-    pl_buf_add_slice(&op->exec.input, call->input);
-}
-
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
                               pl_answer_fn on_answer, void *arg)
 {
     pl_timers_require(client->timers);
     PL_REQUIRE(call->resource != NULL || call->raw_path.len > 0);
     PL_REQUIRE(call->connection_lane >= 0 && call->connection_lane < PL_HTTP_LANES);
-    struct asked asked = {
+    struct pl_op_asked asked = {
         .verb = call->verb,
         .lane = call->fence != NULL ? PL_HTTP_LANE_FENCED : call->connection_lane,
         .cut_is_final = call->cut_is_final,
@@ -592,10 +459,10 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     expect(&asked.expected, client, call);
     struct pl_op *op = op_create(client, &asked);
     if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
-        op_finish_later(op);
+        pl_op_finish_later(op);
     op->server_len = strlen(client->config->server);
     if (op->state != OP_FINISHING && call->exec)
-        add_handshake(op, call);
+        pl_op_exec_prepare(op, call);
     if (op->state != OP_FINISHING)
         op_begin(op);
     return op;
