@@ -273,7 +273,7 @@ static void build_events(struct pl_build *b, struct pl_cluster *cluster)
     pl_build_end(b);
 }
 
-static void status_build_status(struct pl_build *b, const struct pl_admin_call *call)
+static void build_host(struct pl_build *b, const struct pl_admin_call *call)
 {
     const struct pl_admin_options *host = pl_admin_host(call);
     int64_t now_ns = pl_loop_now(host->loop);
@@ -309,7 +309,7 @@ void pl_admin_status(void *arg, struct pl_admin_call *call)
 {
     PL_UNUSED(arg);
     struct pl_build *b = pl_build_create(NULL);
-    status_build_status(b, call);
+    build_host(b, call);
     struct pl_doc *result = pl_build_close(b);
     pl_admin_reply(call, result);
 }

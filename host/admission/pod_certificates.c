@@ -192,11 +192,13 @@ static void check_issued(struct pl_api_ctx *ctx, struct pl_api_faults *f,
         return;
     }
     const char *why = fault_of_chain(f, pl_tree_getz(object, "spec"), text);
-    if (why != NULL)
+    if (why != NULL) {
         pl_bad_value(f, CHAIN, pl_or_empty(f, chain), "%s", why);
-    else if (!has_times(f, pl_tree_getz(object, "status")))
-        ;
-    else if (pl_x509_read(text, &fields, &err) != 0)
+        return;
+    }
+    if (!has_times(f, pl_tree_getz(object, "status")))
+        return;
+    if (pl_x509_read(text, &fields, &err) != 0)
         pl_bad_value(f, CHAIN, chain, "intermediate certificate does not parse as valid X.509");
     else
         check_times(ctx, f, object, pl_buf_slice(&fields));

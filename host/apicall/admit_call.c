@@ -74,8 +74,8 @@ static int64_t timeout_ms(struct pl_node webhook)
     return (given && seconds > 0 && seconds <= 30 ? seconds : TIMEOUT_S) * 1000;
 }
 
-static const struct pl_api_reply *admit_call_call(struct pl_api_hook *hook,
-                                                  const struct pl_api_admission *sent)
+static const struct pl_api_reply *call_webhook(struct pl_api_hook *hook,
+                                               const struct pl_api_admission *sent)
 {
     struct pl_buf body = PL_BUF_INIT;
     uint64_t key = admit_call_key_of(hook, sent);
@@ -305,7 +305,7 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
                                   PL_FMT(hook->name));
     if (in_version(hook, admission, &sent) != 0)
         return -1;
-    const struct pl_api_reply *reply = admit_call_call(hook, &sent);
+    const struct pl_api_reply *reply = call_webhook(hook, &sent);
     if (reply == NULL)
         return -1;
     struct pl_node response = read_reply(hook, reply, &code);

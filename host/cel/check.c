@@ -26,8 +26,8 @@ struct checker {
     size_t regex_bytes;
 };
 
-static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
-                                             const struct local *scope);
+static const struct pl_cel_type *check_expr(struct checker *c, struct pl_cel_expr *e,
+                                            const struct local *scope);
 
 static const struct pl_cel_type *dyn(void)
 {
@@ -196,7 +196,7 @@ static const struct pl_cel_type *check_select(struct checker *c, struct pl_cel_e
         become_type(c, e, named);
         return e->type;
     }
-    const struct pl_cel_type *of = check_check(c, e->select.of, scope);
+    const struct pl_cel_type *of = check_expr(c, e->select.of, scope);
     bool in_optional = of->kind == PL_CEL_OPTIONAL;
     const struct pl_cel_type *type = field_type(c, e, in_optional ? pl_cel_type_elem(of) : of);
     if (e->select.is_test)
@@ -327,7 +327,7 @@ static const struct pl_cel_type *check_logic(struct checker *c, struct pl_cel_ex
                                              const struct local *scope)
 {
     for (size_t i = 0; i < e->call.count; i++)
-        must_be_bool(c, e->call.args[i], check_check(c, e->call.args[i], scope));
+        must_be_bool(c, e->call.args[i], check_expr(c, e->call.args[i], scope));
     return pl_cel_type_of(PL_CEL_BOOL);
 }
 
@@ -344,7 +344,7 @@ static const struct pl_cel_type *check_call(struct checker *c, struct pl_cel_exp
     bool was_lax = c->is_lax;
     c->is_lax |= e->call.is_member && pl_slice_eqz(e->call.name, "format");
     for (size_t i = 0; i < e->call.count; i++)
-        args[i] = check_check(c, e->call.args[i], scope);
+        args[i] = check_expr(c, e->call.args[i], scope);
     c->is_lax = was_lax;
     if (!is_function(c, e->call.name))
         return undeclared(c, e->at, e->call.name);
@@ -373,7 +373,7 @@ static const struct pl_cel_type *check_join(struct checker *c, const struct pl_c
 static const struct pl_cel_type *check_item(struct checker *c, struct pl_cel_expr *e,
                                             bool is_optional, const struct local *scope)
 {
-    const struct pl_cel_type *type = check_check(c, e, scope);
+    const struct pl_cel_type *type = check_expr(c, e, scope);
     if (!is_optional || pl_cel_type_is_dyn(type))
         return type;
     if (type->kind == PL_CEL_OPTIONAL)
@@ -401,7 +401,7 @@ static const struct pl_cel_type *check_map(struct checker *c, struct pl_cel_expr
     const struct pl_cel_type *key = NULL, *value = NULL;
     for (size_t i = 0; i < e->list.count; i++) {
         struct pl_cel_expr *const *pair = &e->list.items[2 * i];
-        key = check_join(c, pair[0], key, check_check(c, pair[0], scope));
+        key = check_join(c, pair[0], key, check_expr(c, pair[0], scope));
         value = check_join(c, pair[1], value,
                            check_item(c, pair[1], e->list.is_optional[2 * i], scope));
     }
@@ -499,16 +499,15 @@ static const struct pl_cel_type *check_loop(struct checker *c, struct pl_cel_exp
                                             const struct local *scope)
 {
     const struct pl_cel_type *types[2];
-    range_types(c, e, check_check(c, e->loop.range, scope), types);
+    range_types(c, e, check_expr(c, e->loop.range, scope), types);
     bool has_two = e->loop.var2.ptr != NULL;
     e->loop.slot = new_slots(c, has_two ? 2 : 1);
     struct local first = {e->loop.var, types[0], e->loop.slot, scope};
     struct local second = {e->loop.var2, types[1], e->loop.slot + 1, &first};
     const struct local *inner = has_two ? &second : &first;
-    const struct pl_cel_type *filter = e->loop.filter != NULL
-                                           ? check_check(c, e->loop.filter, inner)
-                                           : pl_cel_type_of(PL_CEL_BOOL);
-    const struct pl_cel_type *body = check_check(c, e->loop.body, inner);
+    const struct pl_cel_type *filter =
+        e->loop.filter != NULL ? check_expr(c, e->loop.filter, inner) : pl_cel_type_of(PL_CEL_BOOL);
+    const struct pl_cel_type *body = check_expr(c, e->loop.body, inner);
     const struct pl_cel_type *result = loop_type(c, e, types, body);
     must_decide(c, e, filter, result);
     if (e->loop.what == PL_CEL_ALL || e->loop.what == PL_CEL_EXISTS)
@@ -523,13 +522,13 @@ static const struct pl_cel_type *check_loop(struct checker *c, struct pl_cel_exp
 static const struct pl_cel_type *check_bind(struct checker *c, struct pl_cel_expr *e,
                                             const struct local *scope)
 {
-    const struct pl_cel_type *target = check_check(c, e->bind.target, scope);
+    const struct pl_cel_type *target = check_expr(c, e->bind.target, scope);
     if (!pl_cel_type_is_dyn(target) && target->kind != PL_CEL_OPTIONAL)
         return no_overload(c, e, pl_slice_z(e->bind.is_flat ? "optFlatMap" : "optMap"), &target, 1,
                            true);
     e->bind.slot = new_slots(c, 1);
     struct local inner = {e->bind.var, pl_cel_type_elem(target), e->bind.slot, scope};
-    const struct pl_cel_type *body = check_check(c, e->bind.body, &inner);
+    const struct pl_cel_type *body = check_expr(c, e->bind.body, &inner);
     return e->bind.is_flat ? body : pl_cel_type_optional(c->arena, body);
 }
 
@@ -544,8 +543,8 @@ static const struct pl_cel_type *constant_type(struct checker *c, const struct p
     return type;
 }
 
-static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
-                                             const struct local *scope)
+static const struct pl_cel_type *check_expr(struct checker *c, struct pl_cel_expr *e,
+                                            const struct local *scope)
 {
     switch (e->kind) {
     case PL_CEL_CONST:
@@ -581,6 +580,6 @@ bool pl_cel_check(struct pl_cel_program *program, const struct pl_cel_var *vars,
     };
     program->var_count = count;
     program->slot_count = (int)count;
-    check_check(&c, program->root, NULL);
+    check_expr(&c, program->root, NULL);
     return issues->count == 0;
 }

@@ -112,7 +112,7 @@ static bool lib_quantity_parse(struct pl_slice text, __int128 *nano)
     return true;
 }
 
-static struct pl_cel lib_quantity_quantity(struct pl_cel_eval *eval, __int128 nano)
+static struct pl_cel quantity_of_nano(struct pl_cel_eval *eval, __int128 nano)
 {
     if (nano > MOST * NANO || nano < -MOST * NANO)
         return FAIL("quantity overflow");
@@ -137,7 +137,7 @@ static struct pl_cel lib_quantity_make(struct pl_cel_eval *eval, const struct pl
     if (!lib_quantity_parse(args[0].s, &nano))
         return FAIL("quantities must match the regular expression "
                     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return lib_quantity_quantity(eval, nano);
+    return quantity_of_nano(eval, nano);
 }
 
 static struct pl_cel lib_quantity_sign(struct pl_cel_eval *eval, const struct pl_cel *args,
@@ -183,13 +183,13 @@ static __int128 operand(struct pl_cel value)
 static struct pl_cel lib_quantity_add(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
-    return lib_quantity_quantity(eval, args[0].q->nano + operand(args[1]));
+    return quantity_of_nano(eval, args[0].q->nano + operand(args[1]));
 }
 
 static struct pl_cel subtract(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
-    return lib_quantity_quantity(eval, args[0].q->nano - operand(args[1]));
+    return quantity_of_nano(eval, args[0].q->nano - operand(args[1]));
 }
 
 static int lib_quantity_compare(const struct pl_cel *args)

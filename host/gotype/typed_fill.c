@@ -73,8 +73,8 @@ static struct pl_tree *zero(struct pl_arena *arena, const struct pl_message_fiel
     }
 }
 
-static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                            enum nulls nulls);
+static void fill_message(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                         enum nulls nulls);
 
 static void fill_value(struct pl_arena *arena, const struct pl_message_field *field,
                        struct pl_tree *value, enum nulls nulls)
@@ -82,11 +82,11 @@ static void fill_value(struct pl_arena *arena, const struct pl_message_field *fi
     if (field->form != PL_FORM_MESSAGE)
         return;
     if (field->many == PL_MANY_ONE) {
-        typed_fill_fill(arena, value, field->message, nulls);
+        fill_message(arena, value, field->message, nulls);
         return;
     }
     PL_TREE_FOR(item, value)
-    typed_fill_fill(arena, item->value, field->message, nulls);
+    fill_message(arena, item->value, field->message, nulls);
 }
 
 static void fill_field(struct pl_arena *arena, struct pl_tree *object,
@@ -117,8 +117,8 @@ static void fill_field(struct pl_arena *arena, struct pl_tree *object,
         fill_value(arena, field, value, nulls);
 }
 
-static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                            enum nulls nulls)
+static void fill_message(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                         enum nulls nulls)
 {
     if (!pl_tree_is(object, PL_OBJECT))
         return;
@@ -126,7 +126,7 @@ static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, stru
         struct pl_message_field field;
         pl_message_at(type, i, &field);
         if (field.flags & PL_PACKED_INLINE)
-            typed_fill_fill(arena, object, field.message, nulls);
+            fill_message(arena, object, field.message, nulls);
         else
             fill_field(arena, object, &field, nulls);
     }
@@ -134,15 +134,15 @@ static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, stru
 
 void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    typed_fill_fill(arena, object, type, NO_NULLS);
+    fill_message(arena, object, type, NO_NULLS);
 }
 
 void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    typed_fill_fill(arena, object, type, NULLS_FOR_EMPTY);
+    fill_message(arena, object, type, NULLS_FOR_EMPTY);
 }
 
 void pl_typed_fill_absent(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    typed_fill_fill(arena, object, type, NULLS_FOR_ABSENT);
+    fill_message(arena, object, type, NULLS_FOR_ABSENT);
 }

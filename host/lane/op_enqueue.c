@@ -61,7 +61,7 @@ static bool is_foreign(struct pl_lop *op, const struct pl_known_controller *know
     return true;
 }
 
-static void op_enqueue_enqueue(struct pl_lop *op)
+static void enqueue_key(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     const struct pl_known_controller *known = NULL;
@@ -92,7 +92,7 @@ static bool watches(const struct pl_known_controller *known, struct pl_slice cha
 }
 
 /* Sends to all watchers of the channel. The Lua half has checked that there are some. */
-static void op_enqueue_send(struct pl_lop *op)
+static void send_to_channel(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_slice channel = op->in.enqueue.controller;
@@ -115,7 +115,7 @@ static void op_enqueue_send(struct pl_lop *op)
 void pl_lop_start_enqueue(struct pl_lop *op)
 {
     if (op->in.enqueue.is_channel)
-        op_enqueue_send(op);
+        send_to_channel(op);
     else
-        op_enqueue_enqueue(op);
+        enqueue_key(op);
 }

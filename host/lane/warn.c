@@ -21,7 +21,7 @@ static bool is_new(struct pl_lanes *lanes, const char *text)
     return first;
 }
 
-static void warn_warn(struct pl_lane *lane, const struct pl_lop *op, const char *at,
+static void warn_once(struct pl_lane *lane, const struct pl_lop *op, const char *at,
                       const char *text)
 {
     const char *name = lane->lanes->controllers[op->exec->controller].name;
@@ -45,7 +45,7 @@ void pl_lane_warn(struct pl_lane *lane, const struct pl_lop *op, lua_State *thre
     for (const char *text = warnings->ptr; text < warnings->ptr + warnings->len;
          text += strlen(text) + 1) {
         char *masked = pl_secrets_mask(&lane->s->secrets, pl_slice_z(text));
-        warn_warn(lane, op, at, masked != NULL ? masked : text);
+        warn_once(lane, op, at, masked != NULL ? masked : text);
         pl_free(masked);
     }
 }

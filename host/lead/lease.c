@@ -222,12 +222,11 @@ static void on_watch_event(void *arg, enum pl_watch_type type, struct pl_doc *ob
     struct pl_node root = pl_doc_root(object);
     bool is_object =
         type == PL_WATCH_ADDED || type == PL_WATCH_MODIFIED || type == PL_WATCH_DELETED;
-    if (lease->unwatched)
-        ;
-    else if (type == PL_WATCH_ERROR) {
+    if (!lease->unwatched && type == PL_WATCH_ERROR) {
         pl_status_event_to_err(root, &lease->watch_err);
         pl_watch_cancel(lease->watch);
-    } else if (is_object && pl_lease_read(root, pl_slice_z(lease->name), &record, NULL) == 0) {
+    } else if (!lease->unwatched && is_object &&
+               pl_lease_read(root, pl_slice_z(lease->name), &record, NULL) == 0) {
         lease->watch_ops->on_change(lease->watch_arg, type == PL_WATCH_DELETED ? NULL : &record);
     }
     pl_doc_unref(object);

@@ -198,11 +198,10 @@ static void distributor_apply(struct pl_distributor *d, const struct pl_deltas *
 {
     struct pl_buf own_key = PL_BUF_INIT;
     struct pl_slice key;
-    if (!distributor_key_of(deltas, delta, &own_key, &key))
-        ;
-    else if (delta->type == PL_DELTA_DELETED)
+    bool has_key = distributor_key_of(deltas, delta, &own_key, &key);
+    if (has_key && delta->type == PL_DELTA_DELETED)
         remove_object(d, key, delta);
-    else
+    else if (has_key)
         store_object(d, deltas, key, delta->doc);
     pl_buf_deinit(&own_key);
 }

@@ -98,7 +98,7 @@ static struct pl_listing listing_of(const struct pl_feed *feed)
     };
 }
 
-static const struct pl_feed_part_ops part_ops = {pl_feed_take_topped, on_whole, reached,
+static const struct pl_feed_part_ops part_ops = {pl_feed_take_side_list, on_whole, reached,
                                                  pl_feed_no_shards};
 
 static struct pl_feed_part *create_part(struct pl_feed *feed)

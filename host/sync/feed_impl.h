@@ -32,6 +32,6 @@ extern const struct pl_reflector_sink pl_feed_sink;
 /* Processes the queue, and delivers events to the informer's followers as far as time allows. */
 void pl_feed_drain(struct pl_feed *feed);
 /* Takes the objects that were listed beside the watch. arg: the feed. */
-void pl_feed_take_topped(void *arg, const struct pl_docs *items);
+void pl_feed_take_side_list(void *arg, const struct pl_docs *items);
 /* The server refused a shardSelector: it does not get one again. arg: the feed. */
 void pl_feed_no_shards(void *arg, const struct pl_err *err);

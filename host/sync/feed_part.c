@@ -164,14 +164,14 @@ static struct pl_slice at_least(void *arg)
     return part->o.ops->reached(part->o.arg);
 }
 
-static void on_topup_refused(void *arg, const struct pl_err *err)
+static void on_side_list_refused(void *arg, const struct pl_err *err)
 {
     struct pl_feed_part *part = arg;
     part->o.ops->no_shards(part->o.arg, err);
 }
 
 static const struct pl_side_list_ops side_list_ops = {side_list_each, on_page, on_feed_part_done,
-                                                      at_least, on_topup_refused};
+                                                      at_least, on_side_list_refused};
 
 /* Lists the shards that are held and not listed, if there are any. */
 static void start_topup(struct pl_feed_part *part)

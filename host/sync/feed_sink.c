@@ -343,7 +343,7 @@ void pl_feed_no_shards(void *arg, const struct pl_err *err)
     pl_site_set_filters_uids(feed->informer->site, false);
 }
 
-void pl_feed_take_topped(void *arg, const struct pl_docs *items)
+void pl_feed_take_side_list(void *arg, const struct pl_docs *items)
 {
     struct pl_feed *feed = arg;
     struct pl_err err = {0};

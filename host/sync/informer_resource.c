@@ -119,8 +119,7 @@ static bool is_away(struct pl_informer *informer, const struct pl_err *why)
     return true;
 }
 
-static void on_informer_resource_resource(void *arg, const struct pl_resource *resource,
-                                          const struct pl_err *why)
+static void on_kind_found(void *arg, const struct pl_resource *resource, const struct pl_err *why)
 {
     struct pl_informer *informer = arg;
     struct pl_err err = {0};
@@ -163,7 +162,7 @@ static void on_found_again(void *arg, const struct pl_resource *resource, const 
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);
     informer->feed_count = 0;
-    on_informer_resource_resource(informer, resource, NULL);
+    on_kind_found(informer, resource, NULL);
 }
 
 void pl_informer_gone(struct pl_informer *informer)
@@ -182,8 +181,7 @@ static void find_resource(struct pl_informer *informer)
     if (pl_site_waits(informer->site) != NULL)
         pl_wait_begin_open(pl_site_waits(informer->site), &informer->wait, "discovery",
                            informer->owner, "the client limits each request");
-    pl_discovery_find(pl_site_discovery(informer->site), &informer->kind,
-                      on_informer_resource_resource, informer);
+    pl_discovery_find(pl_site_discovery(informer->site), &informer->kind, on_kind_found, informer);
 }
 
 void pl_informer_start(struct pl_informer *informer)

@@ -159,12 +159,11 @@ static void on_informer_write_answer(void *arg, const struct pl_answer *answer)
         pl_own_writes_find(&informer->own, pl_slice_z(informer->asking_key));
     bool answered = answer->err == NULL || pl_err_is_not_found(answer->err);
     /* It may have been confirmed meanwhile, or written again. */
-    bool still = write != NULL && pl_slice_eqz(pl_slice_z(write->rv), informer->asking_rv);
-    if (informer->stopping || !still)
-        ;
-    else if (answered)
+    bool still = !informer->stopping && write != NULL &&
+                 pl_slice_eqz(pl_slice_z(write->rv), informer->asking_rv);
+    if (still && answered)
         informer_write_settle(informer, answer);
-    else
+    else if (still)
         pl_own_writes_postpone(&informer->own, write, pl_informer_now(informer));
     forget_asking(informer);
     if (informer->stopping)

@@ -29,11 +29,10 @@ void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state stat
     r->state = state;
     pl_wait_end(&r->wait);
     const char *name = state_name(state);
-    if (r->o.waits == NULL || state == PL_REFLECTOR_STOPPED)
-        ;
-    else if (timeout_ns > 0)
+    bool waits = r->o.waits != NULL && state != PL_REFLECTOR_STOPPED;
+    if (waits && timeout_ns > 0)
         pl_wait_begin(r->o.waits, &r->wait, name, r->o.listing.owner, timeout_ns);
-    else
+    else if (waits)
         pl_wait_begin_open(r->o.waits, &r->wait, name, r->o.listing.owner,
                            "the client limits each request");
     if (r->o.changed != NULL && !r->stopped)

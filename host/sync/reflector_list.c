@@ -8,7 +8,7 @@
 static const char cannot_list[] = "cannot list source";
 static const char not_stored[] = "cannot store what was listed";
 
-static void on_reflector_list_list(void *arg, const struct pl_answer *answer);
+static void on_list_page(void *arg, const struct pl_answer *answer);
 
 /* A request for a page is under way. */
 static void adopt(struct pl_reflector *r, struct pl_op *list)
@@ -51,7 +51,7 @@ static void send_page(struct pl_reflector *r)
         call.limit = r->page_limit;
     if (r->token.len == 0 && call.limit > 0 && !pl_rv_is_zero(rv))
         call.rv_match = pl_slice_z("NotOlderThan");
-    pl_reflector_send_list(r, &call, on_reflector_list_list);
+    pl_reflector_send_list(r, &call, on_list_page);
 }
 
 void pl_reflector_drop_pages(struct pl_reflector *r)
@@ -220,8 +220,8 @@ static void finish_list(struct pl_reflector *r)
     pl_reflector_watch(r);
 }
 
-static int reflector_list_check_list(const struct pl_reflector *r, const struct pl_answer *answer,
-                                     struct pl_err *err)
+static int check_list_page(const struct pl_reflector *r, const struct pl_answer *answer,
+                           struct pl_err *err)
 {
     struct pl_node root = pl_doc_root(answer->doc);
     struct pl_scratch scratch;
@@ -327,7 +327,7 @@ static void ask_for_next_page(struct pl_reflector *r)
     pl_timer_start(r->o.listing.timers, &r->more, 0, on_more);
 }
 
-static void on_reflector_list_list(void *arg, const struct pl_answer *answer)
+static void on_list_page(void *arg, const struct pl_answer *answer)
 {
     struct pl_reflector *r = arg;
     r->list = NULL;
@@ -347,7 +347,7 @@ static void on_reflector_list_list(void *arg, const struct pl_answer *answer)
         return;
     }
     adopt(r, answer->next);
-    if (reflector_list_check_list(r, answer, &err) != 0) {
+    if (check_list_page(r, answer, &err) != 0) {
         reflector_list_refuse(r, cannot_list, &err);
         return;
     }

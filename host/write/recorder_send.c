@@ -208,7 +208,7 @@ static void on_recorder_send_answer(void *arg, const struct pl_answer *answer)
     pl_site_release(site);
 }
 
-static void recorder_send_send(struct pl_event_series *s)
+static void send_series(struct pl_event_series *s)
 {
     struct pl_recorder *r = s->recorder;
     pl_recorder_set_state(s, PL_SERIES_FLYING);
@@ -249,6 +249,6 @@ void pl_recorder_pump(struct pl_recorder *r)
         }
         r->tokens -= r->tokens >= 1;
         struct pl_list *list = pl_list_empty(&r->warnings) ? &r->normals : &r->warnings;
-        recorder_send_send(PL_CONTAINER_OF(pl_list_first(list), struct pl_event_series, link));
+        send_series(PL_CONTAINER_OF(pl_list_first(list), struct pl_event_series, link));
     }
 }
