@@ -2,8 +2,6 @@
  * for completion in a shell. A key that is queued without being cached is not listed. */
 #include "admin/admin.h"
 
-#include "object/meta.h"
-
 #include <string.h>
 
 #define KEYS_MAX 2000 /* limit for a controller: more are of no use for completion */

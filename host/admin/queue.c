@@ -1,5 +1,4 @@
 /* The admin commands "queue" (list, requeue, drop), "pause" and "resume". */
-#include "base/alloc.h"
 #include "admin/admin.h"
 #include "write/pause.h"
 #include "control/edition.h"

@@ -3,7 +3,6 @@
 #include "control/report.h"
 #include "object/meta.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define SECTIONS_MAX 64 /* limit of keys in one answer */

@@ -2,7 +2,6 @@
  * containers' limits, if all containers have one; they are at least as high as the requests. */
 #include "admission/pod_resources.h"
 
-#include "base/text.h"
 #include "valid/amounts.h"
 
 #include <string.h>

@@ -4,11 +4,8 @@
 #include "admission/quota_usage.h"
 
 #include "base/text.h"
-#include "format/units.h"
 #include "valid/subresource.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

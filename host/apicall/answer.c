@@ -6,18 +6,15 @@
 
 #include "apicall/convert.h"
 #include "apicall/protobuf.h"
-#include "base/alloc.h"
 #include "format/units.h"
 #include "format/yaml.h"
 #include "gotype/proto.h"
-#include "object/meta.h"
 #include "schema/structural.h"
 #include "columns/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define MAX_WARNINGS 400
 #define MAX_WARNED   4096 /* characters of all warnings together; if they are more, each has ... */

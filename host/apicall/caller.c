@@ -2,7 +2,6 @@
  * that cannot be parsed is refused. */
 #include "apicall/caller.h"
 
-#include "base/base.h"
 #include "base/text.h"
 
 #include <arpa/inet.h>

@@ -6,7 +6,6 @@
 #include "apicall/protobuf.h"
 #include "format/yaml.h"
 #include "schema/embedded.h"
-#include "value/build.h"
 #include "value/scan.h"
 
 #include <math.h>

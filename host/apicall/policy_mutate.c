@@ -6,7 +6,6 @@
  * runs once more if the object has changed, also by itself. */
 #include "apicall/policy_impl.h"
 
-#include "apicall/body.h"
 #include "apicall/convert.h"
 #include "apicall/policy_patch.h"
 

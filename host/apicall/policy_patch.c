@@ -5,7 +5,6 @@
 
 #include "apicall/body.h"
 #include "gotype/typed.h"
-#include "object/kind.h"
 #include "object/patch.h"
 #include "schema/config_check.h"
 #include "schema/managed.h"

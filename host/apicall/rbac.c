@@ -9,7 +9,6 @@
 
 #include "object/meta.h"
 #include "object/selector.h"
-#include "value/write.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 

@@ -7,9 +7,6 @@
 
 #include "base/alloc.h"
 #include "object/meta.h"
-#include "schema/crd_path.h"
-
-#include <stdio.h>
 
 static bool is_listed(const char *const *paths, struct pl_slice path)
 {

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cel/ast.h"
-#include "object/meta.h"
 #include "object/arena.h"
 #include "shard/place.h"
 

@@ -10,7 +10,6 @@
 #include "value/write.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define WRITES_MAX 10000

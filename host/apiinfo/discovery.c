@@ -3,7 +3,6 @@
  * changes, since each client asks for them when it starts. */
 #include "apiinfo/discovery.h"
 
-#include "apiinfo/debug.h"
 #include "apiinfo/openapi.h"
 #include "base/alloc.h"
 #include "base/base64.h"
@@ -12,8 +11,6 @@
 #include "gotype/message.h"
 #include "net/http_server.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ALL_VERBS "delete,deletecollection,get,list,patch,create,update,watch"

@@ -13,7 +13,6 @@
 #include "object/meta.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -27,12 +27,9 @@
 #include "apiserver/storage_protection.h"
 #include "apiserver/verbs.h"
 #include "apiserver/watch.h"
-#include "apiserver/write.h"
 #include "apistore/disk.h"
 #include "base/alloc.h"
 #include "base/check.h"
-
-#include <stdio.h>
 
 #define DEFAULT_HISTORY       100000
 #define DEFAULT_BOOKMARK      (60 * PL_SECOND)

@@ -13,8 +13,6 @@
 #include "object/selector.h"
 #include "schema/condition.h"
 
-#include <stdlib.h>
-
 #define DELAY PL_SECOND
 
 struct pl_api_budgets {

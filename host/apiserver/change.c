@@ -19,14 +19,7 @@
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "gotype/typed.h"
-#include "object/meta.h"
 #include "schema/crd.h"
-#include "schema/defaults.h"
-#include "schema/crd_path.h"
-#include "value/scan.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 static const char modified[] =
     "the object has been modified; please apply your changes to the latest version and try again";

@@ -10,7 +10,6 @@
 #include "apiserver/persist.h"
 #include "apiserver/watch.h"
 #include "apiserver/write.h"
-#include "base/alloc.h"
 #include "object/meta.h"
 #include "schema/crd.h"
 #include "schema/managed.h"

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "net/http_server.h"
 #include "net/websocket.h"
-#include "object/meta.h"
 #include "value/scan.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* The initial objects of every cluster: namespaces and, unless the server is bare, the default
  * roles, priority classes, flow control, API services, and the Service of the API server. A server
  * with a data folder makes them only once. */
-#include "apicall/rbac.h"
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"
 #include "format/units.h"

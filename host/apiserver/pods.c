@@ -11,7 +11,6 @@
 #include "apiserver/exec.h"
 #include "apiserver/steps.h"
 #include "net/http_server.h"
-#include "object/meta.h"
 #include "schema/condition.h"
 
 #include <inttypes.h>

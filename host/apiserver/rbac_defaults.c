@@ -1,7 +1,6 @@
 /* The default ClusterRoles and bindings: administrators, discovery, self reviews for every user,
  * and admin, edit and view with the roles that they aggregate. They are facts about Kubernetes 1.37
  * and are stored once when the server starts. */
-#include "apicall/rbac.h"
 
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"

@@ -16,14 +16,11 @@
 #include "base/base64.h"
 #include "object/meta.h"
 #include "schema/go_words.h"
-#include "schema/crd_path.h"
 #include "columns/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- get ---- */
 

@@ -9,7 +9,6 @@
 #include "apiserver/verbs.h"
 #include "apistore/disk.h"
 #include "schema/crd.h"
-#include "object/meta.h"
 #include "value/scan.h"
 
 #include <inttypes.h>

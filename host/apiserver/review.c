@@ -9,7 +9,6 @@
 #include "apicall/rbac.h"
 #include "apicall/review_selector.h"
 #include "apiserver/steps.h"
-#include "value/write.h"
 
 #include <string.h>
 

@@ -6,14 +6,12 @@
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
 #include "apiserver/write.h"
-#include "object/meta.h"
 #include "object/selector.h"
 #include "schema/fieldset.h"
 #include "schema/crd_path.h"
 #include "schema/managed.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static int fail_no_replicas(struct pl_api_ctx *ctx)
 {

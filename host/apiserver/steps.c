@@ -6,7 +6,6 @@
 #include "admission/classes.h"
 #include "admission/devices.h"
 #include "admission/pod_certificates.h"
-#include "admission/pod_resources.h"
 #include "apicall/body.h"
 #include "apicall/convert.h"
 #include "apiserver/config.h"

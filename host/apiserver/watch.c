@@ -14,8 +14,6 @@
 #include "base/alloc.h"
 #include "gotype/proto.h"
 
-#include <inttypes.h>
-
 #define MIN_SECONDS 1800 /* without timeoutSeconds a watch lasts this long to twice as long */
 
 /* ---- callbacks ---- */

@@ -15,10 +15,7 @@
 #include "base/hash.h"
 #include "gotype/typed.h"
 #include "object/meta.h"
-#include "schema/defaults.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define GENERATED_LETTERS 5

@@ -3,11 +3,6 @@
  * PatchOptions or DeleteOptions. Objects are not read here. */
 #include "apiserver/steps.h"
 
-#include "base/utf8.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
 #define MAX_MANAGER 128
 
 /* Quoted as in Go: unprintable characters are escaped. */

@@ -1,7 +1,5 @@
 #include "base/nearest.h"
 
-#include "base/base.h"
-
 #define MAX_WORD 64
 
 static size_t min3(size_t a, size_t b, size_t c)

@@ -3,7 +3,6 @@
 #include "bind/batch.h"
 
 #include "bind/bind.h"
-#include "lane/cache.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/member.h"

@@ -1,7 +1,6 @@
 /* host: functions with which one of Perilune's own scripts talks with the I/O thread. */
 #include "bind/list.h"
 #include "lane/co.h"
-#include "lane/lane.h"
 #include "lua/lerr.h"
 
 /* compile(text, name, env) -> function | nil, message */

@@ -12,7 +12,6 @@
 #include "value/write.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FIELDS_MAX 64

@@ -3,10 +3,8 @@
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "bind/bind.h"
-#include "lane/declare.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
-#include "lua/lval.h"
 #include "lua/sandbox.h"
 #include "value/scan.h"
 

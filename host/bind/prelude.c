@@ -2,7 +2,6 @@
  * checks its arguments and counts its allocations against the memory limit. */
 #include "bind/prelude.h"
 
-#include "base/check.h"
 #include "bind/bind.h"
 #include "lua/fault.h"
 #include "lua/lazy.h"

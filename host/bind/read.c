@@ -3,7 +3,6 @@
 #include "bind/read_impl.h"
 
 #include "base/check.h"
-#include "bind/bind.h"
 #include "bind/list.h"
 #include "lane/co.h"
 #include "lane/exec_memo.h"

@@ -1,7 +1,6 @@
 /* host: whether a kind has namespaces, as far as the caches of this generation know. */
 #include "bind/list.h"
 #include "lane/cache.h"
-#include "lua/member.h"
 
 /* The resource of that group and kind, in any version, that a controller has found; NULL: none. */
 static const struct pl_resource *found_resource(const struct pl_lanes *lanes,

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "bind/list.h"
 #include "lane/lane.h"
-#include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/member.h"
 #include "lane/co.h"

@@ -9,7 +9,6 @@
 #include "bind/list.h"
 #include "crypto/sha256.h"
 #include "format/units.h"
-#include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "object/kind.h"

@@ -1,8 +1,6 @@
 /* host.write: one request to the write gate. */
-#include "base/alloc.h"
 #include "bind/list.h"
 #include "bind/written_secrets.h"
-#include "lane/lane.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
@@ -11,8 +9,6 @@
 #include "lane/co.h"
 #include "object/meta.h"
 #include "object/secret.h"
-
-#include <stdlib.h>
 
 /* ---- the request's table: always at index 1 ---- */
 

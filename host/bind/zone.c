@@ -1,6 +1,5 @@
 /* host.zone_file: files of the system's time zone database. host.last_time: the last check of a
  * schedule, which outlives reloads and is common to all lanes. */
-#include "base/alloc.h"
 #include "bind/list.h"
 #include "lane/lane.h"
 #include "lane/memo.h"

@@ -5,7 +5,6 @@
  * limits the depth of the tree, and so the depth of recursion. */
 #include "cel/eval.h"
 
-#include "base/alloc.h"
 #include "cel/function.h"
 #include "format/regex.h"
 

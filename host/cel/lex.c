@@ -3,7 +3,6 @@
  * bytes need not. */
 #include "cel/lex.h"
 
-#include "value/build.h"
 #include "base/utf8.h"
 
 #include <ctype.h>

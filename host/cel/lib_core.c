@@ -2,7 +2,6 @@
 #include "cel/finder.h"
 #include "cel/function.h"
 
-#include <math.h>
 #include <string.h>
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})

@@ -2,11 +2,9 @@
 #include "cel/function.h"
 
 #include "base/text.h"
-#include "format/units.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})

@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- addresses ---- */

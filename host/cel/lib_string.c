@@ -4,7 +4,6 @@
 
 #include "format/regex.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})

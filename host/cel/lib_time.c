@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -2,8 +2,6 @@
  * large without nesting. So code that walks the tree may recurse. */
 #include "cel/parse_impl.h"
 
-#include "base/alloc.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

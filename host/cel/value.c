@@ -4,7 +4,6 @@
  * by index takes linear and not quadratic time. */
 #include "cel/eval.h"
 
-#include "base/alloc.h"
 #include "base/base64.h"
 #include "base/text.h"
 #include "format/units.h"

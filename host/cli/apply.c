@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "object/meta.h"
 #include "object/patch.h"
 #include "reload/config.h"

@@ -7,10 +7,8 @@
 #include "base/base.h"
 #include "cli/tool_command.h"
 #include "operate/admin_client.h"
-#include "value/write.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>

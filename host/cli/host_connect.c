@@ -2,11 +2,9 @@
  * created here and send no request yet. The pod's environment says where we run. */
 #include "cli/host_impl.h"
 
-#include "base/alloc.h"
 #include "serve/version.h"
 #include "write/recorder.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -11,10 +11,8 @@
 #include "base/text.h"
 #include "bind/bind.h"
 #include "format/units.h"
-#include "format/yaml.h"
 #include "kube/proxy.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,7 @@
 #include "cli/tool_command.h"
 #include "operate/admin_client.h"
 #include "value/scan.h"
-#include "value/write.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define CLUSTER_TIMEOUT (10 * PL_SECOND)

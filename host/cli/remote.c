@@ -4,7 +4,6 @@
 #include "serve/version.h"
 
 #include "base/alloc.h"
-#include "cli/commands.h"
 #include "crypto/tls_prepare.h"
 #include "kube/client.h"
 #include "net/http_client.h"

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PORT 443

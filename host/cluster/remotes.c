@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "net/blocking_work.h"
 #include "sync/read.h"
-#include "write/recorder.h"
 
 #include <string.h>
 

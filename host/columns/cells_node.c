@@ -2,7 +2,6 @@
  * object is only read. */
 #include "columns/cells_impl.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define MAX_METRICS 2

@@ -11,7 +11,6 @@
 #include "value/write.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* ---- columns ---- */
 

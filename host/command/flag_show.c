@@ -3,7 +3,6 @@
 #include "command/flags.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "value/build.h"
 
 #include <stdio.h>

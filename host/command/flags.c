@@ -13,7 +13,6 @@
 #include "format/units.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FLAGS 128

@@ -9,7 +9,6 @@
 #include "write/recorder.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define SYNC_TIMEOUT (120 * PL_SECOND)
 

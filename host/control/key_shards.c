@@ -10,7 +10,6 @@
 #include "control/controller_impl.h"
 #include "control/key_shards.h"
 
-#include "base/alloc.h"
 #include "base/log.h"
 #include "object/meta.h"
 

@@ -4,7 +4,6 @@
 #include "control/leadership.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "cluster/cluster.h"
 #include "control/shard_member.h"

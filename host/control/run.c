@@ -2,7 +2,6 @@
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "write/capture.h"
 #include "control/report.h"

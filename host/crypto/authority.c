@@ -3,7 +3,6 @@
  * apart. An encrypted key counts as unreadable: nobody could type its passphrase. */
 #include "crypto/authority.h"
 
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "crypto/x509_build.h"
 #include "crypto/x509_pem.h"

@@ -1,6 +1,5 @@
 /* Reading and verifying certificates. Names are shown as texts. A name with a NUL in it makes the
  * certificate an error, since programs that read texts up to a NUL would be deceived. */
-#include "base/base.h"
 #include "crypto/x509_pem.h"
 
 #include <arpa/inet.h>

@@ -5,9 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "event/source.h"
 #include "object/diff.h"
-#include "object/meta.h"
 
 #include <string.h>
 

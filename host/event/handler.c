@@ -4,7 +4,6 @@
 #include "event/handler.h"
 
 #include "base/alloc.h"
-#include "base/err.h"
 #include "store/workqueue.h"
 #include "object/meta.h"
 

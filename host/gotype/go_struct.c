@@ -8,7 +8,6 @@
 #include "base/map.h"
 #include "gotype/line_diff.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char types[] =

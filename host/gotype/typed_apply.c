@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "gotype/packed.h"
 #include "gotype/typed_scalar.h"
-#include "value/write.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
-#include "kube/proxy.h"
 
 #define DEFAULT_TIMEOUT (30 * PL_SECOND)
 

@@ -11,9 +11,6 @@
 #include "base/map.h"
 #include "kube/api_group.h"
 #include "kube/client_impl.h"
-#include "kube/status.h"
-
-#include <stdio.h>
 
 #define REFRESH_NS (2 * PL_SECOND)  /* interval of requests for a kind that stays unknown */
 #define SEARCH_NS  (5 * PL_SECOND)  /* interval of searches for suggestions */

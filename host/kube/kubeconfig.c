@@ -8,7 +8,6 @@
 #include "kube/kubeconfig.h"
 
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/file.h"
 #include "format/yaml.h"
 #include "kube/kubeconfig_impl.h"

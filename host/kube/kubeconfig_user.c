@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/file.h"
-#include "value/write.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 struct ip {

@@ -3,7 +3,6 @@
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "kube/decode_thread.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "lane/cache.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "write/capture.h"
 #include "sync/label_index.h"

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "lua/lazy.h"
 
 #include <stdio.h>
 #include <time.h>

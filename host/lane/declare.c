@@ -4,17 +4,10 @@
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "lane/hook.h"
 #include "lua/origin.h"
-#include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/member.h"
-#include "object/path.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* The data in Lua: declared[controller] = {reconcile, maps = {[source] = f}, leaves = {[source] =
  * {[leaf] = f}}, blame = {[source] = f, reconcile = f}}, declared.indexes[kind][name] = f; counted

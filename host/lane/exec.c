@@ -4,7 +4,6 @@
 #include "lane/lane.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/clock.h"
 #include "write/capture.h"
 #include "control/hook_call.h"

@@ -8,7 +8,6 @@
 #include "lane/hook.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "control/hook_call.h"
 #include "lane/declare_impl.h"
 #include "lane/lane.h"
@@ -16,7 +15,6 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lane/co.h"
-#include "object/meta.h"
 #include "object/patch.h"
 #include "object/patch_diff.h"
 

@@ -13,7 +13,6 @@
 #include "lane/memo.h"
 #include "lua/origin.h"
 #include "lua/state.h"
-#include "lane/index_request.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 

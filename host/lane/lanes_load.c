@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lua/origin.h"
-#include "lua/state.h"
 
 static void copy_paths(struct pl_lanes *lanes, const char *const *paths, size_t count)
 {

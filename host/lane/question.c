@@ -3,16 +3,12 @@
 #include "lane/lane.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "event/predicate.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
-#include "lua/lval.h"
-
-#include <stdio.h>
 
 #define REQUESTS_LIMIT 100000 /* limit of requests of one map call */
 

@@ -3,8 +3,6 @@
  * document and costs a reference. The document never changes, so no script can change a cache. */
 #include "lua/lazy.h"
 
-#include "base/alloc.h"
-#include "base/check.h"
 #include "lua/number.h"
 #include "object/meta.h"
 #include "object/secret.h"

@@ -3,10 +3,8 @@
  * A stopped script is never resumed, so none of its pcalls can continue. */
 #include "lua/limit.h"
 
-#include "base/alloc.h"
 #include "base/base.h"
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "lua/lerr.h"
 

@@ -5,7 +5,6 @@
  * replayed. */
 #include "lua/string_seed.h"
 
-#include "base/base.h"
 #include "base/rand.h"
 
 #include <dlfcn.h>

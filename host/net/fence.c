@@ -10,7 +10,6 @@
  * inode, and only a socket with that inode is shut down. */
 #include "net/fence.h"
 
-#include "base/base.h"
 #include "base/check.h"
 
 #include <errno.h>

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "net/awake.h"
 #include "base/check.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "net/loop_work.h"
 

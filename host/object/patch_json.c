@@ -2,7 +2,6 @@
  * fails, so that no partial result remains. */
 #include "object/patch.h"
 
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "object/patch_overlay.h"

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "value/build.h"
 #include "value/write.h"
 
 struct pl_path {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH  1200.0

@@ -3,8 +3,6 @@
  * a second one ends the command. */
 #include "operate/shadow_command.h"
 
-#include "base/alloc.h"
-#include "base/base.h"
 #include "operate/show.h"
 #include "value/write.h"
 

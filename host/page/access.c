@@ -6,7 +6,6 @@
  * compared in constant time. */
 #include "page/access.h"
 
-#include "base/err.h"
 #include "base/rand.h"
 #include "format/ip.h"
 

@@ -11,7 +11,6 @@
 #include "value/scan.h"
 #include "value/write.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

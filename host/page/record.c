@@ -1,7 +1,6 @@
 /* Listens to the log, to reloads and to shadows, and keeps the latest of each as JSON in a ring. */
 #include "page/record.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "value/build.h"
 #include "value/write.h"

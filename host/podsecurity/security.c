@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "podsecurity/security_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NEWEST 37 /* the minor version of the newest checks */

@@ -4,19 +4,11 @@
 #include "record/rehearse_impl.h"
 
 #include "base/alloc.h"
-#include "base/text.h"
 #include "bind/bind.h"
 #include "lane/co.h"
-#include "lua/lazy.h"
-#include "lua/lerr.h"
-#include "lua/lval.h"
-#include "lua/origin.h"
-#include "object/kind.h"
-#include "object/meta.h"
 #include "record/exec.h"
 #include "record/scripts.h"
 #include "record/tape.h"
-#include "record/value.h"
 #include "write/compare.h"
 
 #include <string.h>

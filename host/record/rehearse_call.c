@@ -10,7 +10,6 @@
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
-#include "lua/origin.h"
 #include "object/kind.h"
 #include "object/meta.h"
 #include "record/tape.h"

@@ -6,7 +6,6 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "lane/lane.h"
-#include "lua/script.h"
 #include "value/build.h"
 #include "value/scan.h"
 #include "value/write.h"

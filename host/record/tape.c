@@ -7,7 +7,6 @@
 #include "base/rand.h"
 #include "lane/co.h"
 #include "lua/lazy.h"
-#include "lua/origin.h"
 #include "record/record.h"
 #include "record/scripts.h"
 #include "record/taping.h"

@@ -6,10 +6,8 @@
  *   ?         what can't be written down: its type */
 #include "record/value.h"
 
-#include "base/alloc.h"
 #include "bind/batch.h"
 #include "lua/lazy.h"
-#include "lua/lerr.h"
 #include "lua/lval.h"
 #include "value/scan.h"
 #include "value/write.h"

@@ -3,7 +3,6 @@
 #include "reload/shadow.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "reload/config.h"
 #include "reload/shadow_report.h"

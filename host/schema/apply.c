@@ -12,8 +12,6 @@
 #include "schema/structural.h"
 #include "value/scan.h"
 
-#include <stdio.h>
-
 /* ---- merging the configuration into the live object ---- */
 
 static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *live,

@@ -6,8 +6,6 @@
 #include "schema/condition.h"
 #include "schema/type.h"
 
-#include <ctype.h>
-
 #define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
 
 /* ---- defaults and conditions ---- */

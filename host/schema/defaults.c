@@ -4,11 +4,8 @@
 #include "schema/defaults.h"
 
 #include "base/base64.h"
-#include "gotype/quantity.h"
 #include "schema/crd.h"
 #include "schema/defaults_pod.h"
-
-#include <stdio.h>
 
 /* Checked against kube-apiserver 1.37. */
 

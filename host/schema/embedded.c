@@ -4,7 +4,6 @@
 
 #include "gotype/typed.h"
 #include "object/kind.h"
-#include "schema/structural.h"
 #include "schema/type.h"
 #include "schema/validate.h"
 

@@ -7,7 +7,6 @@
 #include "format/ip.h"
 #include "format/units.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool formats_match(const char *pattern, struct pl_slice text,

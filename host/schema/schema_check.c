@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "cel/value.h"
-#include "format/units.h"
 #include "value/write.h"
 
 #include <inttypes.h>

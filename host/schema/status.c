@@ -4,7 +4,6 @@
 #include "schema/status.h"
 
 #include "base/map.h"
-#include "value/write.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
 #include "schema/validate.h"
 #include "base/text.h"
 
-#include <ctype.h>
-
 /* Messages were checked against kube-apiserver 1.37. */
 
 #define SUBDOMAIN PL_API_SUBDOMAIN_TEXT

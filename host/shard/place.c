@@ -3,8 +3,6 @@
  * version. Numbers of more than 64 bits are computed in halves. */
 #include "shard/place.h"
 
-#include "base/check.h"
-
 #include <inttypes.h>
 #include <string.h>
 

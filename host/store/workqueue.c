@@ -14,8 +14,6 @@
 #include "base/err.h"
 #include "store/workqueue_impl.h"
 
-#include <stdlib.h>
-
 enum { SPARE_ROOM = 64, SPARES_MAX = 64 };
 
 static bool is_due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)

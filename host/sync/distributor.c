@@ -3,7 +3,6 @@
 #include "sync/distributor.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "object/meta.h"
 

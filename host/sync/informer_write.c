@@ -2,7 +2,6 @@
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/status.h"

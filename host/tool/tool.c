@@ -6,7 +6,6 @@
  * as it is a bug of Perilune. */
 #include "tool/tool.h"
 
-#include "base/alloc.h"
 #include "bind/bind.h"
 #include "lua/sandbox.h"
 #include "tool/files.h"

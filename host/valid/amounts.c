@@ -1,11 +1,9 @@
 /* Amounts are in thousandths and do not overflow: they stop at the largest value. */
 #include "valid/amounts.h"
 
-#include "base/text.h"
 #include "format/units.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define MOST 9.2e18
 

@@ -2,7 +2,6 @@
  * one operating system must not set. */
 #include "valid/kinds.h"
 
-#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "object/tree.h"
 #include "schema/crd.h"
 #include "schema/crd_path.h"
-#include "schema/validate.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "object/tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_RULES 20

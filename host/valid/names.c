@@ -8,7 +8,6 @@
 #include "object/tree.h"
 #include "schema/validate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SUBDOMAIN PL_API_SUBDOMAIN_TEXT

@@ -5,7 +5,6 @@
 #include "format/units.h"
 #include "object/tree.h"
 #include "base/text.h"
-#include "schema/validate.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Volumes of a pod: names, and that each has exactly one source with its required members. */
 #include "valid/kinds.h"
 
-#include "base/text.h"
 #include "object/tree.h"
 
 #include <string.h>

@@ -2,10 +2,8 @@
  * immutable, and a template must have the labels that its selector selects. */
 #include "valid/kinds.h"
 
-#include "object/selector.h"
 #include "object/tree.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define SPEC PL_MEMBER(NULL, "spec")

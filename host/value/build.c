@@ -6,7 +6,6 @@
  * while this document grows, then as a copy into the pool in one turn. */
 #include "value/build.h"
 #include "value/encode.h"
-#include "value/number.h"
 #include "value/pool.h"
 
 #include "base/alloc.h"

@@ -7,7 +7,6 @@
 #include "value/number.h"
 #include "value/build.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -16,7 +16,6 @@
 #include "value/string_scan.h"
 
 #include "base/alloc.h"
-#include "base/err.h"
 
 #include <limits.h>
 

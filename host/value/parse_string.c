@@ -4,7 +4,6 @@
 #include "value/parse.h"
 #include "value/string_scan.h"
 
-#include "base/err.h"
 #include "base/utf8.h"
 
 enum { REPLACEMENT = 0xfffd }; /* stands for half a surrogate pair */

@@ -1,6 +1,5 @@
 /* The pool's nodes: finding, adding, counting and freeing them. */
 #include "value/pool_node.h"
-#include "value/pack.h"
 
 #include "base/check.h"
 

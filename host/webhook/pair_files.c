@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "crypto/authority.h"
 #include "net/blocking_work.h"

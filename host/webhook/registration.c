@@ -7,9 +7,7 @@
 #include "base/base64.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "object/meta.h"
 #include "object/patch.h"
-#include "object/selector.h"
 #include "value/build.h"
 #include "value/write.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
-#include "base/clock.h"
 #include "format/units.h"
 #include "net/http_server.h"
 #include "object/meta.h"

@@ -4,7 +4,6 @@
 
 #include "value/write.h"
 
-#include <inttypes.h>
 #include <lauxlib.h>
 
 static int disturb_limit(lua_State *L)

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/check.h"
 #include "net/headers.h"
 
 #include <stdio.h>

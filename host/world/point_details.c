@@ -7,7 +7,6 @@
 #include "value/doc.h"
 #include "value/scan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The string that begins at `at`, into a buffer of `size`. */

@@ -4,7 +4,6 @@
 
 #include "apistore/registry.h"
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "value/write.h"
 #include "webhook/registration.h"

@@ -4,7 +4,6 @@
 #include "world/reviews.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "bind/bind.h"
 #include "lua/string_seed.h"
 #include "lua/lerr.h"
-#include "lua/limit.h"
 #include "lua/own_modules.h"
 #include "world/binding.h"
 #include "world/branch.h"

@@ -1,7 +1,6 @@
 #include "world/user_request.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 
 #define STEPS 20000000 /* limit of steps */
 

@@ -3,10 +3,8 @@
 #include "world/world_impl.h"
 
 #include "apicall/convert.h"
-#include "apicall/core.h"
 #include "apiserver/actors.h"
 #include "base/alloc.h"
-#include "base/check.h"
 #include "base/text.h"
 
 #include <limits.h>

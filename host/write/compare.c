@@ -4,14 +4,12 @@
  */
 #include "write/compare.h"
 
-#include "base/alloc.h"
 #include "format/units.h"
 #include "object/diff.h"
 #include "object/hide.h"
 #include "object/path.h"
 #include "value/write.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PATHS_MAX 32

@@ -6,7 +6,6 @@
 #include "write/owner_ref.h"
 #include "event/source.h"
 #include "object/meta.h"
-#include "object/patch.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * scripts send is recorded as well. */
 #include "write/gate_op.h"
 
-#include "base/alloc.h"
 #include "format/units.h"
 #include "write/capture.h"
 #include "value/build.h"

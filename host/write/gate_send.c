@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "kube/status.h"
-#include "write/capture.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "format/units.h"
 #include "value/build.h"
-#include "object/meta.h"
 
 #include <ctype.h>
 
