@@ -20,7 +20,6 @@
 
 /* The commands of a flag. `check` needs only a Lua state, since checked scripts run on no cluster.
  */
-#define RUN     "run"
 #define DEV     "dev" /* the command that has its own API server */
 #define HOST    "run|dev"
 #define CLUSTER "run|rbac|manifests|check|uninstall"

@@ -11,8 +11,6 @@
 struct pl_loop;
 struct pl_remotes;
 
-#define PL_REMOTES_MAX 64
-
 /* The texts user_agent and instance are copied; all other fields are borrowed for life. */
 struct pl_remotes_options {
     struct pl_cluster *home;

@@ -23,7 +23,6 @@ struct pl_shard_member {
     struct pl_shards_follower follower;
     struct pl_series *owned[PL_SHARDS_MAX]; /* NULL: no metrics */
     struct pl_series *moves;
-    uint64_t moves_told;
     bool watching, failed;
 };
 

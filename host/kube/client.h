@@ -71,10 +71,6 @@ enum pl_verb {
 };
 /* "get", "deletecollection". Literals. */
 const char *pl_verb_name(enum pl_verb verb);
-static inline bool pl_verb_writes(enum pl_verb verb)
-{
-    return verb >= PL_VERB_CREATE;
-}
 
 enum pl_patch_type { PL_PATCH_MERGE, PL_PATCH_JSON, PL_PATCH_STRATEGIC, PL_PATCH_APPLY };
 

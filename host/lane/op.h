@@ -73,7 +73,7 @@ struct pl_lop {
             struct pl_http_header *headers; /* owned array, texts in `blob` */
             size_t header_count;
             struct pl_buf blob; /* name\0value\0... */
-            bool insecure, has_tls;
+            bool insecure;
             int64_t timeout_ms;
             size_t max_response;
         } http;
