@@ -326,6 +326,18 @@ function M.nearest(word, known)
   return "there are: " .. table.concat(names, ", ")
 end
 
+-- The checkers of both tables, for options that have more names than others.
+function M.with(base, more)
+  local out = {}
+  for name, checker in pairs(base) do
+    out[name] = checker
+  end
+  for name, checker in pairs(more) do
+    out[name] = checker
+  end
+  return out
+end
+
 -- Checks a table of options with {name = checker}. Returns a table of the checked values; {} for
 -- nil.
 function M.options(what, options, checkers)

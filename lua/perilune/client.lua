@@ -61,17 +61,6 @@ local list_options = {
   metadata_only = check.boolean,
 }
 
-local function with(base, extra)
-  local out = {}
-  for name, checker in pairs(base) do
-    out[name] = checker
-  end
-  for name, checker in pairs(extra) do
-    out[name] = checker
-  end
-  return out
-end
-
 local write_options = {
   owner = object_option,
   adopt = check.boolean,
@@ -81,9 +70,11 @@ local write_options = {
   field_validation = check.one_of("Strict", "Warn", "Ignore"),
 }
 
-local patch_options = with(write_options, { type = check.one_of("merge", "json", "strategic") })
-local apply_options = with(write_options, { force = check.boolean })
-local delete_options = with(write_options, {
+local patch_options = check.with(write_options, {
+  type = check.one_of("merge", "json", "strategic"),
+})
+local apply_options = check.with(write_options, { force = check.boolean })
+local delete_options = check.with(write_options, {
   propagation = check.one_of("Background", "Foreground", "Orphan"),
   grace_period = check.integer(0),
   uid = check.string,
@@ -96,7 +87,6 @@ local delete_all_options = {
   all = check.boolean,
   dry_run = check.boolean,
 }
-local subresource_options = with(patch_options, {})
 
 local function write_options_of(what, options, checkers)
   local o = check.options(what, options, checkers)
@@ -331,7 +321,7 @@ function methods.subresource(self, kind, object_ref, name_of, verb, body, option
       name = name, subresource = name_of }))
   end
   check.table(what .. ": body", body)
-  local o = write_options_of(what, options, subresource_options)
+  local o = write_options_of(what, options, patch_options)
   o.patch_type, o.type = o.type or "merge", nil
   return (write(self, o, { verb = verb, called = "subresource", kind = kind, namespace = ns,
     name = name, subresource = name_of, body = body }))
@@ -339,35 +329,44 @@ end
 
 -- ---- create_or_update ----
 
+-- A call is a table: {client =, what =, kind =, namespace =, name =, change =, options =}. `what`
+-- names it in messages; `change` is the script's function.
+
 -- Calls the function, which changes the object in place. It must not change kind, name or
 -- namespace.
-local function mutate(what, kind, object, change, ns, name)
-  local returned = change(object)
+local function mutate(call, object)
+  local what = call.what
+  local returned = call.change(object)
   if returned ~= nil and returned ~= object then
     fail("%s: the function must change its argument in place and return nothing", what)
-  elseif ref.kind_of(what, object) ~= kind then
+  elseif ref.kind_of(what, object) ~= call.kind then
     fail("%s: the function changed the kind to %s", what, ref.kind_of(what, object))
   end
-  local now_ns, now_name = ref.parse(what, object)
-  if now_ns ~= ns or now_name ~= name then
-    fail("%s: the function changed the name to %s", what, ref.key(now_ns, now_name))
+  local ns, name = ref.parse(what, object)
+  if ns ~= call.namespace or name ~= call.name then
+    fail("%s: the function changed the name to %s", what, ref.key(ns, name))
   end
 end
 
-local function create_from(self, what, kind, object, change, options, ns, name)
-  local fresh = host.deepcopy(object)
-  mutate(what, kind, fresh, change, ns, name)
-  return (write(self, options, { verb = "create", called = "create_or_update", kind = kind,
-    namespace = ns, name = name, body = fresh, object = fresh }))
+local function send(call, verb, object)
+  return write(call.client, call.options, { verb = verb, called = "create_or_update",
+    kind = call.kind, namespace = call.namespace, name = call.name, body = object,
+    object = object })
 end
 
-local function update_from(self, what, kind, current, change, options, ns, name)
-  mutate(what, kind, current, change, ns, name)
+local function create_from(call, object)
+  local fresh = host.deepcopy(object)
+  mutate(call, fresh)
+  return (send(call, "create", fresh)), "created"
+end
+
+local function update_from(call, current)
+  mutate(call, current)
+  local options = call.options
   if host.is_unchanged(current) and not options.owner and not options.force_write then
     return current, "unchanged"
   end
-  local stored, info = write(self, options, { verb = "update", called = "create_or_update",
-    kind = kind, namespace = ns, name = name, body = current, object = current })
+  local stored, info = send(call, "update", current)
   return stored, info.skipped and "unchanged" or "updated"
 end
 
@@ -385,15 +384,12 @@ function methods.create_or_update(self, object, change, options, ...)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end
+  local call = { client = self, what = what, kind = kind, namespace = ns, name = name,
+    change = change, options = o }
   local current = host.get(kind, ns, name, senders[self].reads, "create_or_update")
   for attempt = 1, attempts do
-    local ok, stored, how
-    if current then
-      ok, stored, how = errors.protect(update_from, self, what, kind, current, change, o, ns, name)
-    else
-      ok, stored = errors.protect(create_from, self, what, kind, object, change, o, ns, name)
-      how = "created"
-    end
+    local make = current and update_from or create_from
+    local ok, stored, how = errors.protect(make, call, current or object)
     if ok then
       return stored, how
     end

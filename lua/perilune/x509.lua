@@ -36,28 +36,14 @@ local usages = check.array_of(check.one_of("server", "client"))
 
 local name_checks = { subject = subject, dns = texts, ips = texts, uris = texts, emails = texts }
 
-local certificate_checks = {
+local certificate_checks = check.with(name_checks, {
   not_before = check.number(),
   duration = check.positive_duration,
   ca = check.boolean,
   usages = function(what, value)
     return usages(what, type(value) == "string" and { value } or value)
   end,
-}
-for name, checker in pairs(name_checks) do
-  certificate_checks[name] = checker
-end
-
-local function with(more)
-  local out = {}
-  for name, checker in pairs(certificate_checks) do
-    out[name] = checker
-  end
-  for name, checker in pairs(more) do
-    out[name] = checker
-  end
-  return out
-end
+})
 
 local function add_all(fields, name, values)
   for _, value in ipairs(values or {}) do
@@ -136,7 +122,10 @@ function M.self_signed(key, options, ...)
     certificate_fields("x509.self_signed", o)))
 end
 
-local sign_checks = with({ ca_cert = check.string, ca_key = check.string })
+local sign_checks = check.with(certificate_checks, {
+  ca_cert = check.string,
+  ca_key = check.string,
+})
 
 -- Adds the names of a request where the options give none.
 local function take_names(o, text)
