@@ -38,7 +38,7 @@ describe("the admin socket", function()
   end
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function map(name, data)

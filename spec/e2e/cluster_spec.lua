@@ -25,7 +25,7 @@ describe("another cluster", function()
   teardown(e2e.finish)
 
   local function maps(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function map(name, data)

@@ -3,6 +3,7 @@
 -- ends with a clear message.
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 local script = [[
 local perilune = require("perilune")
@@ -48,12 +49,11 @@ describe("the host", function()
   end)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, value)
-    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
-      metadata = { name = name, labels = { mirror = "yes" } }, data = { v = value } })
+    server:create(path(), mirror.config(name, value))
   end
 
   local function was_written(name, value)

@@ -2,6 +2,7 @@
 -- behind load balancers: open streams continue, new requests use another connection (F18).
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 local OBJECTS = 600 -- one request in fifty is answered with GOAWAY
 local WORKERS = 4
@@ -69,8 +70,7 @@ rules:
     host:logged("controller started")
     local requests = {}
     for i = 1, OBJECTS do
-      requests[i] = { "POST", path, { apiVersion = "v1", kind = "ConfigMap",
-        metadata = { name = "object-" .. i, labels = { mirror = "yes" } }, data = { v = "a" } } }
+      requests[i] = { "POST", path, mirror.config("object-" .. i, "a") }
     end
     assert.equal(OBJECTS, server:bulk(requests)[201])
     e2e.eventually("every object was written", function()

@@ -31,7 +31,7 @@ describe("kinds", function()
   teardown(e2e.finish)
 
   local function maps(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function start(script)

@@ -17,7 +17,7 @@ describe("work without end", function()
   teardown(e2e.finish)
 
   local function maps(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function start(script)

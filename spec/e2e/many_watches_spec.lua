@@ -2,6 +2,7 @@
 -- come back at different times, and nothing is listed again.
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 local WATCHES = 200
 
@@ -63,8 +64,7 @@ describe("many watches", function()
         { apiVersion = "v1", kind = "Namespace", metadata = { name = name } } }
       flags[#flags + 1], flags[#flags + 2] = "--namespace", name
       local path = "/api/v1/namespaces/" .. name .. "/configmaps"
-      creates[i] = { "POST", path, { apiVersion = "v1", kind = "ConfigMap",
-        metadata = { name = "one", labels = { mirror = "yes" } }, data = { v = "a" } } }
+      creates[i] = { "POST", path, mirror.config("one", "a") }
       changes[i] = { "PATCH", path .. "/one", { data = { v = "b" } }, "application/merge-patch+json" }
     end
     server:bulk(namespaces)

@@ -38,7 +38,7 @@ describe("series of a script's metrics", function()
   teardown(e2e.finish)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, data)

@@ -41,7 +41,7 @@ describe("perilune run --once", function()
   teardown(e2e.finish)
 
   local function path(plural, name)
-    return "/api/v1/namespaces/" .. namespace .. "/" .. plural .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, plural, name)
   end
 
   local function create(name, data)

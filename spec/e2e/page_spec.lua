@@ -24,7 +24,7 @@ describe("the page", function()
   local server, namespace, host, file, address, token, browser
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function add(name, data)

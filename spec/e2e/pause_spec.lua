@@ -33,7 +33,7 @@ perilune.controller("tidy")
   teardown(e2e.finish)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, annotations)

@@ -104,7 +104,7 @@ describe("the port", function()
     local targets
 
     local function path(ns, name)
-      return "/api/v1/namespaces/" .. ns .. "/secrets" .. (name and "/" .. name or "")
+      return e2e.core_path(ns, "secrets", name)
     end
 
     local function make_namespace(name)

@@ -53,7 +53,7 @@ describe("a controller", function()
   end
 
   local function core(plural, name)
-    return "/api/v1/namespaces/" .. namespace .. "/" .. plural .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, plural, name)
   end
 
   local function apps(name)

@@ -2,6 +2,7 @@
 -- server's list, every object is reconciled, and nothing is reported as new twice.
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 -- Writes to each object what it has seen, records events, and compares the cache with a live list
 -- on request. Lists have pages that fit between two cuts.
@@ -94,21 +95,8 @@ describe("the cache", function()
     return "/api/v1/namespaces/" .. namespace .. "/" .. plural
   end
 
-  -- Requests: create all, change every third, delete every fifth.
   local function writes(first, last, value)
-    local out = {}
-    for i = first, last do
-      out[#out + 1] = { "POST", path("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
-        metadata = { name = "object-" .. i, labels = { mirror = "yes" } }, data = { v = value } } }
-    end
-    for i = first, last, 3 do
-      out[#out + 1] = { "PATCH", path("configmaps") .. "/object-" .. i,
-        { data = { v = value .. "+" } }, "application/merge-patch+json" }
-    end
-    for i = first, last, 5 do
-      out[#out + 1] = { "DELETE", path("configmaps") .. "/object-" .. i }
-    end
-    return out
+    return mirror.writes(namespace, first, last, value)
   end
 
   -- A kubeconfig for the server through a proxy.

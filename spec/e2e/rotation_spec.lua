@@ -2,6 +2,7 @@
 -- continue, and new requests use the current ones.
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 local script = [[
 local perilune = require("perilune")
@@ -50,12 +51,11 @@ rules:
   end)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, value)
-    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
-      metadata = { name = name, labels = { mirror = "yes" } }, data = { v = value } })
+    server:create(path(), mirror.config(name, value))
   end
 
   local function was_written(host, name, value)

@@ -23,7 +23,7 @@ describe("an endless loop in one controller", function()
   teardown(e2e.finish)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, is)

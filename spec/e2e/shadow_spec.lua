@@ -55,11 +55,11 @@ describe("a shadow", function()
   end
 
   local function maps(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function secrets(name)
-    return "/api/v1/namespaces/" .. namespace .. "/secrets" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "secrets", name)
   end
 
   local function map(name, text)

@@ -2,6 +2,7 @@
 -- that can reach its server has released its Lease.
 
 local e2e = require("spec.support.e2e")
+local mirror = require("spec.support.mirror")
 
 local GRACE, LEADERS_GRACE = 4, 8 -- s: a leader writes an Event, whose request may take five
 
@@ -54,12 +55,11 @@ describe("SIGTERM", function()
   end)
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, value)
-    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
-      metadata = { name = name, labels = { mirror = "yes" } }, data = { v = value } })
+    server:create(path(), mirror.config(name, value))
   end
 
   local function start(target, flags, options)

@@ -23,7 +23,7 @@ describe("tasks", function()
   end
 
   local function path(name)
-    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+    return e2e.core_path(namespace, "configmaps", name)
   end
 
   local function create(name, data)

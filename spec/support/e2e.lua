@@ -175,6 +175,11 @@ function Server:again(flags)
   run("spec/support/kube-apiserver again " .. self.state .. " " .. (flags or "") .. " 2>&1")
 end
 
+-- The path of an object of the group without a name; without a name, of all such objects.
+function M.core_path(namespace, plural, name)
+  return "/api/v1/namespaces/" .. namespace .. "/" .. plural .. (name and "/" .. name or "")
+end
+
 local function encode(body)
   return type(body) == "string" and body or cjson.encode(body)
 end

@@ -89,7 +89,7 @@ perilune.controller("mirror", { max_concurrent_reconciles = 8,
 ]]
 
 function M.path(namespace, plural)
-  return "/api/v1/namespaces/" .. namespace .. "/" .. (plural or "configmaps")
+  return e2e.core_path(namespace, plural or "configmaps")
 end
 
 function M.config(name, value, labels)

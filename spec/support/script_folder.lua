@@ -27,15 +27,16 @@ function M.new()
   end
 
   function bed.core(plural, name)
-    return "/api/v1/namespaces/" .. bed.namespace .. "/" .. plural .. (name and "/" .. name or "")
+    return e2e.core_path(bed.namespace, plural, name)
   end
 
-  -- Creates a ConfigMap with the label reload=yes.
+  -- A ConfigMap with the label reload=yes.
   function bed.map(name, data)
     return { apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = name, labels = { reload = "yes" } }, data = data }
   end
 
+  -- Creates it.
   function bed.config_map(name, data)
     return bed.server:create(bed.core("configmaps"), bed.map(name, data))
   end
