@@ -107,6 +107,7 @@ struct pl_lop {
         bool timed;
         struct pl_sync_wait sync;
         struct pl_key_watch watch;
+        struct pl_index_wait indexed;
         struct pl_tls_options tls;
         char *url;
     } io;

@@ -1,8 +1,12 @@
-/* Waiting for a cache: until it has synced, or an object of it has changed. */
+/* Waiting for a cache: until it has synced, an object of it has changed, or its indexes include an
+ * object that was written. */
 #include "lane/op_impl.h"
 
 #include "control/edition.h"
 #include "lane/cache.h"
+#include "lane/lane.h"
+#include "object/meta.h"
+#include "sync/informers.h"
 
 #define POLL_NS (200 * PL_MS) /* interval while an informer does not exist yet */
 
@@ -94,4 +98,55 @@ void pl_lop_start_key(struct pl_lop *op)
     op->io.watch.key = (char *)op->in.watch_key.ptr;
     op->io.watch.changed = on_key_changed;
     pl_informer_watch_key(op->cache->informer, &op->io.watch);
+}
+
+/* ---- until the indexes include what was written ---- */
+
+/* The longest time that a write waits. A script that computes, or an index function that reads a
+ * kind which has not synced, may keep an index back for longer. */
+#define INDEX_WAIT_NS PL_SECOND
+
+static void on_index_timer(struct pl_timer *timer)
+{
+    pl_lop_complete(pl_lop_of_timer(timer));
+}
+
+static void on_indexed(struct pl_index_wait *wait)
+{
+    pl_lop_complete_write(PL_CONTAINER_OF(wait, struct pl_lop, io.indexed));
+}
+
+/* Reads of a cache that has not synced wait anyway. */
+static void wait_unless_indexed(void *arg, struct pl_informer *informer)
+{
+    struct pl_lop *op = arg;
+    if (!pl_link_is_linked(&op->io.indexed.link) && pl_informer_has_synced(informer) &&
+        !pl_informer_is_indexed(informer, op->io.indexed.key))
+        pl_informer_on_indexed(informer, &op->io.indexed);
+}
+
+/* The server chooses some names. */
+static struct pl_slice written_key(struct pl_lop *op)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    struct pl_slice text = op->key;
+    if (op->in.write.name.len == 0 && op->out.doc != NULL &&
+        pl_meta_key(pl_doc_root(op->out.doc), &key, NULL) == 0)
+        text = pl_lop_text(op, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+    return text;
+}
+
+void pl_lop_complete_write(struct pl_lop *op)
+{
+    struct pl_index_wait *wait = &op->io.indexed;
+    if (wait->indexed == NULL)
+        *wait = (struct pl_index_wait){.key = written_key(op), .indexed = on_indexed};
+    if (op->cluster.ptr == NULL && !op->io.canceled) /* indexes are of the own cluster */
+        pl_informers_each(pl_cluster_informers(op->lane->lanes->cluster), &op->in.write.kind,
+                          wait_unless_indexed, op);
+    if (!pl_link_is_linked(&wait->link))
+        pl_lop_complete(op);
+    else if (!op->io.timed)
+        pl_lop_set_timer(op, INDEX_WAIT_NS, on_index_timer);
 }

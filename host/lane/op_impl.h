@@ -29,6 +29,8 @@ void pl_lop_start_select(struct pl_lop *op);
 /* Waits for the informer, which does not exist before its controller starts. */
 void pl_lop_start_sync(struct pl_lop *op);
 void pl_lop_start_key(struct pl_lop *op);
+/* Completes a write that was carried out when the caches' indexes include it. */
+void pl_lop_complete_write(struct pl_lop *op);
 
 /* ---- op_http.c ---- */
 

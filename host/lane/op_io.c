@@ -93,6 +93,8 @@ static void stop_waiting(struct pl_lop *op)
         pl_informer_forget_sync(&op->io.sync);
     if (pl_link_is_linked(&op->io.watch.link))
         pl_informer_unwatch_key(&op->io.watch);
+    if (pl_link_is_linked(&op->io.indexed.link))
+        pl_informer_forget_indexed(&op->io.indexed);
     if (op->type == PL_LOP_SAY)
         op->lane->lanes->options.dialog->waiting = NULL;
 }
@@ -318,7 +320,7 @@ static void on_op_io_written(void *arg, const struct pl_written *written)
     if (written->err != NULL)
         pl_lop_fail(op, written->err);
     else
-        pl_lop_complete(op);
+        pl_lop_complete_write(op);
 }
 
 static void start_write(struct pl_lop *op)
@@ -438,6 +440,8 @@ static void op_io_cancel(struct pl_lop *op)
         pl_gate_op_cancel(op->io.work);
     } else if (op->io.work != NULL && op->type == PL_LOP_HTTP) {
         pl_lop_cancel_http(op);
+    } else if (pl_link_is_linked(&op->io.indexed.link)) { /* the write was carried out */
+        pl_lop_complete(op);
     } else if (op->type != PL_LOP_READ && op->type != PL_LOP_WRITE && op->type != PL_LOP_HTTP) {
         struct pl_err err;
         pl_err_clear(&err);

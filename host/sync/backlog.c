@@ -434,6 +434,12 @@ void pl_backlog_destroy(struct pl_backlog *backlog)
     pl_free(backlog);
 }
 
+bool pl_backlog_is_indexed(const struct pl_backlog *backlog, struct pl_slice key)
+{
+    const struct entry *entry = backlog_find(backlog, key);
+    return entry == NULL || is_indexed(backlog, entry);
+}
+
 size_t pl_backlog_unindexed(const struct pl_backlog *backlog)
 {
     return backlog->unindexed;

@@ -67,5 +67,7 @@ void pl_backlog_drop_index(struct pl_backlog *backlog, const char *stored, void 
 /* The cache is ending: no index is built any more. */
 void pl_backlog_stop(struct pl_backlog *backlog);
 
+/* True when no script is still to be asked, or to answer, about the newest object of the key. */
+bool pl_backlog_is_indexed(const struct pl_backlog *backlog, struct pl_slice key);
 size_t pl_backlog_unindexed(const struct pl_backlog *backlog);   /* initial events unanswered */
 size_t pl_backlog_outstanding(const struct pl_backlog *backlog); /* questions */

@@ -160,6 +160,7 @@ struct pl_informer *pl_informer_create(const struct pl_informer_options *options
                                          .arg = informer};
     informer->backlog = pl_backlog_create(&backlog);
     pl_list_init(&informer->sync_waits);
+    pl_list_init(&informer->index_waits);
     pl_own_writes_init(&informer->own);
     informer_add_metrics(informer);
     pl_site_hold(informer->site);
@@ -194,6 +195,8 @@ static void free_key_watches(struct pl_informer *informer)
 
 static void free_informer(struct pl_informer *informer)
 {
+    while (pl_list_pop(&informer->index_waits) != NULL)
+        ;
     pl_informer_clear_gauges(informer);
     release_metrics(informer);
     free_key_watches(informer);
@@ -273,18 +276,36 @@ static bool is_filled(const struct pl_informer *informer)
     return informer->feed_count > 0 && pl_backlog_unindexed(informer->backlog) == 0;
 }
 
-static void tell_synced(struct pl_timer *timer)
+static void tell_synced(struct pl_informer *informer)
 {
-    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
     struct pl_list due;
     pl_list_init(&due);
     pl_list_splice(&due, &informer->sync_waits);
     struct pl_link *link;
-    pl_informer_ref(informer);
     while ((link = pl_list_pop(&due)) != NULL) {
         struct pl_sync_wait *wait = PL_CONTAINER_OF(link, struct pl_sync_wait, link);
         wait->synced(wait);
     }
+}
+
+static void tell_indexed(struct pl_informer *informer)
+{
+    PL_LIST_FOR (link, &informer->index_waits) {
+        struct pl_index_wait *wait = PL_CONTAINER_OF(link, struct pl_index_wait, link);
+        if (!pl_informer_is_indexed(informer, wait->key))
+            continue;
+        pl_link_unlink(&wait->link);
+        wait->indexed(wait);
+    }
+}
+
+static void tell_waits(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    pl_informer_ref(informer);
+    if (informer->synced)
+        tell_synced(informer);
+    tell_indexed(informer);
     pl_informer_unref(informer);
 }
 
@@ -302,8 +323,9 @@ void pl_informer_check(struct pl_informer *informer)
         pl_log(PL_LOG_INFO, "source synced", pl_str("source", informer->owner),
                pl_int("objects", (int64_t)pl_store_count(informer->store)));
     }
-    if (informer->synced && !pl_list_empty(&informer->sync_waits))
-        pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, tell_synced);
+    bool any_sync_wait = informer->synced && !pl_list_empty(&informer->sync_waits);
+    if (any_sync_wait || !pl_list_empty(&informer->index_waits))
+        pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, tell_waits);
 }
 
 void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait)
@@ -313,6 +335,22 @@ void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait
 }
 
 void pl_informer_forget_sync(struct pl_sync_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
+bool pl_informer_is_indexed(const struct pl_informer *informer, struct pl_slice key)
+{
+    return pl_backlog_is_indexed(informer->backlog, key);
+}
+
+void pl_informer_on_indexed(struct pl_informer *informer, struct pl_index_wait *wait)
+{
+    pl_list_push(&informer->index_waits, &wait->link);
+    pl_informer_check(informer);
+}
+
+void pl_informer_forget_indexed(struct pl_index_wait *wait)
 {
     pl_link_unlink(&wait->link);
 }

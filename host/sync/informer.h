@@ -60,6 +60,18 @@ struct pl_sync_wait {
 void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait);
 void pl_informer_forget_sync(struct pl_sync_wait *wait);
 
+/* True when scripts have computed the index values of the key's newest object. */
+bool pl_informer_is_indexed(const struct pl_informer *informer, struct pl_slice key);
+/* Calls back once when that is so, later. */
+struct pl_index_wait {
+    struct pl_link link;
+    struct pl_slice key; /* the caller's */
+    void (*indexed)(struct pl_index_wait *wait);
+};
+void pl_informer_on_indexed(struct pl_informer *informer, struct pl_index_wait *wait);
+/* An informer that ends forgets it, too. */
+void pl_informer_forget_indexed(struct pl_index_wait *wait);
+
 /* Calls back at every change of one key, after the store has changed, until it is removed. */
 struct pl_key_watch {
     struct pl_link link;

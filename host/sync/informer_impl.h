@@ -38,9 +38,9 @@ struct pl_informer {
     struct pl_timer retry;
     struct pl_trouble trouble; /* of discovery */
     struct pl_wait wait;
-    struct pl_timer tick; /* sync waits, end */
+    struct pl_timer tick; /* sync and index waits, end */
     struct pl_timer more; /* events that the backlog could deliver */
-    struct pl_list sync_waits;
+    struct pl_list sync_waits, index_waits;
     struct pl_map key_watches; /* key -> struct pl_list of struct pl_key_watch, owned */
     int telling;               /* key watches are being called */
 

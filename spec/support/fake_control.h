@@ -30,7 +30,8 @@ struct pl_informer {
     struct pl_store *store;
     bool synced;
     int refs; /* references of lanes */
-    struct pl_list waits, watches;
+    struct pl_list waits, watches, index_waits;
+    bool unindexed; /* its indexes lack the newest objects */
 };
 
 struct pl_controller {
@@ -272,6 +273,22 @@ void pl_informer_unwatch_key(struct pl_key_watch *watch)
     pl_link_unlink(&watch->link);
 }
 
+bool pl_informer_is_indexed(const struct pl_informer *informer, struct pl_slice key)
+{
+    PL_UNUSED(key);
+    return !informer->unindexed;
+}
+
+void pl_informer_on_indexed(struct pl_informer *informer, struct pl_index_wait *wait)
+{
+    pl_list_push(&informer->index_waits, &wait->link);
+}
+
+void pl_informer_forget_indexed(struct pl_index_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
 int pl_informer_add_index(struct pl_informer *informer, const struct pl_declared_index *index,
                           struct pl_err *err)
 {
@@ -434,6 +451,7 @@ static void make_controllers(void)
             informer->synced = true;
             pl_list_init(&informer->waits);
             pl_list_init(&informer->watches);
+            pl_list_init(&informer->index_waits);
         }
         pl_lanes_add_edition(fake.lanes, (struct pl_edition *)controller);
         pl_lanes_add_controller(fake.lanes, controller);

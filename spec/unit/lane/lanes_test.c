@@ -334,6 +334,38 @@ TEST(writes_carry_what_was_read)
     finish();
 }
 
+static const char pod_d[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"d\","
+                            "\"namespace\":\"default\",\"resourceVersion\":\"8\"}}";
+
+TEST(a_write_returns_when_the_indexes_include_it_or_its_run_is_cancelled)
+{
+    begin(SCRIPT("a = function() client:patch('v1/Pod', 'default/d', {}) end,\n"), NONE);
+    struct pl_informer *informer = &fake.controllers[0].informers[0];
+    informer->unindexed = true;
+    struct fake_run *r = start_run("default/a");
+    answer(next_call(), pod_d, NULL);
+    TURN_UNTIL(fake.loop, !pl_list_empty(&informer->index_waits));
+    struct pl_index_wait *wait =
+        PL_CONTAINER_OF(pl_list_pop(&informer->index_waits), struct pl_index_wait, link);
+    CHECK_SLICE(wait->key, "default/d");
+    CHECK_INT(r->outcome, -1);
+    informer->unindexed = false;
+    wait->indexed(wait);
+    TURN_UNTIL(fake.loop, r->outcome >= 0);
+    CHECK_INT(r->outcome, PL_OUTCOME_DONE);
+    free_run(r);
+    informer->unindexed = true;
+    r = start_run("default/a");
+    answer(next_call(), pod_d, NULL);
+    TURN_UNTIL(fake.loop, !pl_list_empty(&informer->index_waits));
+    struct pl_err why = {.code = PL_ECANCELED, .message = "the host is stopping"};
+    pl_lanes_ops()->cancel(fake.lanes, &r->run, &why);
+    TURN_UNTIL(fake.loop, r->outcome >= 0);
+    CHECK(pl_list_empty(&informer->index_waits));
+    free_run(r);
+    finish();
+}
+
 TEST(what_cannot_be_encoded_is_an_error_before_a_request)
 {
     begin(SCRIPT("a = function() client:create({apiVersion = 'v1', kind = 'ConfigMap', metadata = "

@@ -83,6 +83,40 @@ TEST(the_values_of_a_scripts_index_are_stored_before_anybody_hears_of_the_object
     finish(&scene);
 }
 
+static void on_indexed(struct pl_index_wait *wait)
+{
+    wait->indexed = NULL;
+}
+
+TEST(whoever_waits_for_an_index_hears_when_it_has_the_newest_object)
+{
+    struct scene scene = {0};
+    struct answers answers = {0};
+    pl_list_init(&answers.questions);
+    begin(&scene);
+    CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
+    answer_all(&answers, "red");
+    struct pl_index_wait wait = {.key = pl_slice_z("d/a"), .indexed = on_indexed};
+    CHECK(pl_informer_is_indexed(scene.informer, wait.key));
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", "")));
+    CHECK(!pl_informer_is_indexed(scene.informer, wait.key));
+    CHECK(pl_informer_is_indexed(scene.informer, pl_slice_z("d/b")));
+    pl_informer_on_indexed(scene.informer, &wait);
+    answer(&answers, "old");
+    bed_run(&scene.bed);
+    CHECK(wait.indexed != NULL);
+    answer(&answers, "blue");
+    bed_run(&scene.bed);
+    CHECK(wait.indexed == NULL && pl_informer_is_indexed(scene.informer, wait.key));
+    struct pl_index_wait left = {.key = pl_slice_z("d/a"), .indexed = on_indexed};
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "13", "")));
+    pl_informer_on_indexed(scene.informer, &left);
+    answer_all(&answers, "green");
+    finish(&scene);
+    pl_informer_forget_indexed(&left);
+}
+
 TEST(an_index_that_comes_late_covers_what_is_there)
 {
     struct scene scene = {0};
