@@ -212,11 +212,13 @@ static void blame(struct pl_state *s)
     lua_rawseti(s->L, LUA_REGISTRYINDEX, s->refs.blamed);
 }
 
-static int question_call(struct pl_lane *lane, struct pl_ask *ask, int args, struct pl_fault *fault)
+static int question_call(struct pl_lane *lane, struct pl_ask *ask, int args, int results,
+                         struct pl_fault *fault)
 {
     ask->lacks = NULL;
     ask->lacks_index = NULL;
-    return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
+    return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, results,
+                         fault);
 }
 
 /* True when it raised because it could not wait; then the whole question comes again. */
@@ -279,7 +281,7 @@ static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *even
     blame(s);
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (question_call(lane, ask, 1, &fault) != 0) {
+    if (question_call(lane, ask, 1, 1, &fault) != 0) {
         if (!comes_again(ask, &fault))
             log_fault(lane, ask, "a predicate raised; the event passes", "", &fault);
     } else {
@@ -323,7 +325,7 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     pl_lazy_push(s->L, s, object, question_flags_of(ask));
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (question_call(lane, ask, 2, &fault) != 0) {
+    if (question_call(lane, ask, 2, 1, &fault) != 0) {
         if (comes_again(ask, &fault))
             return;
         ask->map_message = fault.message;
@@ -343,17 +345,25 @@ static const struct pl_resource *for_resource(const struct pl_lane *lane, const 
     return ready ? cache->resource : NULL;
 }
 
-/* A message with the place of the map function. The caller owns it. */
-static char *blame_map(struct pl_state *s, const struct pl_ask *ask, const char *why)
+/* The message, which is freed, with the place of the function at the top, which is popped. The
+ * caller owns the result. */
+static char *with_place(lua_State *L, char *message)
 {
     lua_Debug ar;
-    pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
-    if (!lua_isfunction(s->L, -1)) {
-        lua_pop(s->L, 1);
-        return pl_format("map of %s: %s", ask->kind, why);
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return message;
     }
-    lua_getinfo(s->L, ">S", &ar);
-    return pl_format("%s:%d: map of %s: %s", pl_lerr_chunk(&ar), ar.linedefined, ask->kind, why);
+    lua_getinfo(L, ">S", &ar);
+    char *placed = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, message);
+    pl_free(message);
+    return placed;
+}
+
+static char *blame_map(struct pl_state *s, const struct pl_ask *ask, const char *why)
+{
+    pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
+    return with_place(s->L, pl_format("map of %s: %s", ask->kind, why));
 }
 
 /* A key whose scope is not that of the For kind fails the map, as any other mistake in its result.
@@ -372,61 +382,94 @@ static void check_scopes(struct pl_lane *lane, struct pl_ask *ask)
     }
 }
 
-/* A string, number or boolean at the top; others are ignored and logged. */
-static bool question_add_value(lua_State *L, struct pl_ask *ask, const char *index)
+/* ---- index functions ---- */
+
+/* Adds the value at the top; returns what is wrong with it, or NULL. */
+static const char *question_add_value(lua_State *L, struct pl_ask *ask, const char *index)
 {
     if (lua_type(L, -1) == LUA_TBOOLEAN) {
         add_pair(&ask->values, index, lua_toboolean(L, -1) ? "true" : "false");
-        return true;
+        return NULL;
     }
-    if (!lua_isnumber(L, -1) && lua_type(L, -1) != LUA_TSTRING)
-        return lua_isnil(L, -1);
-    lua_pushvalue(L, -1); /* lua_tostring changes numbers in place */
-    add_pair(&ask->values, index, lua_tostring(L, -1));
+    if (!lua_isstring(L, -1))
+        return "a value that is not a string, number or boolean";
+    size_t len;
+    lua_pushvalue(L, -1); /* lua_tolstring changes numbers in place */
+    const char *text = lua_tolstring(L, -1, &len);
+    bool whole = strlen(text) == len;
+    if (whole)
+        add_pair(&ask->values, index, text);
     lua_pop(L, 1);
-    return true;
+    return whole ? NULL : "a string with a NUL byte";
 }
 
-static void add_values(lua_State *L, struct pl_state *s, struct pl_ask *ask, const char *index)
+/* Those of a table may have holes: {object.spec.a, object.spec.b}. */
+static const char *add_elements(lua_State *L, struct pl_state *s, struct pl_ask *ask,
+                                const char *index)
 {
-    bool fine = true;
-    if (lua_type(L, -1) == LUA_TTABLE) {
-        pl_lazy_fill(L, s, -1);
-        int count = (int)lua_objlen(L, -1);
-        for (int i = 1; i <= count; i++) {
-            lua_rawgeti(L, -1, i);
-            fine = question_add_value(L, ask, index) && fine;
-            lua_pop(L, 1);
-        }
-    } else {
-        fine = question_add_value(L, ask, index);
+    const char *wrong = NULL;
+    size_t count = 0;
+    pl_lazy_fill(L, s, -1);
+    lua_pushnil(L);
+    while (wrong == NULL && lua_next(L, -2) != 0) {
+        if (lua_type(L, -2) != LUA_TNUMBER)
+            wrong = "a table with names, not an array";
+        else if (++count > PL_VALUES_MAX)
+            wrong = "more than 1024 values";
+        else
+            wrong = question_add_value(L, ask, index);
+        lua_pop(L, 1);
     }
-    if (!fine)
-        pl_log(PL_LOG_ERROR,
-               "an index function returned a value that is not a string, number or boolean",
-               pl_str("index", index), pl_str("kind", ask->kind));
+    return wrong;
+}
+
+/* Adds what an index function returned: the two results at the top. */
+static const char *add_values(lua_State *L, struct pl_state *s, struct pl_ask *ask,
+                              const char *index)
+{
+    if (!lua_isnil(L, -1))
+        return "a second result; several values are an array";
+    lua_pop(L, 1);
+    if (lua_isnil(L, -1))
+        return NULL;
+    return lua_istable(L, -1) ? add_elements(L, s, ask, index) : question_add_value(L, ask, index);
+}
+
+/* -- indexes, name */
+static void answer_index(struct pl_lane *lane, struct pl_ask *ask, const char *name)
+{
+    struct pl_state *s = lane->s;
+    lua_State *L = s->L;
+    struct pl_fault fault = {.type = PL_FAULT_SCRIPT};
+    size_t before = ask->values.len;
+    int top = lua_gettop(L);
+    lua_getfield(L, -2, name);
+    blame(s);
+    pl_lazy_push(L, s, ask->event.object, question_flags_of(ask));
+    if (question_call(lane, ask, 1, 2, &fault) != 0) {
+        if (!comes_again(ask, &fault))
+            log_fault(lane, ask, "an index function raised; the object is left out", name, &fault);
+        return;
+    }
+    const char *wrong = add_values(L, s, ask, name);
+    lua_settop(L, top);
+    if (wrong == NULL)
+        return;
+    ask->values.len = before;
+    lua_getfield(L, -2, name);
+    fault.message = with_place(L, pl_format("index \"%s\": the function returned %s", name, wrong));
+    log_fault(lane, ask, "an index function returned a wrong value; the object is left out", name,
+              &fault);
 }
 
 static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
 {
-    struct pl_state *s = lane->s;
-    lua_State *L = s->L;
-    pl_declare_push_indexes(L, s, ask->kind);
+    lua_State *L = lane->s->L;
+    pl_declare_push_indexes(L, lane->s, ask->kind);
     lua_pushnil(L);
-    while (lua_type(L, -2) == LUA_TTABLE && lua_next(L, -2) != 0) {
-        const char *name = lua_tostring(L, -2);
-        blame(s);
-        pl_lazy_push(L, s, ask->event.object, question_flags_of(ask));
-        struct pl_fault fault;
-        bool failed = question_call(lane, ask, 1, &fault) != 0;
-        if (failed && comes_again(ask, &fault))
-            break;
-        if (failed) {
-            log_fault(lane, ask, "an index function raised; the object is left out", name, &fault);
-            continue;
-        }
-        add_values(L, s, ask, name);
-        lua_pop(L, 1);
+    while (lua_type(L, -2) == LUA_TTABLE && !ask->again && lua_next(L, -2) != 0) {
+        lua_pop(L, 1); /* the function */
+        answer_index(lane, ask, lua_tostring(L, -1));
     }
     lua_settop(L, 0);
 }

@@ -51,4 +51,48 @@ c.metadata.generateName = "c"
 local made = client:create(c)
 print("INDEX " .. lookup("y"):gsub(made.metadata.name, "c"))]])))
   end)
+
+  local function many(count)
+    return "function() local out = {} for i = 1, " .. count .. " do out[i] = i end return out end"
+  end
+
+  local whole = {
+    ["a number"] = { "function() return 5 end", 5 },
+    ["a boolean"] = { "function() return false end", false },
+    ["an array"] = { 'function() return { "x", 2.5, true } end', 2.5 },
+    ["an array with holes"] = { 'function(o) return { nil, o.missing, "x", nil, "y" } end', "y" },
+    ["an array of an object"] = { "function(o) return o.metadata.finalizers end", "example.com/a" },
+    ["as many values as an object may have"] = { many(1024), 1024 },
+  }
+  for what, case in pairs(whole) do
+    it("may return " .. what, function()
+      local lines, errors = prints(case[1], ([[
+local a = config("a")
+a.metadata.finalizers = { "example.com/a" }
+client:create(a)
+print("INDEX " .. lookup(%s))]]):format(type(case[2]) == "string" and "'" .. case[2] .. "'" or tostring(case[2])))
+      assert.same({ "a" }, lines)
+      assert.same({}, errors)
+    end)
+  end
+
+  local not_a_value = "a value that is not a string, number or boolean"
+  local wrong = {
+    ["a table with names"] = { 'function() return { a = "x" } end', "a table with names, not an array" },
+    ["an array of arrays"] = { 'function() return { "x", { "y" } } end', not_a_value },
+    ["a function"] = { "function() return print end", not_a_value },
+    ["null"] = { "function() return perilune.null end", not_a_value },
+    ["a second result"] = { 'function() return ("x"):gsub("y", "") end', "a second result; several values" },
+    ["a NUL byte"] = { 'function() return "x\\0y" end', "a string with a NUL byte" },
+    ["more values than an object may have"] = { many(1025), "more than 1024 values" },
+  }
+  for what, case in pairs(wrong) do
+    it("may not return " .. what, function()
+      local lines, errors = prints(case[1], 'client:create(config("a")) print("INDEX " .. lookup("x") .. lookup(1))')
+      assert.same({ "" }, lines)
+      assert.equal("an index function returned a wrong value; the object is left out", errors[1].msg)
+      assert.truthy(errors[1].error:find(':3: index "group": the function returned ' .. case[2], 1, true),
+        errors[1].error)
+    end)
+  end
 end)
