@@ -304,9 +304,11 @@ int pl_api_store_and_back(struct pl_api_ctx *ctx, struct pl_tree **object, struc
 
 struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name)
 {
-    if (ns.len == 0)
-        return pl_arena_copy(arena, name);
-    return pl_arena_f(arena, "%.*s/%.*s", PL_FMT(ns), PL_FMT(name));
+    struct pl_buf key = PL_BUF_INIT; /* a name in a path may have any bytes */
+    pl_key_add(&key, ns, name);
+    struct pl_slice copy = pl_arena_copy(arena, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+    return copy;
 }
 
 static struct pl_tree *time_of(struct pl_arena *arena, int64_t wall_ns)

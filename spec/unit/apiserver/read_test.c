@@ -142,6 +142,18 @@ TEST(odd_options_are_refused)
     api_close(&t);
 }
 
+TEST(a_name_with_a_nul_byte_is_no_other_object)
+{
+    struct api t;
+    api_open(&t);
+    make(&t, "a");
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a%00"), 404);
+    CHECK_INT(api_get(&t, "/api/v1/namespaces/default%00/configmaps/a"), 404);
+    CHECK_INT(api_delete(&t, DEFAULT_CMS "/a%00b", NULL), 404);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/a"), 200);
+    api_close(&t);
+}
+
 TEST(metadata_alone_can_be_asked_for)
 {
     struct api t;
