@@ -108,6 +108,14 @@ function M.c_string(what, value)
   return value
 end
 
+-- A key with such a namespace would be that of another object.
+function M.namespace(what, value)
+  if M.string(what, value):find("[/%z]") then
+    fail("%s: %s cannot be a namespace", what, M.quote(value))
+  end
+  return value
+end
+
 -- A text that may be empty.
 M.text = of_type("string", "a")
 

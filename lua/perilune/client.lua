@@ -43,7 +43,7 @@ end
 local get_options = { metadata_only = check.boolean }
 
 local list_options = {
-  namespace = check.string,
+  namespace = check.namespace,
   labels = check.selector,
   fields = check.fields,
   owner = function(what, value)
@@ -81,7 +81,7 @@ local delete_options = check.with(write_options, {
   resource_version = check.string,
 })
 local delete_all_options = {
-  namespace = check.string,
+  namespace = check.namespace,
   labels = check.selector,
   fields = check.fields,
   all = check.boolean,
@@ -130,7 +130,7 @@ local function new_target(what, object)
   check.table(what .. ": metadata", metadata)
   if metadata.name == nil and (is_review or type(metadata.generateName) == "string") then
     local ns = metadata.namespace
-    return kind, ns ~= nil and check.string(what .. ": metadata.namespace", ns) or nil, nil
+    return kind, ns ~= nil and check.namespace(what .. ": metadata.namespace", ns) or nil, nil
   end
   return kind, ref.parse(what, object)
 end

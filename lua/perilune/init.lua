@@ -103,7 +103,7 @@ function perilune.index(kind, name, values, ...)
     fail("perilune.index can only be called while the script is loaded")
   end
   check.kind("perilune.index", kind)
-  check.string("perilune.index: the name", name)
+  check.c_string("perilune.index: the name", name)
   if type(values) == "string" then
     check.path("perilune.index: the path", values)
   elseif type(values) ~= "function" then

@@ -16,7 +16,7 @@ local function read(what, source)
   if source:find("\n", 1, true) then
     return source, "the text"
   end
-  local text, message = host.read_file(source)
+  local text, message = host.read_file(check.c_string(what .. ": the file", source))
   if not text then
     fail("%s: %s", what, message)
   end

@@ -17,10 +17,10 @@ local function parse_key(what, key)
   if #key > KEY_MAX then
     fail("%s: a key of %d bytes; it may have %d", what, #key, KEY_MAX)
   end
-  local ns, name = key:match("^([^/]+)/([^/]+)$")
+  local ns, name = key:match("^([^/%z]+)/([^/%z]+)$")
   if ns then
     return ns, name
-  elseif key ~= "" and not key:find("/", 1, true) then
+  elseif key ~= "" and not key:find("[/%z]") then
     return nil, key
   end
   fail('%s: %q is not a key; a key is "namespace/name", or "name" when cluster-scoped', what, key)
@@ -41,10 +41,14 @@ function M.parse(what, value)
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then
     fail("%s has no name", value_of(what, "reference"))
-  elseif ns ~= nil and type(ns) ~= "string" then
-    fail("%s: namespace must be a string, not %s", what, check.describe(ns))
+  elseif name:find("[/%z]") then
+    fail("%s: %s cannot be a name", what, check.quote(name))
+  elseif ns == nil or ns == "" then
+    return nil, name
+  elseif type(ns) ~= "string" or ns:find("[/%z]") then
+    check.namespace(check.member_text(what, "namespace"), ns)
   end
-  return ns ~= "" and ns or nil, name
+  return ns, name
 end
 
 -- The kind of an object: "apps/v1/Deployment".

@@ -95,6 +95,8 @@ describe("client:list and each", function()
 
   it("refuse what makes no sense", function()
     for _, method in ipairs({ "list", "each" }) do
+      refuses(method .. ' v1/Pod: namespace: "d/e" cannot be a namespace', call, method, "v1/Pod",
+        { namespace = "d/e" })
       refuses(method .. ' v1/Pod: unknown option "label"; did you mean "labels"?', call, method, "v1/Pod",
         { label = "a" })
       refuses("labels: an empty selector", call, method, "v1/Pod", { labels = "" })

@@ -98,6 +98,8 @@ describe("perilune.manifest", function()
 
   it("refuses arguments that make no sense", function()
     assert.equal("manifest: the first argument must be a string, not nil", spec.message_of(perilune.manifest))
+    assert.equal("manifest: the file must not contain a NUL byte",
+      spec.message_of(perilune.manifest, "a.yaml\0b"))
     assert.equal('manifest: the values must be a table, not the string "x"',
       spec.message_of(perilune.manifest, "a: 1\n", "x"))
     assert.equal("manifest got more arguments than it takes", spec.message_of(perilune.manifest, "a: 1\n", {}, 1))

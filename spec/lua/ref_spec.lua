@@ -36,8 +36,15 @@ describe("a ref", function()
     { { name = 5 }, "get v1/Pod: the reference has no name" },
     { { metadata = 5 }, "get v1/Pod: metadata must be a table, not the number 5" },
     { { name = "a", namespace = 5 }, "get v1/Pod: namespace must be a string, not the number 5" },
+    { "default/a\0b", 'get v1/Pod: "default/a\\0b" is not a key; a key is "namespace/name", '
+      .. 'or "name" when cluster-scoped' },
+    { "n\0", 'get v1/Pod: "n\\0" is not a key; a key is "namespace/name", or "name" when cluster-scoped' },
+    { { name = "a\0b" }, 'get v1/Pod: "a\\0b" cannot be a name' },
+    { { name = "default/a" }, 'get v1/Pod: "default/a" cannot be a name' },
+    { { name = "a", namespace = "d\0" }, 'get v1/Pod: namespace: "d\\0" cannot be a namespace' },
+    { { name = "b", namespace = "d/a" }, 'get v1/Pod: namespace: "d/a" cannot be a namespace' },
   }
-  for i = 1, 9 do
+  for i = 1, 15 do
     it("is refused: " .. wrong[i][2], function()
       assert.equal(wrong[i][2], spec.message_of(ref.parse, "get v1/Pod", wrong[i][1]))
     end)
