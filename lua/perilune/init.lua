@@ -41,7 +41,13 @@ local perilune = {
 
   deepcopy = bounded("deepcopy", 1, host.deepcopy),
   equal = bounded("equal", 2, host.equal),
-  merge = bounded("merge", 2, host.merge),
+  -- A nil says nothing, as in patches; only perilune.null replaces everything.
+  merge = bounded("merge", 2, function(value, patch)
+    if patch == nil then
+      return host.deepcopy(value)
+    end
+    return host.merge(value, patch)
+  end),
 
   sleep = function(duration, ...)
     check.no_more("sleep", ...)

@@ -252,6 +252,14 @@ describe("perilune.merge", function()
     end)
   end
 
+  it("copies the value when there is no patch", function()
+    local value = { a = { b = 1 } }
+    local merged = perilune.merge(value, value.overrides)
+    assert.same(value, merged)
+    assert.are_not.equal(value.a, merged.a)
+    assert.same({ a = 1 }, perilune.merge(nil, { a = 1 }))
+  end)
+
   it("makes a new table", function()
     local a, b = { x = { y = 1 } }, { z = { w = 2 } }
     local merged = perilune.merge(a, b)
