@@ -244,7 +244,11 @@ int pl_reading_list(lua_State *L, bool each)
     if (filter.index_name.ptr != NULL)
         filter.index_stored = pl_lanes_stored_index(lanes, &wanted.kind, filter.index_name);
     if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)
-        return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
+        return pl_lerr_raise(L, s,
+                             choice == PL_CHOICE_LIVE
+                                 ? "list: an index works on a cache, and that of %s has other "
+                                   "namespaces, or only metadata (metadata_only = true lists it)"
+                                 : "list: an index works on a cache; declare %s with :Reads",
                              lua_tostring(L, 1));
     bool partial = wanted.metadata_only || (cache != NULL && cache->options.metadata_only);
     struct pl_batch *batch = pl_batch_push(L, s);

@@ -5,6 +5,15 @@ local files = dofile("spec/support/one_file_scripts.lua").new()
 
 after_each(files.remove)
 
+-- What the scripts have printed in lines that begin with INDEX.
+local function printed(world)
+  local out = {}
+  for _, line in ipairs(world:logs("info")) do
+    out[#out + 1] = line.msg:match("^INDEX (.*)")
+  end
+  return out
+end
+
 -- The lines that the script prints when the namespace `start` is reconciled, while no watch
 -- delivers anything, and the log's errors. The script has `lookup`: the names of the objects with a
 -- value, as text.
@@ -28,11 +37,7 @@ end)]]):format(values, body)) } }
   world:pause_watch("v1/ConfigMap")
   world:create{ apiVersion = "v1", kind = "Namespace", metadata = { name = "start" } }
   world:settle()
-  local out = {}
-  for _, line in ipairs(world:logs("info")) do
-    out[#out + 1] = line.msg:match("^INDEX (.*)")
-  end
-  return out, world:logs("error")
+  return printed(world), world:logs("error")
 end
 
 describe("an index function", function()
@@ -95,4 +100,21 @@ print("INDEX " .. lookup(%s))]]):format(type(case[2]) == "string" and "'" .. cas
         errors[1].error)
     end)
   end
+end)
+
+describe("an index of a cache of metadata", function()
+  it("is read with metadata_only, and says so", function()
+    local world = test.world{ scripts = { files.script([[
+perilune.index("v1/ConfigMap", "team", "metadata.labels.team")
+perilune.controller("c"):For("v1/ConfigMap", { metadata_only = true }):Reconcile(function()
+  local index = { name = "team", value = "a" }
+  print("INDEX " .. #client:list("v1/ConfigMap", { index = index, metadata_only = true }))
+  client:list("v1/ConfigMap", { index = index })
+end)]]) } }
+    world:create{ apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "a", namespace = "default", labels = { team = "a" } } }
+    world:advance(0)
+    assert.same({ "1" }, printed(world))
+    assert.truthy(world:logs("error")[1].error:find("or only metadata (metadata_only = true lists it)", 1, true))
+  end)
 end)
