@@ -96,12 +96,13 @@ static struct list_options list_read_options(lua_State *L, struct pl_state *s, i
 
 /* ---- results ---- */
 
+/* remaining: below 0 when it is unknown. */
 static void push_info(lua_State *L, struct pl_slice rv, struct pl_slice token, int64_t remaining)
 {
     lua_createtable(L, 0, 1);
     pl_lua_set(L, "resource_version", rv);
     pl_lua_set(L, "continue", token);
-    if (token.len > 0) {
+    if (token.len > 0 && remaining >= 0) {
         lua_pushnumber(L, (lua_Number)remaining);
         lua_setfield(L, -2, "remaining");
     }
@@ -136,7 +137,7 @@ static int push_live(lua_State *L, struct pl_state *s, struct pl_lop *op)
         pl_docs_keep_owned(&batch->docs, op->owner_uid);
     struct pl_scratch rv, token;
     struct pl_node metadata = pl_node_getz(pl_doc_root(op->out.doc), "metadata");
-    int64_t remaining = 0;
+    int64_t remaining = -1; /* the server does not count what a selector selects */
     pl_node_int(pl_node_getz(metadata, "remainingItemCount"), &remaining);
     int count =
         finish_list(L, s, op->each, pl_node_str(pl_node_getz(metadata, "resourceVersion"), &rv),
