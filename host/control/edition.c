@@ -262,6 +262,8 @@ void pl_controller_retire(struct pl_controller *c,
     c->gone_arg = arg;
     pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
+    if (c->spec->task.form != PL_NO_TASK)
+        pl_controller_ask_to_stop(c);
     fall_silent(c->edition);
     pl_subscriptions_drop(c);
     pl_controller_drive(c);

@@ -7,9 +7,9 @@
  * time that the run returned (PL_OUTCOME_REQUEUE_AFTER); schedules use this;
  * - run: begins with the host (leader-only ones with each lead), again with backoff after a
  * failure, and not again after it has returned;
- * - a run is asked to stop (pl_reconciler_ops.stop) when the host stops or another edition takes
- * over. At a reload `every` keeps its due time, and `run` begins anew when the old one has ended,
- * if its code has changed or it had not returned. */
+ * - a run is asked to stop (pl_reconciler_ops.stop) when the host stops, another edition takes
+ * over, or the task is no longer declared. At a reload `every` keeps its due time, and `run` begins
+ * anew when the old one has ended, if its code has changed or it had not returned. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"

@@ -296,6 +296,18 @@ TEST(a_run_is_asked_to_stop_by_a_reload_and_begins_anew_when_it_has_ended)
     stage_deinit(&stage);
 }
 
+TEST(a_run_is_asked_to_stop_by_a_reload_without_its_task)
+{
+    struct stage stage;
+    begin(&stage, once());
+    pl_manager_switch(stage.manager, NULL, 0);
+    bed_run(&stage.bed);
+    check_log(&stage.fake, "start tick(ADDED);stop tick;");
+    end_run(&stage, PL_OUTCOME_DONE);
+    CHECK(pl_manager_find(stage.manager, pl_slice_z("tick")) == NULL);
+    stage_deinit(&stage);
+}
+
 TEST(a_name_may_become_another_kind_of_thing)
 {
     struct stage stage;
