@@ -23,7 +23,7 @@ static void fail_unknown(struct pl_lop *op)
     const char **names = pl_calloc(lanes->controller_count + 1, sizeof *names);
     size_t count = 0;
     for (size_t i = 0; i < lanes->controller_count; i++)
-        if (!lanes->controllers[i].is_task)
+        if (!lanes->controllers[i].is_task && lanes->controllers[i].controller != NULL)
             names[count++] = lanes->controllers[i].name;
     const char *nearest = pl_nearest(op->in.enqueue.controller, names, count);
     struct pl_err err;
