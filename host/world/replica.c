@@ -68,21 +68,21 @@ static void on_crash(void *arg)
 static bool who(void *arg, const struct pl_sought *asked, struct pl_asker *out)
 {
     const struct pl_replica *replica = arg;
-    const struct pl_generation *both[] = {replica->before, replica->current};
-    for (size_t i = 0; i < PL_ARRAY_LEN(both); i++)
-        if (both[i] != NULL && pl_lanes_asker(pl_generation_lanes(both[i]), asked, out))
+    for (size_t i = 0; i < replica->closing_count; i++)
+        if (pl_lanes_asker(pl_generation_lanes(replica->closing[i]), asked, out))
             return true;
-    return false;
+    return replica->current != NULL &&
+           pl_lanes_asker(pl_generation_lanes(replica->current), asked, out);
 }
 
 static bool who_http(void *arg, const char *method, const char *url, struct pl_asker *out)
 {
     const struct pl_replica *replica = arg;
-    const struct pl_generation *both[] = {replica->before, replica->current};
-    for (size_t i = 0; i < PL_ARRAY_LEN(both); i++)
-        if (both[i] != NULL && pl_lanes_http_asker(pl_generation_lanes(both[i]), method, url, out))
+    for (size_t i = 0; i < replica->closing_count; i++)
+        if (pl_lanes_http_asker(pl_generation_lanes(replica->closing[i]), method, url, out))
             return true;
-    return false;
+    return replica->current != NULL &&
+           pl_lanes_http_asker(pl_generation_lanes(replica->current), method, url, out);
 }
 
 static void open_outside(struct pl_replica *replica)
@@ -207,7 +207,7 @@ static void run_out(struct pl_replica *replica)
     pl_wire_cut(replica->wire);
     pl_external_cut(replica->outside);
     pl_replica_stop(replica);
-    for (int i = 0; i < LAST_STEPS && (!replica->stopped || replica->closing > 0); i++) {
+    for (int i = 0; i < LAST_STEPS && (!replica->stopped || replica->closing_count > 0); i++) {
         int64_t due;
         if (pl_loop_step(replica->loop))
             continue;
@@ -243,7 +243,9 @@ void pl_replica_destroy(struct pl_replica *replica)
     }
     pl_hooks_destroy(replica->hooks);
     pl_generation_destroy(replica->next);
-    pl_generation_destroy(replica->before); /* it lost a controller that has not ended */
+    for (size_t i = 0; i < replica->closing_count; i++)
+        pl_generation_destroy(replica->closing[i]); /* it lost a controller that has not ended */
+    pl_free(replica->closing);
     pl_generation_destroy(replica->current);
     if (replica->manager != NULL)
         pl_manager_destroy(replica->manager);

@@ -142,6 +142,8 @@ static void on_replica_gone(void *arg, const struct pl_controller *controller)
         pl_generation_forget(replica->current, controller);
     if (replica->next != NULL)
         pl_generation_forget(replica->next, controller);
+    for (size_t i = 0; i < replica->closing_count; i++)
+        pl_generation_forget(replica->closing[i], controller);
 }
 
 int pl_replica_begin(struct pl_replica *replica, struct pl_err *err)
@@ -183,9 +185,11 @@ static void on_replica_closed(void *arg, struct pl_generation *generation, const
 {
     struct pl_replica *replica = arg;
     PL_UNUSED(err);
-    replica->closing--;
-    if (replica->before == generation)
-        replica->before = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < replica->closing_count; i++)
+        if (replica->closing[i] != generation)
+            replica->closing[kept++] = replica->closing[i];
+    replica->closing_count = kept;
 }
 
 static void on_replica_prepared(void *arg, struct pl_generation *generation,
@@ -197,8 +201,9 @@ static void on_replica_prepared(void *arg, struct pl_generation *generation,
         return;
     }
     struct pl_generation *before = replica->current;
-    replica->before = before;
-    replica->closing++;
+    replica->closing = pl_reallocarray(replica->closing, replica->closing_count + 1,
+                                       sizeof(struct pl_generation *));
+    replica->closing[replica->closing_count++] = before;
     pl_generation_take_over(generation, replica->manager, before, NULL);
     switch_hooks(replica, generation);
     replica->current = generation;

@@ -29,12 +29,13 @@ struct pl_replica {
     struct pl_barred *barred;
     struct pl_elected *elected; /* NULL: no election */
     struct pl_manager *manager;
-    struct pl_hooks *hooks;                        /* NULL: no script has declared a webhook yet */
-    struct pl_generation *current, *next, *before; /* before: the last that is being closed */
+    struct pl_hooks *hooks; /* NULL: no script has declared a webhook yet */
+    struct pl_generation *current, *next;
+    struct pl_generation **closing; /* owned array: those that were replaced and have not closed */
+    size_t closing_count;
     uint64_t generations;
     void (*reloaded)(void *arg, const struct pl_err *err);
     void *reloaded_arg;
-    unsigned closing; /* replaced generations */
     bool stopped, dead;
     bool asked_time; /* script_clock was read */
 };
