@@ -200,6 +200,8 @@ local function flatten(map, kind, mapped)
       out[#out + 1], out[#out + 2] = ns or false, name
     end
     return out
+  elseif type(mapped) == "table" and type((next(mapped))) == "number" then
+    fail("map of %s: the result is an array with holes or names", kind)
   end
   local ns, name = ref.parse(format("map of %s: result", kind), mapped)
   out[1], out[2] = ns or false, name

@@ -91,6 +91,7 @@ describe("perilune.controller", function()
     assert.same({ false, "n1" }, mapped({ metadata = { name = "n1" } }))
     assert.same({ "ns", "a", false, "b" }, mapped({ "ns/a", { name = "b" } }))
     refuses("map of v1/Node: result[2] has no name", mapped, { "ns/a", {} })
+    refuses("map of v1/Node: the result is an array with holes or names", mapped, { "ns/a", nil, "ns/b" })
     refuses("map of v1/Node: result must be a key, a request or an object, not the boolean false", mapped, false)
   end)
 
