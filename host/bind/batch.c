@@ -66,7 +66,7 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
         }
         for (size_t i = 0; i < PL_ARRAY_LEN(identity); i++)
             batch_add_path(L, s, batch, pl_slice_z(identity[i]));
-        batch->flags |= PL_OBJECT_PARTIAL;
+        batch->flags |= PL_OBJECT_PARTIAL | PL_OBJECT_SELECTED;
     }
     lua_pop(L, 1);
 }

@@ -59,6 +59,12 @@ static int value_is_unchanged(lua_State *L)
     return 1;
 }
 
+static int is_selected(lua_State *L)
+{
+    lua_pushboolean(L, (pl_lazy_base(L, pl_state_of(L), 1).flags & PL_OBJECT_SELECTED) != 0);
+    return 1;
+}
+
 /* The UID of an object that is a complete owner (kind, name and UID); nil for anything else, and
  * the caller finds the reason. */
 static int owner_uid(lua_State *L)
@@ -372,6 +378,7 @@ const luaL_Reg pl_bind_values[] = {
     {"deepcopy", deepcopy},
     {"merge", value_merge},
     {"is_unchanged", value_is_unchanged},
+    {"is_selected", is_selected},
     {"owner_uid", owner_uid},
     {"json_encode", json_encode},
     {"json_decode", json_decode},

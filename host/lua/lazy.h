@@ -15,9 +15,10 @@
 #include "value/doc.h"
 
 enum {
-    PL_OBJECT_ROOT = 1,    /* remember the document: pl_lazy_base finds it */
-    PL_OBJECT_PARTIAL = 2, /* from `select` or a metadata-only source */
-    PL_OBJECT_SECRET = 4,  /* values under data and stringData must not be logged */
+    PL_OBJECT_ROOT = 1,     /* remember the document: pl_lazy_base finds it */
+    PL_OBJECT_PARTIAL = 2,  /* from `select` or a metadata-only source */
+    PL_OBJECT_SECRET = 4,   /* values under data and stringData must not be logged */
+    PL_OBJECT_SELECTED = 8, /* partial, from `select`: its metadata may lack members, too */
 };
 
 /* A userdata that holds a document. */

@@ -179,18 +179,20 @@ function M.handle(object, name, functions, ...)
   if not f.cleanup then
     fail("finalizer.handle needs cleanup, a function(object)")
   end
-  if not is_deleting(object) then
-    object = add_stored(object, name, f.cluster)
-    if not object then
-      return nil
-    elseif not is_deleting(object) then
-      if f.apply then
-        return f.apply(object)
-      end
-      return nil
-    end
+  if host.is_selected(object) then -- it may lack other finalizers, and its deletion
+    object = again(object, f.cluster)
   end
-  return clean_up(object, name, f)
+  if object and not is_deleting(object) then
+    object = add_stored(object, name, f.cluster)
+  end
+  if not object then
+    return nil
+  elseif is_deleting(object) then
+    return clean_up(object, name, f)
+  elseif f.apply then
+    return f.apply(object)
+  end
+  return nil
 end
 
 return M
