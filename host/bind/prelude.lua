@@ -119,13 +119,23 @@ local resume, yield = coroutine.resume, coroutine.yield
 local create, status = coroutine.create, coroutine.status
 local run_threads, ended = c.run_threads, c.ended
 
+-- Coroutines whose wait the host has not answered. For other tasks they are not suspended: whoever
+-- resumed them would end the wait without its answer.
+local waiting = setmetatable({}, { __mode = "k" })
+
+local function answer(co, ...)
+  waiting[co] = nil
+  return resume(co, ...)
+end
+
 local function forward(co, ok, mark, ...)
   if ok and mark == WAIT and status(co) == "suspended" then
     local why = why_not()
     if why then
       return forward(co, resume(co, true, why))
     end
-    return forward(co, resume(co, yield(WAIT)))
+    waiting[co] = true
+    return forward(co, answer(co, yield(WAIT)))
   end
   return ok, mark, ...
 end
@@ -140,14 +150,17 @@ end
 
 -- A script cannot resume the coroutine of a run, which coroutine.running() returns: only the host
 -- knows what it waits for, and another run uses it when this one has ended. Nor can it resume a
--- coroutine that a limit has ended.
+-- coroutine that a limit has ended, or that waits in another task.
 local ENDED = "a coroutine that a limit has ended can't be resumed"
+local WAITS = "a coroutine that waits in another task can't be resumed"
 
 function coroutine.resume(co, ...)
   if run_threads[co] then
     return false, "the coroutine of a run can't be resumed by a script"
   elseif ended[co] then
     return false, ENDED
+  elseif waiting[co] then
+    return false, WAITS
   elseif type(co) ~= "thread" then
     return resume(co, ...) -- raises
   end
@@ -164,14 +177,14 @@ local function unwrap(co, ok, ...)
 end
 
 function coroutine.status(co)
-  return ended[co] and "dead" or status(co)
+  return ended[co] and "dead" or waiting[co] and "normal" or status(co)
 end
 
 function coroutine.wrap(f)
   local co = create(f)
   return function(...)
-    if ended[co] then
-      fail(ENDED)
+    if ended[co] or waiting[co] then
+      fail(ended[co] and ENDED or WAITS)
     end
     nest()
     return unwrap(co, first(co, resume(co, ...)))
