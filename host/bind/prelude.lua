@@ -105,7 +105,10 @@ function host.each(kind, options)
         return object
       end
       options.continue = continue
-      page, continue = batch(kind, options)
+      local before, next_page, token = page, batch(kind, options)
+      if page == before then -- otherwise another task has read the next page meanwhile
+        page, continue = next_page, token
+      end
     end
   end
 end

@@ -39,4 +39,18 @@ end)]]):format(reads, call)) } }
     assert.equal("1 true nil", remaining("",
       'perilune.live:list("v1/ConfigMap", { limit = 1, labels = "app=web" })'))
   end)
+
+  it("comes once when several tasks share an iterator", function()
+    assert.equal("3 false nil", remaining("", [[(function()
+    local names = {}
+    local following = perilune.live:each("v1/ConfigMap", { limit = 1, namespace = "default" })
+    local function work()
+      for object in following do names[#names + 1] = object.metadata.name end
+    end
+    local one, two = perilune.spawn(work), perilune.spawn(work)
+    perilune.join(one)
+    perilune.join(two)
+    return names, {}
+  end)()]]))
+  end)
 end)
