@@ -87,16 +87,30 @@ static const char *free_name(struct line *line, const char *key)
     return line->owned[line->owned_count - 1];
 }
 
+/* A text that is too long is cut between two characters, and says so. */
+static struct pl_slice shortened(struct line *line, struct pl_slice text)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    size_t len = VALUE_MAX;
+    if (text.len <= VALUE_MAX)
+        return text;
+    while (len > 0 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
+        len--;
+    pl_buf_add(&out, text.ptr, len);
+    pl_buf_add_f(&out, "... (%zu bytes)", text.len);
+    len = out.len;
+    own(line, pl_buf_take(&out));
+    return pl_slice(line->owned[line->owned_count - 1], len);
+}
+
 /* The value at the top. */
 static void log_add_field(lua_State *L, struct pl_state *s, struct line *line, const char *name)
 {
     const char *key = free_name(line, name);
     struct pl_field *field = &line->fields[line->count++];
-    struct pl_slice text;
     switch (lua_type(L, -1)) {
     case LUA_TSTRING:
-        text = masked(s, line, pl_lua_slice(L, -1));
-        *field = pl_strn(key, pl_slice(text.ptr, text.len < VALUE_MAX ? text.len : VALUE_MAX));
+        *field = pl_strn(key, shortened(line, masked(s, line, pl_lua_slice(L, -1))));
         break;
     case LUA_TNUMBER:
         if (lua_tonumber(L, -1) == floor(lua_tonumber(L, -1)) && fabs(lua_tonumber(L, -1)) < 1e15) {
@@ -148,10 +162,11 @@ static int compare_fields(const void *a, const void *b)
 }
 
 /* Pushes an array of the names and values of the script's table at 3, at most `most`: a __tostring
- * of one may change that table while others are read. */
-static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
+ * of one may change that table while others are read. left: the number of the others. */
+static int push_pairs(lua_State *L, struct pl_state *s, size_t most, size_t *left)
 {
     int count = 0;
+    *left = 0;
     pl_lazy_fill(L, s, 3);
     lua_newtable(L);
     lua_pushnil(L);
@@ -162,6 +177,7 @@ static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
             lua_rawseti(L, -4, ++count);
             lua_rawseti(L, -3, ++count);
         } else {
+            ++*left;
             lua_pop(L, 1);
         }
     }
@@ -171,8 +187,8 @@ static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
 /* Leaves the values that hold the texts on the stack. */
 static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
 {
-    size_t first = line->count;
-    int count = push_pairs(L, s, FIELDS_MAX - first), pairs = lua_gettop(L);
+    size_t first = line->count, left;
+    int count = push_pairs(L, s, FIELDS_MAX - 1 - first, &left), pairs = lua_gettop(L);
     for (int i = 1; i < count; i += 2) {
         lua_rawgeti(L, pairs, i);
         lua_rawgeti(L, pairs, i + 1);
@@ -180,6 +196,8 @@ static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
         lua_pop(L, 2);
     }
     qsort(line->fields + first, line->count - first, sizeof line->fields[0], compare_fields);
+    if (left > 0)
+        line->fields[line->count++] = pl_int("fields_left_out", (int64_t)left);
 }
 
 static int write_log(lua_State *L)
