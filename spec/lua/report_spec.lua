@@ -71,6 +71,25 @@ describe("the report of what happened", function()
       effect(2, 2, "delete", "v1/Pod", "default/a") }
     assert.equal("step 2, lag, 2", shown(pod, trace))
   end)
+
+  it("has the deletion of an object that was made again, and no other write that changed nothing", function()
+    local before = { step(1), effect(1, 1, "patch", "v1/Service", "default/a"), fault(1, "stale") }
+    local after = { effect(1, 1, "patch", "v1/Service", "default/a"), effect(1, 2, "patch", "v1/Secret", "default/a"),
+      effect(1, 3, "delete", "v1/Pod", "default/b"), effect(1, 4, "delete", "v1/Secret", "default/b"),
+      effect(1, 5, "delete", "v1/Pod", "default/a"), effect(1, 6, "create", "v1/Pod", "default/a") }
+    after[1].unchanged, after[2].unchanged = true, true
+    local trace = { unpack(before) }
+    for _, e in ipairs(after) do
+      trace[#trace + 1] = e
+    end
+    local text = report.finding(group({ class = "replaced", kind = "v1/Pod", key = "default/a", field = "metadata.uid",
+      is = "another object", want = "the same object" }, trace), { command = "", reference = { trace = before } })
+    local lines = {}
+    for line in text:gmatch("main%.lua:(%d+)") do
+      lines[#lines + 1] = line
+    end
+    assert.equal("1 1 3 4 5 6", table.concat(lines, " "))
+  end)
 end)
 
 describe("the first finding of a plan", function()

@@ -136,6 +136,7 @@ function exec:request(point)
   end
   self:add(entry)
   self.open[point.call_id] = entry
+  entry.version = point.writes and point.verb ~= "http" and self.world:explore_version()
   if not d and self:is_out(place) then
     entry.outcome = "answered 500"
     return { act = "refuse", status = 500, reason = reasons["500"] }
@@ -167,6 +168,7 @@ function exec:applied(point)
     local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300
     entry.outcome = done and "done" or "answered " .. point.status
     entry.done = entry.outcome == "done"
+    entry.unchanged = entry.done and entry.version == self.world:explore_version()
   end
 end
 

@@ -95,10 +95,10 @@ local function is_until(e, finding)
   return not finding.step or e.step <= finding.step
 end
 
--- The first effect after the fault, and the last one at the finding's object or entry, until the step of the
--- finding; nil: there is none.
+-- The first effect after the fault, and the last one at the finding's object or entry, and the first one that
+-- deletes the object, until the step of the finding; nil: there is none.
 local function after_fault(trace, at, finding)
-  local first, touched, best
+  local first, touched, best, deleted
   for i = at + 1, #trace do
     local e = trace[i]
     local fit = e.what == "effect" and is_until(e, finding) and fit_of(e, finding)
@@ -106,8 +106,9 @@ local function after_fault(trace, at, finding)
     if fit and fit >= (best or 0) then
       touched, best = e, fit
     end
+    deleted = deleted or fit and e.verb == "delete" and e or nil
   end
-  return first, touched
+  return first, touched, deleted
 end
 
 -- The name of a write, without that of the object if it is new: the server may have made it.
@@ -117,7 +118,7 @@ local function name_of(e)
 end
 
 local function is_write(e)
-  return e.what == "effect" and e.writes and not flats.is_event(e.api)
+  return e.what == "effect" and e.writes and not e.unchanged and not flats.is_event(e.api)
 end
 
 -- The first writes after the fault that the undisturbed run has not, until the step of the finding.
@@ -166,12 +167,12 @@ end
 
 -- What is shown besides the faults, from the step of the first one on: entry -> true.
 local function shown_effects(trace, at, finding, reference)
-  local first, touched = after_fault(trace, at, finding)
+  local first, touched, deleted = after_fault(trace, at, finding)
   local shown = {}
   for _, e in ipairs(added_writes(trace, at, finding, reference)) do
     shown[e] = true
   end
-  for _, e in pairs({ before = before_fault(trace, at), first = first, touched = touched }) do
+  for _, e in pairs({ before = before_fault(trace, at), first = first, touched = touched, deleted = deleted }) do
     shown[e] = true
   end
   return shown
