@@ -305,6 +305,52 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     end
   end)
 
+  it("does not take a write that was sent before for one that removes somebody else's finalizer", function()
+    local o = options(controller([[
+    client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "b" },
+      stringData = { of = map.data.text } })
+    ]]), function(world)
+      apply(world, "1")
+      world:settle()
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+      world:settle()
+      world:delete("v1/Secret", "default/b")
+      world:settle()
+    end)
+    local result = search.replay(o, assert(plans.parse("finalizer Secret default/b @3, early @3 after 1")))
+    assert.same({}, found(result))
+    assert.same({}, result.unmet)
+  end)
+
+  it("reports a write that removes somebody else's finalizer, and none that removes only its own", function()
+    for text, want in pairs({
+      ["client:patch(map, { metadata = { finalizers = perilune.null } })"] = {
+        "state v1/ConfigMap default/a metadata.finalizers: finalizer ConfigMap default/a @2" },
+      ["perilune.finalizer.remove(map, 'example.com/own')\nclient:update(map)"] = {},
+    }) do
+      local o = options(controller([[
+    if not map.metadata.deletionTimestamp then
+      if perilune.finalizer.add(map, "example.com/own") then client:update(map) end
+      return
+    elseif not perilune.finalizer.has(map, "example.com/own") then
+      return
+    end
+]] .. text), function(world)
+        apply(world, "1")
+        world:settle()
+        world:delete("v1/ConfigMap", "default/a")
+        world:settle()
+      end)
+      local result = search.replay(o, assert(plans.parse("finalizer ConfigMap default/a @2")))
+      assert.same(want, found(result))
+      assert.same({}, result.unmet)
+      local lost = ", lose reset maps default/a " .. (want[1] and "patch" or "update") .. " ConfigMap @2"
+      result = search.replay(o, assert(plans.parse("finalizer ConfigMap default/a @2" .. lost)))
+      assert.same({}, found(result))
+      assert.same({}, result.unmet)
+    end
+  end)
+
   -- A conflict is left to the next event, which the predicate drops: a bug, which the restart repairs.
   it("does not report what a restart repairs", function()
     local o = options(HEAD .. [[

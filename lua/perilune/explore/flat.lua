@@ -10,6 +10,9 @@ local M = {}
 -- The annotation that a harmless write of another client adds.
 M.TOUCHED = "explore.perilune.dev/touched"
 
+-- The finalizer that another client adds.
+M.FINALIZER = "example.com/explore"
+
 local dropped = {
   ["metadata.uid"] = true,
   ["metadata.resourceVersion"] = true,

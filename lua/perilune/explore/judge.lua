@@ -326,6 +326,15 @@ local function false_claims(execution, findings, seen)
   end
 end
 
+-- Finalizers of another client that the script has removed: that client has lost its chance to clean up.
+local function removed_finalizers(execution, findings, seen)
+  for _, r in ipairs(execution.removed or {}) do
+    add(findings, seen, { class = "state", place = r.kind .. " " .. r.key, kind = r.kind, key = r.key,
+      field = "metadata.finalizers", want = "", step = r.step, line = r.line,
+      is = format("%s%s removes the finalizer of another client", r.line and r.line .. " " or "", r.verb) })
+  end
+end
+
 -- Whether the undisturbed run has the value, too: the restart has repaired what another disturbance left.
 local function is_repaired(reference, finding)
   local want = reference.settles[finding.settle]
@@ -395,6 +404,7 @@ function M.judge(reference, execution, taint, rules)
   rewritten(reference, execution, taint, findings, seen)
   moved(reference, execution, taint, findings, seen)
   false_claims(execution, findings, seen)
+  removed_finalizers(execution, findings, seen)
   restarts(reference, execution, taint, findings, seen)
   rollouts(execution, taint, findings, seen)
   return without_ignored(findings, rules or {})

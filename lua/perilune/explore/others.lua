@@ -55,7 +55,7 @@ function exec:others_of_step()
     if self.world:explore_finalizer(d.kind, d.key, true) then
       self.choose:use(d)
       self:fault(d)
-      self.kept[#self.kept + 1] = d
+      self.kept[#self.kept + 1] = { kind = d.kind, key = d.key, since = tonumber(self.world:explore_version()) }
     end
   end
 end

@@ -153,6 +153,28 @@ function exec:version(text)
   end
 end
 
+local function has_others_finalizer(object)
+  for _, name in ipairs(object.metadata.finalizers or {}) do
+    if name == flats.FINALIZER then
+      return true
+    end
+  end
+  return false
+end
+
+-- Records that a write of the script has removed the finalizer of another client.
+function exec:check_finalizer(entry, text)
+  for _, d in ipairs(self.kept) do
+    local is_its = d.kind == entry.kind and d.key == entry.object and tonumber(entry.version) >= d.since
+      and (entry.verb == "patch" or entry.verb == "update")
+    local ok, object = pcall(host.json_decode, is_its and text or "")
+    if is_its and ok and object and not has_others_finalizer(object) then
+      self.removed[#self.removed + 1] = { kind = entry.api, key = entry.object, line = entry.line, verb = entry.verb,
+        step = entry.step }
+    end
+  end
+end
+
 -- The server has answered: records the outcome of the request.
 function exec:applied(point)
   local entry = self.open[point.call_id]
@@ -160,6 +182,9 @@ function exec:applied(point)
     self.open[point.call_id] = nil
     if self.watched and point.writes and point.status < 300 then
       self:version(self.world:explore_body())
+    end
+    if #self.kept > 0 and entry.version and point.status == 200 then -- 201: it was made anew
+      self:check_finalizer(entry, self.world:explore_body())
     end
     if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
       self.claims:wrote(entry.of_run, entry, point.status == 201,

@@ -13,7 +13,6 @@ local format = string.format
 local M = {}
 
 local DEFAULT_LIMIT = 3600 -- seconds that settle lets pass
-local FINALIZER = "example.com/explore" -- of another client
 local LATER = 86400 * 40 + 3661 -- seconds by which another reference run is later
 local LATER_VERSION = 1000003 -- its server's first version
 local PACE = 0.001 -- seconds that a write takes
@@ -314,12 +313,12 @@ function Extended:explore_finalizer(kind, key, on)
   end
   local left = host.array({})
   for _, finalizer in ipairs(object.metadata.finalizers or {}) do
-    if finalizer ~= FINALIZER then
+    if finalizer ~= flats.FINALIZER then
       left[#left + 1] = finalizer
     end
   end
   if on then
-    left[#left + 1] = FINALIZER
+    left[#left + 1] = flats.FINALIZER
   end
   return (pcall(self.patch, self, M.kind_of(self, resource), at, { metadata = { finalizers = left } }))
 end
