@@ -194,6 +194,19 @@ describe("states", function()
     assert.same({ "v1/Pod default/a spec.containers[x].image 1 -> 2" }, differences(a, b))
   end)
 
+  it("number items of a list that have the same name", function()
+    local function binding(...)
+      local subjects = {}
+      for i, name in ipairs({ ... }) do
+        subjects[i] = { kind = "ServiceAccount", name = name }
+      end
+      return { object("RoleBinding", "a", { subjects = subjects }) }
+    end
+    assert.same({ "v1/RoleBinding default/a subjects[x#2].kind absent -> ServiceAccount",
+      "v1/RoleBinding default/a subjects[x#2].name absent -> x" }, differences(binding("x", "y"), binding("x", "x", "y")))
+    assert.same({}, differences(binding("x", "x", "y"), binding("y", "x", "x")))
+  end)
+
   it("leave out what rules say, and count objects of a rule without a path", function()
     local a = { object("Pod", "pool-1", { status = { x = "1" } }), object("ConfigMap", "a", { status = { x = "1" } }) }
     local b = { object("Pod", "pool-2", { status = { x = "2" } }), object("ConfigMap", "a", { status = { x = "2" } }) }

@@ -47,25 +47,26 @@ local function item_word(item)
   end
 end
 
-local function is_keyed(list)
-  local seen = {}
-  for _, item in ipairs(list) do
+-- The names of the items in paths: their words, "a#2" for the second one of a word, or numbers from 0.
+local function item_names(list)
+  local names, numbers, count = {}, {}, {}
+  for i, item in ipairs(list) do
     local word = item_word(item)
-    if not word or seen[word] then
-      return false
+    if word then
+      count[word] = (count[word] or 0) + 1
+      word = count[word] > 1 and format("%s#%d", word, count[word]) or word
     end
-    seen[word] = true
+    names[i], numbers[i] = word, tostring(i - 1)
   end
-  return #list > 0
+  return #names == #list and names or numbers
 end
 
 local flatten
 
 local function flatten_list(list, path, context, flat)
-  local keyed = is_keyed(list)
+  local names = item_names(list)
   for i, item in ipairs(list) do
-    local word = keyed and item_word(item) or tostring(i - 1)
-    flatten(item, format("%s[%s]", path, word), context, flat)
+    flatten(item, format("%s[%s]", path, names[i]), context, flat)
   end
 end
 
