@@ -197,6 +197,27 @@ end)
     assert.same({}, result.unmet)
   end)
 
+  it("lets a controller pause when it is told to, wherever it is", function()
+    local result = search.explore(options(controller([[
+      if map.metadata.annotations and map.metadata.annotations.paused then return end
+      for _, name in ipairs({ "one", "two" }) do
+        client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = name },
+          stringData = { of = map.data.text } }, { owner = map })
+      end
+    ]]), function(world)
+      apply(world, "1")
+      world:settle()
+      world:patch("v1/ConfigMap", "default/a", { metadata = { annotations = { paused = "yes" } } })
+      world:settle()
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+      world:settle()
+    end))
+    assert.same({}, found(result))
+    local all = require("perilune.explore.options").of_execution(result.reference, {})
+    local text = require("perilune.explore.plan").print(all)
+    assert.is_nil(text:find("early @2", 1, true), text)
+  end)
+
   it("does not report an order that the next run corrects", function()
     local result = search.explore(options(controller([[
       for _, name in ipairs({ "one", "two" }) do

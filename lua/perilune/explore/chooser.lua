@@ -84,11 +84,11 @@ function chooser:asked(name)
   end
 end
 
--- A step of the scenario begins.
-function chooser:begin_step(text)
+-- A step of the scenario begins. instructs: it changes nothing but labels and annotations.
+function chooser:begin_step(text, instructs)
   self.step = self.step + 1
   self.seen = {}
-  self.points[#self.points + 1] = { what = "step", step = self.step, text = text }
+  self.points[#self.points + 1] = { what = "step", step = self.step, text = text, instructs = instructs }
   return self.step
 end
 

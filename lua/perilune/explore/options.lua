@@ -152,7 +152,8 @@ local function of_caches(execution, from_step, no_stale, add)
 end
 
 -- The steps that may come early, and the least number of effects before them: an object that is deleted before
--- any controller has done something for it is none that they know.
+-- any controller has done something for it is none that they know. What a controller is told by an annotation,
+-- such as to pause, may rightly depend on the moment.
 local FIRST_EARLY = { patch = 0, delete = 1 }
 
 local function of_steps(execution, from_step, add)
@@ -161,7 +162,7 @@ local function of_steps(execution, from_step, add)
     if p.what == "effect" and not p.reads then
       effects[p.step] = (effects[p.step] or 0) + 1
     elseif p.what == "step" then
-      early[p.step] = FIRST_EARLY[(p.text or ""):match("^%S+")]
+      early[p.step] = not p.instructs and FIRST_EARLY[(p.text or ""):match("^%S+")] or nil
     end
   end
   for step = from_step, execution.steps do

@@ -32,6 +32,21 @@ local function step_text(name, ...)
   return table.concat(words, " ")
 end
 
+-- Whether a merge patch changes labels or annotations alone.
+local function instructs(name, ...)
+  for i = 1, name == "patch" and select("#", ...) or 0 do
+    local patch = select(i, ...)
+    local metadata = type(patch) == "table" and patch.metadata
+    if type(metadata) == "table" and not patch.kind and next(patch, next(patch)) == nil then
+      for field in pairs(metadata) do
+        if field ~= "labels" and field ~= "annotations" then return false end
+      end
+      return true
+    end
+  end
+  return false
+end
+
 return function(exec)
 
 function exec:user_world()
@@ -64,7 +79,7 @@ function exec:user_world()
       if changes[name] then
         self:before_step(name, ...)
         local text = step_text(name, ...)
-        self.choose:begin_step(text)
+        self.choose:begin_step(text, instructs(name, ...))
         self:add({ what = "step", text = text })
         local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
         if kind then
