@@ -248,6 +248,23 @@ describe("random values", function()
     assert.equal("AAEC", flats.of({ object("Secret", "a", { data = { key = "AAEC" } }) })[1].flat["data.key"])
   end)
 
+  it("that are hashes of others are compared as such", function()
+    local function run(password, used, shown)
+      return { object("Secret", "db", { data = { password = host.base64_encode(password) } }),
+        object("Pod", "a", { spec = { password = "x-" .. host.sha256(shown or used):sub(1, 12),
+          checksum = host.sha256(host.json_encode({ password = host.base64_encode(used) })) } }) }
+    end
+    local flat = function(...) return { flats.of(run(...)) } end
+    local taint = states.learn(flat("abc", "abc"), flat("efg", "efg"), flat("abc", "abc"))
+    assert.same({}, differences(run("abc", "abc"), run("xyz", "xyz"), taint))
+    local of = 'hash of v1/Secret default/db data.password>"'
+    assert.same({ ('v1/Pod default/a spec.checksum "<%s -> "<not the %s'):format(of, of),
+      ('v1/Pod default/a spec.password "x-<%s -> "x-<not the %s'):format(of, of) },
+      differences(run("abc", "abc"), run("xyz", "abc"), taint))
+    taint = states.learn(flat("abc", "abc", "one"), flat("efg", "efg", "two"), flat("abc", "abc", "one"))
+    assert.equal(1, #differences(run("abc", "abc", "one"), run("xyz", "abc", "two"), taint))
+  end)
+
   it("end before the padding of base64, whose length may vary", function()
     local function flat(text)
       return flats.of({ object("Request", "a", { spec = { csr = "LS0t-" .. text } }) })

@@ -6,6 +6,7 @@
 -- the same value. So two places that must have equal values are still compared.
 
 local entries = require("perilune.explore.entries")
+local hashes = require("perilune.explore.hashes")
 local host = require("perilune.host")
 local ignore = require("perilune.explore.ignore")
 
@@ -166,7 +167,7 @@ local function learn_values(a, b, taint, found)
   end)
 end
 
-function M.no_taint() return { names = {}, random = {}, masked = {}, entries = {} } end
+function M.no_taint() return { names = {}, random = {}, masked = {}, entries = {}, hashes = {} } end
 
 -- Without random values, an object's canonical values depend on its flat table alone.
 local function is_plain(taint)
@@ -201,6 +202,10 @@ function M.learn(first, seeded, later)
       end
     end)
   end
+  for i, state in ipairs(next(taint.random) and first or {}) do
+    hashes.learn(state, M.random_values(state, taint), taint)
+    hashes.learn(seeded[i] or {}, M.random_values(seeded[i] or {}, taint), taint)
+  end
   return taint
 end
 
@@ -224,11 +229,11 @@ end
 
 local function symbols_of(state, taint)
   local places, first = M.random_values(state, taint), {}
-  local symbols = {}
+  local symbols, hashed = {}, hashes.names(state, places, taint)
   for _, p in ipairs(places) do
     if p.middle then
       first[p.middle] = first[p.middle] or p.place
-      symbols[p.place] = format("%s<random, as %s>%s", p.of.pre, first[p.middle], p.of.suf)
+      symbols[p.place] = format("%s<%s>%s", p.of.pre, hashed[p.place] or "random, as " .. first[p.middle], p.of.suf)
     end
   end
   return symbols
