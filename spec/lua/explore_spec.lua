@@ -128,6 +128,29 @@ describe("a judge", function()
   end)
 end)
 
+describe("a value that is written twice", function()
+  it("is no finding where it follows another one", function()
+    local judge = require("perilune.explore.judge")
+    local function version(kind, name, uid, value)
+      return flats.of({ { apiVersion = "v1", kind = kind, metadata = { namespace = "default", name = name, uid = uid },
+        data = { password = value } } })
+    end
+    local taint = states.no_taint()
+    taint.random = { ["v1/ConfigMap default/source data.password"] = {}, ["v1/ConfigMap default/copy data.password"] = {} }
+    local function found(uid)
+      local fields = {}
+      for _, f in ipairs(judge.judge({ settles = {}, versions = {} }, { settles = {}, versions = {
+        version("ConfigMap", "source", "1", "one"), version("ConfigMap", "copy", "2", "one"),
+        version("ConfigMap", "source", uid, "two"), version("ConfigMap", "copy", "2", "two") } }, taint, {})) do
+        fields[#fields + 1] = f.class .. " " .. f.key
+      end
+      return fields
+    end
+    assert.same({}, found("another"))
+    assert.same({ "rewritten default/source" }, found("1"))
+  end)
+end)
+
 describe("a request to others", function()
   it("is open to what a network does, and to a crash where it may change something", function()
     local options = require("perilune.explore.options")

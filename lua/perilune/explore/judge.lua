@@ -235,16 +235,18 @@ local function compare_states(reference, execution, findings, seen)
   end
 end
 
--- The number of values that each random place had during the life of an object.
+-- The number of values that each random place had during the life of an object. A copy or a hash of what
+-- another place had before only follows it.
 local function writings(versions, taint)
-  local count, last = {}, {}
+  local count, last, first = {}, {}, {}
   for _, version in ipairs(versions or {}) do
     for _, item in ipairs(version) do
       for path, value in pairs(item.flat) do
         local place = (item.place or item.id) .. " " .. path
-        if taint.random[place] then
+        if taint.random[place] and not taint.hashes[place] then
+          first[value] = first[value] or place
           local at = place .. " " .. tostring(item.uid)
-          if last[at] ~= value then
+          if last[at] ~= value and first[value] == place then
             last[at] = value
             count[at] = (count[at] or 0) + 1
             count[place] = math.max(count[place] or 0, count[at])
