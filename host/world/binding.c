@@ -521,6 +521,12 @@ static int actor_status(lua_State *L)
     return acts ? 1 : 0;
 }
 
+static int has_objects(lua_State *L)
+{
+    lua_pushboolean(L, pl_world_has_objects(pl_binding_check(L)->world, luaL_checkstring(L, 2)));
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
     {"close", close_world},
     {"start", binding_start},
@@ -549,6 +555,7 @@ static const luaL_Reg functions[] = {
     {"settled", settled},
     {"now", binding_now},
     {"actor_status", actor_status},
+    {"has_objects", has_objects}, /* of a resource */
     {NULL, NULL},
 };
 

@@ -414,6 +414,12 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
     return type != NULL;
 }
 
+bool pl_world_has_objects(struct pl_world *world, const char *resource)
+{
+    const struct pl_api_type *type = stored_type(world, resource);
+    return type != NULL && type->table->count > 0;
+}
+
 bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,
                            struct pl_buf *out)
 {

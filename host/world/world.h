@@ -101,6 +101,9 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
                           void (*visit)(void *arg, const char *uid, uint64_t version,
                                         const struct pl_doc *doc),
                           void *arg);
+/* Whether there is an object of "apps/v1/deployments". */
+bool pl_world_has_objects(struct pl_world *world, const char *resource);
+
 /* Appends the status that an actor of the server would write into this object now, as JSON; see
  * apiserver/actors.h. False: none, or there is no such object. */
 bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,

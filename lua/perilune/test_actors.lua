@@ -26,6 +26,13 @@ local ACTORS = {
   budgets = { kind = "policy/v1/PodDisruptionBudget", resource = "policy/v1/poddisruptionbudgets" },
 }
 
+-- Their names, sorted.
+M.names = {}
+for name in pairs(ACTORS) do
+  M.names[#M.names + 1] = name
+end
+table.sort(M.names)
+
 local function key_of(object)
   return ref.key(object.metadata.namespace, object.metadata.name)
 end
@@ -107,7 +114,8 @@ end
 
 function M.run(self)
   for _, actor in ipairs(self.actors) do
-    for _, object in ipairs(self:list(actor.kind)) do
+    local some = not actor.resource or world.has_objects(self.handle, actor.resource)
+    for _, object in ipairs(some and self:list(actor.kind) or {}) do
       if work_of(self, actor, object) then
         act_later(self, actor, object)
       end

@@ -326,6 +326,36 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     end
   end)
 
+  it("has workloads that become ready, if there is only a sample", function()
+    local function write(name, text)
+      local file = assert(io.open(folder .. "/" .. name, "w"))
+      file:write(text)
+      file:close()
+      return folder .. "/" .. name
+    end
+    local labels = "{app: a}"
+    local scenario = require("perilune.explore.sample").of({ paths = { write("main.lua", HEAD .. [[
+perilune.controller("ready"):For("apps/v1/Deployment"):Reconcile(function(request)
+  local deployment = client:get("apps/v1/Deployment", request)
+  if deployment and perilune.rolled_out(deployment) then
+    client:apply(map_of(deployment, "ready", { replicas = tostring(deployment.spec.replicas) }), { owner = deployment })
+  end
+end)
+]]) }, flags = { filename = { write("sample.yaml", "apiVersion: apps/v1\nkind: Deployment\n"
+      .. "metadata: {namespace: default, name: a}\nspec: {replicas: 2, selector: {matchLabels: " .. labels
+      .. "}, template: {metadata: {labels: " .. labels .. "}, spec: {containers: [{name: a, image: a}]}}}\n") } } })
+    local result = search.explore({ seed = 3, executions = 30, clock = worlds.clock,
+      execute = executor.new({ f = scenario.f, kind_of = worlds.kind_of, open = function(...)
+        return worlds.open(scenario, ...)
+      end }) })
+    assert.same({}, found(result))
+    local replicas
+    for _, item in ipairs(result.reference.settles[2].state) do
+      replicas = item.id == "v1/ConfigMap default/ready" and item.flat["data.replicas"] or replicas
+    end
+    assert.equal("3", replicas)
+  end)
+
   it("does not take a write that was sent before for one that removes somebody else's finalizer", function()
     local o = options(controller([[
     client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "b" },

@@ -2,6 +2,7 @@
 -- Every operator must survive it: the sample is applied, a field of its spec is changed, it is
 -- deleted and created again.
 
+local actors = require("perilune.test_actors")
 local errors = require("perilune.errors").tests
 local files = require("perilune.test_files")
 local lfs = require("lfs")
@@ -131,6 +132,9 @@ function M.scenario(objects, open)
   local changes = fitting(probe, objects)
   probe:close()
   return function(world)
+    for _, name in ipairs(actors.names) do
+      world:simulate(name, { delay = "1s" })
+    end
     for _, object in ipairs(objects) do
       world:apply(object)
       world:settle()
