@@ -21,6 +21,7 @@ struct pl_api_options {
     size_t watch_bytes;              /* unread bytes of all watches together; 0: 64 MiB */
     int64_t bookmark_ns;             /* 0: one minute */
     uint64_t rand_seed;              /* 0: from the system */
+    unsigned first_ip, first_port;   /* the first ones that Services get; 0: the lowest */
     uint64_t first_version;          /* 0: 1 */
     struct pl_transport transport;   /* the transport to webhooks; ops NULL: none */
     struct pl_api_services services; /* find NULL: none */

@@ -10,8 +10,13 @@
 #include <limits.h>
 #include <string.h>
 
-#define RECONCILES 10000
-#define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
+#define RECONCILES  10000
+#define MONO_START  (1000 * PL_SECOND) /* zero means "never" in many places */
+#define LOWEST_IP   256                /* see admission/prepare_service.c */
+#define IPS         60000
+#define LOWEST_PORT 30000
+#define PORTS       2700
+#define STRIDE      7919
 
 /* ---- clock ---- */
 
@@ -121,6 +126,13 @@ static void world_collect_documents(struct pl_idle *idle)
     pl_api_collect(PL_CONTAINER_OF(idle, struct pl_world, collect)->api);
 }
 
+/* Addresses and ports of Services are arbitrary. So they are other ones with another seed, which
+ * tells the explorer where they have been copied to. */
+static unsigned number_by_seed(uint64_t seed, unsigned lowest, unsigned count)
+{
+    return lowest + (unsigned)((seed - 1) * STRIDE % count);
+}
+
 struct pl_world *pl_world_create(const struct pl_world_options *options)
 {
     struct pl_world *world = PL_NEW(struct pl_world);
@@ -134,6 +146,9 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
     open_webhooks(world);
     const struct pl_api_options api = {.rand_seed = options->seed,
+                                       .first_ip = number_by_seed(options->seed, LOWEST_IP, IPS),
+                                       .first_port =
+                                           number_by_seed(options->seed, LOWEST_PORT, PORTS),
                                        .first_version = options->first_version,
                                        .unprotected = true,
                                        .commands = options->commands,

@@ -288,6 +288,19 @@ describe("random values", function()
     assert.equal(1, #differences(run("abc", "abc", "one"), run("xyz", "abc", "two"), taint))
   end)
 
+  it("that are copies of what the server has allocated are compared with it", function()
+    local function run(address, copy)
+      return { object("Service", "db", { spec = { clusterIP = address } }),
+        object("ConfigMap", "a", { data = { url = "sql://" .. copy .. ":80" } }) }
+    end
+    local flat = function(address) return { flats.of(run(address, address)) } end
+    local taint = states.learn(flat("10.0.1.0"), flat("10.0.7.9"), flat("10.0.1.0"))
+    assert.same({}, differences(run("10.0.1.0", "10.0.1.0"), run("10.0.1.5", "10.0.1.5"), taint))
+    local of = "value of v1/Service default/db spec.clusterIP>"
+    assert.same({ ('v1/ConfigMap default/a data.url "sql://10.0.<%s:80" -> "sql://10.0.<not the %s:80"'):format(of, of) },
+      differences(run("10.0.1.0", "10.0.1.0"), run("10.0.1.5", "10.0.1.0"), taint))
+  end)
+
   it("end before the padding of base64, whose length may vary", function()
     local function flat(text)
       return flats.of({ object("Request", "a", { spec = { csr = "LS0t-" .. text } }) })

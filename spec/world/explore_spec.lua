@@ -326,6 +326,35 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     end
   end)
 
+  it("does not report an address that the server has given to a Service, and its copies", function()
+    local o = options(controller([[
+    local service = perilune.live:get("v1/Service", request)
+    if service and service.metadata.labels.text ~= map.data.text then
+      client:delete(service)
+      service = nil
+    end
+    service = service or client:create({ apiVersion = "v1", kind = "Service", metadata = { namespace = "default",
+      name = "a", labels = map.data }, spec = { ports = { { port = 80 } } } }, { owner = map })
+    client:apply(map_of(map, "copy", { address = service.spec.clusterIP }))
+    ]]), function(world)
+      for _, text in ipairs({ "1", "2" }) do
+        apply(world, text)
+        world:settle()
+      end
+    end)
+    local finalizer = assert(plans.parse("finalizer Service default/a @2"))
+    local result = search.replay(o, finalizer)
+    assert.same({}, found(result))
+    assert.same({}, result.unmet)
+    local function address(state)
+      for _, item in ipairs(state) do
+        if item.id == "v1/ConfigMap default/copy" then return item.flat["data.address"] end
+      end
+    end
+    local disturbed = o.execute(finalizer, { seed = 3 })
+    assert.not_equal(address(result.reference.settles[2].state), address(disturbed.settles[2].state))
+  end)
+
   it("has workloads that become ready, if there is only a sample", function()
     local function write(name, text)
       local file = assert(io.open(folder .. "/" .. name, "w"))

@@ -88,6 +88,8 @@ local function scalar(value, path, context)
     value = secret_text(value) or value
   end
   if value ~= "None" and is_allocated(context.kind, path) then
+    context.allocated = context.allocated or {}
+    context.allocated[path] = tostring(value)
     return "allocated"
   elseif type(value) == "string" then
     if context.uids[value] then
@@ -137,7 +139,8 @@ end
 -- flat, owners, deleting, texts}. `texts`: the paths of texts, which may be uids of other objects.
 function M.record(object)
   local meta, flat, texts, owners = object.metadata, {}, {}, {}
-  flatten(object, "", { uids = {}, generation = meta.generation, kind = object.kind }, flat)
+  local context = { uids = {}, generation = meta.generation, kind = object.kind }
+  flatten(object, "", context, flat)
   for path, value in pairs(flat) do
     texts[#texts + 1] = type(value) == "string" and path or nil
   end
@@ -146,6 +149,7 @@ function M.record(object)
   end
   return { kind = M.kind_of(object), key = M.key_of(object), id = named(object), name = object.kind,
     uid = meta.uid, generation = meta.generation, flat = flat, owners = owners, texts = texts,
+    allocated = context.allocated,
     deleting = meta.deletionTimestamp ~= nil and meta.deletionTimestamp ~= host.null }
 end
 
@@ -222,7 +226,7 @@ function M.of_records(records, externals)
     if not M.left_out[record.name] then
       state[#state + 1] = { kind = record.kind, key = record.key, id = record.id, uid = record.uid,
         generation = record.generation, flat = with_names(record, uids), owners = record.owners,
-        deleting = record.deleting }
+        deleting = record.deleting, allocated = record.allocated }
     end
   end
   for name, value in pairs(externals or {}) do

@@ -243,7 +243,7 @@ local function writings(versions, taint)
     for _, item in ipairs(version) do
       for path, value in pairs(item.flat) do
         local place = (item.place or item.id) .. " " .. path
-        if taint.random[place] and not taint.hashes[place] then
+        if taint.random[place] and not taint.derived[place] then
           first[value] = first[value] or place
           local at = place .. " " .. tostring(item.uid)
           if last[at] ~= value and first[value] == place then

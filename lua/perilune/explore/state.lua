@@ -5,8 +5,8 @@
 -- runs with another seed and another time. A random value becomes a symbol, the first place with
 -- the same value. So two places that must have equal values are still compared.
 
+local derived = require("perilune.explore.derived")
 local entries = require("perilune.explore.entries")
-local hashes = require("perilune.explore.hashes")
 local host = require("perilune.host")
 local ignore = require("perilune.explore.ignore")
 
@@ -167,7 +167,7 @@ local function learn_values(a, b, taint, found)
   end)
 end
 
-function M.no_taint() return { names = {}, random = {}, masked = {}, entries = {}, hashes = {} } end
+function M.no_taint() return { names = {}, random = {}, masked = {}, entries = {}, derived = {} } end
 
 -- Without random values, an object's canonical values depend on its flat table alone.
 local function is_plain(taint)
@@ -203,8 +203,8 @@ function M.learn(first, seeded, later)
     end)
   end
   for i, state in ipairs(next(taint.random) and first or {}) do
-    hashes.learn(state, M.random_values(state, taint), taint)
-    hashes.learn(seeded[i] or {}, M.random_values(seeded[i] or {}, taint), taint)
+    derived.learn(state, M.random_values(state, taint), taint)
+    derived.learn(seeded[i] or {}, M.random_values(seeded[i] or {}, taint), taint)
   end
   return taint
 end
@@ -229,11 +229,11 @@ end
 
 local function symbols_of(state, taint)
   local places, first = M.random_values(state, taint), {}
-  local symbols, hashed = {}, hashes.names(state, places, taint)
+  local symbols, follows = {}, derived.names(state, places, taint)
   for _, p in ipairs(places) do
     if p.middle then
       first[p.middle] = first[p.middle] or p.place
-      symbols[p.place] = format("%s<%s>%s", p.of.pre, hashed[p.place] or "random, as " .. first[p.middle], p.of.suf)
+      symbols[p.place] = format("%s<%s>%s", p.of.pre, follows[p.place] or "random, as " .. first[p.middle], p.of.suf)
     end
   end
   return symbols
