@@ -271,6 +271,20 @@ describe("random values", function()
     assert.equal("AAEC", flats.of({ object("Secret", "a", { data = { key = "AAEC" } }) })[1].flat["data.key"])
   end)
 
+  it("may have another text around them later", function()
+    local function run(host_name, password)
+      return { object("ConfigMap", "a", { data = { url = "sql://" .. host_name .. "/" .. password } }) }
+    end
+    local function states_of(password)
+      return { flats.of(run("one", password)), flats.of(run("two", password)) }
+    end
+    local taint = states.learn(states_of("abc"), states_of("efg"), states_of("abc"))
+    for _, name in ipairs({ "one", "two" }) do
+      assert.same({}, differences(run(name, "abc"), run(name, "xyz"), taint))
+    end
+    assert.equal(1, #differences(run("one", "abc"), run("two", "abc"), taint))
+  end)
+
   it("that are hashes of others are compared as such", function()
     local function run(password, used, shown)
       return { object("Secret", "db", { data = { password = host.base64_encode(password) } }),

@@ -174,6 +174,28 @@ local function is_plain(taint)
   return not (next(taint.names) or next(taint.random) or next(taint.entries))
 end
 
+-- What is around a random value may be another text later, such as another host.
+local function add_frame(taint, place, found)
+  local frames = taint.random[place] or {}
+  taint.random[place] = frames
+  for _, known in ipairs(frames) do
+    if known.pre == found.pre and known.suf == found.suf then return end
+  end
+  frames[#frames + 1] = found
+end
+
+-- The random part of a value, and the longest frame that it has; nil: it has another form.
+local function middle_of(value, frames)
+  local middle, frame
+  for _, of in ipairs(frames) do
+    local inner = inside(value, of)
+    if inner and not (middle and #inner >= #middle) then
+      middle, frame = inner, of
+    end
+  end
+  return middle, frame
+end
+
 -- Learns from undisturbed runs: `first` is the run, `seeded` one with another seed, `later` one at
 -- another time, on a server with other versions. Each is an array of flat states. Values that
 -- follow the clock or the versions are masked.
@@ -198,7 +220,7 @@ function M.learn(first, seeded, later)
       if not of then
         taint.masked[place] = true
       elseif not taint.masked[place] then
-        taint.random[place] = of
+        add_frame(taint, place, of)
       end
     end)
   end
@@ -217,9 +239,10 @@ function M.random_values(state, taint)
   for _, item in ipairs(next(taint.random) and state or {}) do
     for path, value in pairs(entries.flat_of(item)) do
       local place = place_of(item, path)
-      local of = taint.random[place]
-      if of then
-        places[#places + 1] = { place = place, middle = inside(value, of), of = of, item = item, path = path }
+      local frames = taint.random[place]
+      if frames then
+        local middle, of = middle_of(value, frames)
+        places[#places + 1] = { place = place, middle = middle, of = of, item = item, path = path }
       end
     end
   end
