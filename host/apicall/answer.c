@@ -9,6 +9,7 @@
 #include "format/units.h"
 #include "format/yaml.h"
 #include "gotype/proto.h"
+#include "object/meta.h"
 #include "schema/structural.h"
 #include "columns/table.h"
 #include "value/scan.h"
