@@ -14,7 +14,7 @@ local known = {
   { "control/controller_impl.h",
     "asking controller controller_history edition key_shards members parked prefetch run"
     .. " subscription task write_loop_report" },
-  { "kube/client_impl.h", "client op probe watch" },
+  { "kube/client_impl.h", "client op op_exec probe watch" },
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load lanes_stuck op_cache"
     .. " op_enqueue op_http op_io op_select question" },
   { "lua/script.h", "origin script" },

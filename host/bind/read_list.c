@@ -218,6 +218,30 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     return count + 1;
 }
 
+static bool is_in_metadata(const char *path)
+{
+    static const char names[][12] = {"metadata", "apiVersion", "kind"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(path, names[i], len) == 0 && strchr(".[", path[len]) != NULL)
+            return true;
+    }
+    return strchr(".[", *path) != NULL; /* written in another way */
+}
+
+/* The index of the filter. By a field that the cache leaves out, a list would always be empty. */
+static void find_index(lua_State *L, struct pl_state *s, const struct pl_lanes *lanes,
+                       const struct pl_wanted *wanted, const struct pl_cache *cache,
+                       struct pl_filter *filter)
+{
+    const struct pl_index_spec *index = pl_lanes_index(lanes, &wanted->kind, filter->index_name);
+    filter->index_stored = index != NULL ? index->stored : NULL;
+    if (index != NULL && index->path != NULL && cache != NULL && cache->options.metadata_only &&
+        !is_in_metadata(index->path))
+        pl_lerr_raise(L, s, "list: index \"%s\": the cache of %s has only metadata, without %s",
+                      index->name, lua_tostring(L, 1), index->path);
+}
+
 int pl_reading_list(lua_State *L, bool each)
 {
     struct pl_state *s = pl_state_of(L);
@@ -243,7 +267,7 @@ int pl_reading_list(lua_State *L, bool each)
         pl_reading_check_shard(L, s, cache, filter.ns);
     }
     if (filter.index_name.ptr != NULL)
-        filter.index_stored = pl_lanes_stored_index(lanes, &wanted.kind, filter.index_name);
+        find_index(L, s, lanes, &wanted, cache, &filter);
     if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)
         return pl_lerr_raise(L, s,
                              choice == PL_CHOICE_LIVE

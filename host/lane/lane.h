@@ -326,10 +326,9 @@ struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller
 
 /* ---- lanes_index.c ---- */
 
-/* The name in stores of an index of this generation; NULL: undeclared. Any thread. Lives as long as
- * the lanes. */
-const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
-                                  struct pl_slice name);
+/* An index of this generation; NULL: undeclared. Any thread. Lives as long as the lanes. */
+const struct pl_index_spec *pl_lanes_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
+                                           struct pl_slice name);
 
 /* I/O thread: index functions are asked about an object. They may read caches of controllers that
  * end meanwhile, so references are held until all answers have come. */

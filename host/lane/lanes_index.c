@@ -121,13 +121,13 @@ void pl_lanes_let_go_caches(struct pl_lanes *lanes)
         each_cache(lanes, lanes_index_let_go);
 }
 
-const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
-                                  struct pl_slice name)
+const struct pl_index_spec *pl_lanes_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
+                                           struct pl_slice name)
 {
     for (size_t i = 0; i < lanes->index_count; i++) {
         const struct pl_index_spec *index = &lanes->indexes[i];
         if (pl_slice_eqz(name, index->name) && pl_kind_eq(kind, &index->kind))
-            return index->stored;
+            return index;
     }
     return NULL;
 }

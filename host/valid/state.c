@@ -233,7 +233,7 @@ static void check_indexes(struct pl_api_faults *f, const struct pl_tree *job, co
         pl_bad_value(f, PL_MEMBER(STATUS, member), list, "error parsing %s: %s", member, why);
 }
 
-static bool is_indexed(const struct pl_tree *job)
+static bool is_indexed_job(const struct pl_tree *job)
 {
     return pl_slice_eqz(pl_tree_text_at(job, "spec.completionMode"), "Indexed");
 }
@@ -249,8 +249,8 @@ static void check_pods_of_job(struct pl_api_faults *f, const struct pl_tree *job
     static const char none[][12] = {"active", "terminating"};
     static const char grow[][12] = {"failed", "succeeded"};
     const struct pl_tree *status = pl_tree_getz(job, "status");
-    bool elastic = is_indexed(job) && pl_tree_equal(pl_tree_dig(job, "spec.completions"),
-                                                    pl_tree_dig(job, "spec.parallelism"));
+    bool elastic = is_indexed_job(job) && pl_tree_equal(pl_tree_dig(job, "spec.completions"),
+                                                        pl_tree_dig(job, "spec.parallelism"));
     pl_hold(f, STATUS, status, rules);
     for (size_t i = 0; i < PL_ARRAY_LEN(none); i++)
         if (job_is_over(job) && count_of(job, none[i]) > 0 &&
@@ -275,7 +275,7 @@ static void check_indexes_of_job(struct pl_api_faults *f, const struct pl_tree *
     check_indexes(f, job, "completedIndexes");
     if (pl_tree_dig(job, "spec.backoffLimitPerIndex") != NULL)
         check_indexes(f, job, "failedIndexes");
-    if (!is_indexed(job) && pl_tree_text_at(status, "completedIndexes").len > 0 &&
+    if (!is_indexed_job(job) && pl_tree_text_at(status, "completedIndexes").len > 0 &&
         moved(job, old, "completedIndexes"))
         pl_bad_value(f, PL_MEMBER(STATUS, "completedIndexes"),
                      pl_tree_getz(status, "completedIndexes"),

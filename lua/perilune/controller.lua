@@ -19,7 +19,7 @@ local begun, by_name = {}, {}
 local tasks = {}
 local endings = {} -- functions that are called when all main chunks have run
 local clusters = {} -- declared by this load: {name =, secret =, at = {file =, line =}}
-local indexes = {} -- declared by this load: {kind=, name=, path=, file=, line=}
+local indexes = {} -- declared by this load: {kind=, name=, file=, line=}
 
 local rate_limiter = {
   base = check.positive_duration,
@@ -413,10 +413,9 @@ function M.new(name, options, ...)
   return self
 end
 
-function M.note_index(kind, name, path)
+function M.note_index(kind, name)
   local file, line = host.where()
-  indexes[#indexes + 1] = { kind = kind, name = name, path = path, file = file or "?",
-    line = line or 0 }
+  indexes[#indexes + 1] = { kind = kind, name = name, file = file or "?", line = line or 0 }
 end
 
 local function place(one, self)

@@ -116,7 +116,7 @@ function perilune.index(kind, name, values, ...)
     fail("perilune.index needs a path or a function(object), not %s", check.describe(values))
   end
   host.index(kind, name, values)
-  controller.note_index(kind, name, type(values) == "string" and values or nil)
+  controller.note_index(kind, name)
 end
 
 local enqueue_options = { after = check.delay, priority = check.integer(-1000000) }

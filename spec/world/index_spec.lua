@@ -103,18 +103,24 @@ print("INDEX " .. lookup(%s))]]):format(type(case[2]) == "string" and "'" .. cas
 end)
 
 describe("an index of a cache of metadata", function()
-  it("is read with metadata_only, and says so", function()
+  it("is read with metadata_only, and has no other fields", function()
     local world = test.world{ scripts = { files.script([[
 perilune.index("v1/ConfigMap", "team", "metadata.labels.team")
-perilune.controller("c"):For("v1/ConfigMap", { metadata_only = true }):Reconcile(function()
+perilune.index("v1/ConfigMap", "data", "data.a")
+perilune.controller("c", { max_retries = 0 }):For("v1/ConfigMap", { metadata_only = true }):Reconcile(function()
   local index = { name = "team", value = "a" }
   print("INDEX " .. #client:list("v1/ConfigMap", { index = index, metadata_only = true }))
+  print("INDEX " .. select(2, pcall(client.list, client, "v1/ConfigMap",
+    { index = { name = "data", value = "a" }, metadata_only = true })))
   client:list("v1/ConfigMap", { index = index })
 end)]]) } }
     world:create{ apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = "a", namespace = "default", labels = { team = "a" } } }
     world:advance(0)
-    assert.same({ "1" }, printed(world))
+    local lines = printed(world)
+    assert.equal("1", lines[1])
+    assert.truthy(lines[2]:find('list: index "data": the cache of v1/ConfigMap has only metadata, without data.a', 1,
+      true), lines[2])
     assert.truthy(world:logs("error")[1].error:find("or only metadata (metadata_only = true lists it)", 1, true))
   end)
 end)
