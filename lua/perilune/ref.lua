@@ -4,23 +4,24 @@
 local check = require("perilune.check")
 
 local fail = check.fail
+local find, match = string.find, string.match -- a script may replace its strings' methods
 local M = {}
 
 local KEY_MAX = 1024 -- bytes; the API server allows 253 for a name and 63 for a namespace
 
 -- "get v1/Pod" is a call, "get v1/Pod: owner" a value of it: a message says which value it means.
 local function value_of(what, noun)
-  return what:find(": ", 1, true) and what or what .. ": the " .. noun
+  return find(what, ": ", 1, true) and what or what .. ": the " .. noun
 end
 
 local function parse_key(what, key)
   if #key > KEY_MAX then
     fail("%s: a key of %d bytes; it may have %d", what, #key, KEY_MAX)
   end
-  local ns, name = key:match("^([^/%z]+)/([^/%z]+)$")
+  local ns, name = match(key, "^([^/%z]+)/([^/%z]+)$")
   if ns then
     return ns, name
-  elseif key ~= "" and not key:find("[/%z]") then
+  elseif key ~= "" and not find(key, "[/%z]") then
     return nil, key
   end
   fail('%s: %q is not a key; a key is "namespace/name", or "name" when cluster-scoped', what, key)
@@ -41,11 +42,11 @@ function M.parse(what, value)
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then
     fail("%s has no name", value_of(what, "reference"))
-  elseif name:find("[/%z]") then
+  elseif find(name, "[/%z]") then
     fail("%s: %s cannot be a name", what, check.quote(name))
   elseif ns == nil or ns == "" then
     return nil, name
-  elseif type(ns) ~= "string" or ns:find("[/%z]") then
+  elseif type(ns) ~= "string" or find(ns, "[/%z]") then
     check.namespace(check.member_text(what, "namespace"), ns)
   end
   return ns, name
