@@ -18,8 +18,8 @@
 #include <inttypes.h>
 
 #define MAX_WARNINGS 400
-#define MAX_WARNED   4096 /* characters of all warnings together; if they are more, each has ... */
-#define MAX_CUT      256  /* ... no more than this */
+#define MAX_WARNED   4096 /* limit of the characters of all warnings together */
+#define MAX_CUT      256  /* limit of each warning, if all together have more than MAX_WARNED */
 
 /* ---- headers and bodies ---- */
 

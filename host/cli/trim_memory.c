@@ -8,8 +8,8 @@
 #define WORK       16  /* turns: fewer are a probe, a bookmark, or our own timer */
 #define BUSY       200 /* turns within DELAY: then other work would wait for the walk */
 #define LATER_MOST 14  /* times */
-#define WORTH_IT   ((size_t)64 << 10) /* bytes that are free, ... */
-#define WORTH_PART 8                  /* ... and at least one in so many of those in use */
+#define WORTH_IT   ((size_t)64 << 10) /* this many bytes must be free */
+#define WORTH_PART 8                  /* one free byte for so many bytes in use */
 
 static void on_trim_timer(struct pl_timer *timer)
 {

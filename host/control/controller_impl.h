@@ -111,10 +111,10 @@ struct pl_controller {
     char *name;                            /* owned; the same in every edition */
     struct pl_cluster *cluster;            /* borrowed for life */
     struct pl_site *site;                  /* the cluster's site */
-    struct pl_edition *edition;            /* counted: the current one; */
-    const struct pl_controller_spec *spec; /* its spec, */
-    struct pl_writer writer;               /* its writer, */
-    struct pl_subscription *subscriptions; /* and its subscriptions */
+    struct pl_edition *edition;            /* counted: the current edition */
+    const struct pl_controller_spec *spec; /* of the current edition */
+    struct pl_writer writer;               /* the current edition as a writer */
+    struct pl_subscription *subscriptions; /* of the current edition */
     int editions;                          /* number of editions so far */
     struct pl_list its_editions;           /* existing editions: their back-pointers */
     struct pl_timers *timers;              /* the cluster's */
@@ -159,10 +159,10 @@ struct pl_controller {
     bool retired;     /* no generation declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);
     void *gone_arg;
-    enum pl_again showing;          /* reason for queueing all objects again: */
-    struct pl_timer show;           /* timer for the next piece, */
-    size_t show_source;             /* the current source, */
-    struct pl_store_walk show_walk; /* and the position in it */
+    enum pl_again showing;          /* why all objects are being queued again */
+    struct pl_timer show;           /* of that work: the time of its next piece */
+    size_t show_source;             /* of that work: the current source */
+    struct pl_store_walk show_walk; /* of that work: the position in the source */
     bool sync_timed_out;
     struct pl_timer sync_limit, due, resync;
     struct pl_wait sync_wait;
@@ -380,7 +380,7 @@ bool pl_controller_may_begin(struct pl_controller *controller, struct pl_slice k
 bool pl_controller_may_run_again(struct pl_controller *controller, const struct pl_run_record *run);
 /* For controllers without keys: whether shard 0 is ours. */
 bool pl_controller_is_here(struct pl_controller *controller);
-/* ... whether another replica has shard 0, so that nothing of it runs here. */
+/* For controllers without keys: whether another replica has shard 0, so that nothing runs here. */
 bool pl_controller_is_elsewhere(const struct pl_controller *controller);
 /* The value for pl_run.shard. */
 unsigned pl_controller_run_shard(struct pl_controller *controller, struct pl_slice key);

@@ -33,8 +33,8 @@ struct pl_loop {
     int times;          /* number of runs in a row, or turns */
     const char *fields; /* of a fight a single path; else the paths that the writes changed, joined
                            by ", "; "": unknown */
-    const char *kind;   /* "apps/v1/Deployment": the object's kind, */
-    const char *object; /* and its key; only for a fight */
+    const char *kind;   /* of a fight: the object's kind, "apps/v1/Deployment" */
+    const char *object; /* of a fight: the object's key */
 };
 /* A run of key has begun. True when there is a finding to report, once until the key was quiet for
  * ten minutes; found is borrowed until the next call. only_events: all causes of the run are

@@ -17,13 +17,13 @@ struct pl_co {
     int args;               /* values on its stack to resume with */
     struct pl_lop *op;      /* the operation that it waits for */
     bool submitted;         /* the I/O thread has the op */
-    struct pl_co *joins;    /* waits for the end of this task, */
-    struct pl_link joining; /* in its joiners */
+    struct pl_co *joins;    /* the task whose end this one waits for; NULL: none */
+    struct pl_link joining; /* in the joiners of that task */
     struct pl_list joiners;
     bool done, failed, joined, is_main;
-    struct pl_cache *seen_cache; /* the last cached get: its cache, */
-    char *seen_key;              /* its key (owned), */
-    struct pl_doc *seen;         /* and its result (counted, or NULL) */
+    struct pl_cache *seen_cache; /* the cache of the last cached get */
+    char *seen_key;              /* owned; the key of that get */
+    struct pl_doc *seen;         /* counted; the result of that get; NULL: nothing */
 };
 
 #define PL_TASKS_MAX 1000 /* limit for one run */

@@ -83,8 +83,8 @@ struct pl_exec {
     int task_count, live;
     uint64_t on_tape; /* its number on the tape; 0: none */
     bool canceled, ended;
-    bool stopping;      /* a task was asked to end, */
-    bool woken;         /* and one of its sleeps has returned early */
+    bool stopping;      /* a task was asked to end */
+    bool woken;         /* a sleep of such a task has returned early */
     int memo;           /* reference of the table of perilune.memo; 0: none */
     struct pl_err *why; /* owned; set when it was cancelled */
     bool failed;        /* a task failed that no one joined, or exceeded a limit */
@@ -121,11 +121,11 @@ struct pl_ask {
     struct pl_buf values;              /* index\0value\0 */
     char *map_message, *map_traceback; /* owned; the map function failed */
     /* A function raised an error because it would have had to wait for this: */
-    struct pl_cache *lacks;  /* a cache that has not synced, */
-    const char *lacks_index; /* or for an index of it that is being built, by its name in stores */
-    bool again;              /* the whole question has to be asked once more, */
-    bool is_last;            /* unless the I/O thread has said that waiting will not help */
-    int64_t again_ns;        /* I/O: start of the wait; 0: it does not wait */
+    struct pl_cache *lacks;  /* a cache that has not synced; or the cache of lacks_index */
+    const char *lacks_index; /* an index that is being built, by its name in stores; NULL: none */
+    bool again;              /* the whole question has to be asked once more */
+    bool is_last; /* the I/O thread has said that waiting will not help: it is not asked again */
+    int64_t again_ns; /* I/O: start of the wait; 0: it does not wait */
 };
 
 struct pl_leaf_verdict {
@@ -161,9 +161,9 @@ struct pl_lane {
     int *pool; /* references of idle coroutines */
     size_t pool_count;
     bool stop;
-    uint64_t fault_hash;  /* of the last error in a predicate or index that was logged, */
-    int64_t fault_ns;     /* its time, */
-    size_t fault_repeats; /* and its repetitions since */
+    uint64_t fault_hash;  /* of the last logged error in a predicate or index */
+    int64_t fault_ns;     /* the time of that log line */
+    size_t fault_repeats; /* repetitions of that error since then */
     bool worked;          /* since the last full collection */
     bool collect; /* a run exceeded its memory limit: collect when its values are released */
 
@@ -253,11 +253,11 @@ struct pl_lanes {
     struct pl_metrics *own_metrics; /* owned; for scripts that are only loaded */
     struct pl_lane_metrics *shown;  /* owned; NULL before pl_lanes_attach */
     struct pl_list abandoned;
-    pthread_mutex_t end_lock; /* held while an abandoned lane ends or sends, */
-    bool over;                /* unless the lanes are being destroyed: guarded by end_lock */
+    pthread_mutex_t end_lock; /* held while an abandoned lane ends or sends; guards `over` */
+    bool over; /* the lanes are being destroyed: an abandoned lane must not touch them */
     _Atomic int stuck;
-    _Atomic int events_out;       /* bind/event.c: number of Events on their way, */
-    _Atomic uint64_t events_lost; /* and of those that could not be sent off */
+    _Atomic int events_out;       /* used by bind/event.c: number of Events on their way */
+    _Atomic uint64_t events_lost; /* used by bind/event.c: Events that could not be sent off */
     struct pl_map hinted;         /* kinds whose missing :Reads was logged, under hint_lock */
     struct pl_map warned;         /* logged warnings of the API server, under hint_lock */
     pthread_mutex_t hint_lock;

@@ -33,8 +33,8 @@ struct stream {
     struct pl_watch *watch;
     struct pl_err err; /* of an ERROR event */
     struct pl_timer again;
-    uint64_t highest;   /* the greatest version that was seen, */
-    uint64_t asked;     /* and what it was when the list was asked for */
+    uint64_t highest;   /* the greatest version that was seen */
+    uint64_t asked;     /* `highest` when the list was asked for */
     unsigned era;       /* the number of times that versions went back */
     int64_t hurried_ns; /* mono: when a watch was last ended because versions went back */
     bool hurries, listed;
@@ -372,8 +372,8 @@ struct request {
     enum pl_shard_lease_kind kind;
     enum pl_shard_verb verb;
     bool creates;
-    uint64_t known; /* the server's answer cannot have an earlier version, */
-    unsigned era;   /* since this one */
+    uint64_t known; /* an answer with an earlier version shows that the server was restored */
+    unsigned era;   /* the era of the stream when the request began */
     pl_shard_answer_fn on_answer;
     void *arg;
 };

@@ -66,14 +66,15 @@ struct pl_limits {
     const struct pl_line_watch *lines;     /* borrowed for life; NULL: lines are not watched */
     void (*arm)(struct pl_limits *limits); /* for the handler of the watchdog's signal */
 
-    struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
-    struct pl_link link;         /* used by the watchdog */
-    pthread_t thread;            /* the thread that runs the state */
-    clockid_t cpu_clock;         /* of that thread */
-    uint64_t seen;               /* used by the watchdog: slice at its last tick */
-    int64_t seen_cpu_ns;         /* used by the watchdog: CPU time when it first saw that slice, */
-    int64_t over_cpu_ns;         /* and when it first wanted to end it; 0: it did not */
-    bool told;                   /* used by the watchdog: on_stuck was called for that slice */
+    struct pl_watchdog *dog; /* borrowed; NULL: no CPU limit */
+    struct pl_link link;     /* used by the watchdog */
+    pthread_t thread;        /* the thread that runs the state */
+    clockid_t cpu_clock;     /* of that thread */
+    uint64_t seen;           /* used by the watchdog: slice at its last tick */
+    int64_t seen_cpu_ns;     /* used by the watchdog: CPU time when it first saw that slice */
+    int64_t over_cpu_ns; /* used by the watchdog: CPU time when it first wanted to end that slice;
+                            0: it did not */
+    bool told;           /* used by the watchdog: on_stuck was called for that slice */
     void (*on_stuck)(void *arg); /* watchdog's thread: a slice cannot be ended */
     void *stuck_arg;
 };

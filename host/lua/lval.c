@@ -24,8 +24,8 @@ struct encoder {
     struct pl_state *s;
     struct pl_build *build;
     struct pl_err *err;
-    size_t bytes; /* encoded so far, approximately: a table may be in many places, */
-    size_t most;  /* and the limit */
+    size_t bytes; /* encoded so far, approximately. A table may be in many places */
+    size_t most;  /* the limit of `bytes` */
 };
 
 static void lval_add_path(struct pl_buf *out, const struct level *level)

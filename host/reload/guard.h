@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PL_GUARD_NS       INT64_C(30000000000) /* the guard ends after this time, */
-#define PL_GUARD_RUNS     50                   /* or after this number of runs */
+#define PL_GUARD_NS       INT64_C(30000000000) /* the guard ends after this time */
+#define PL_GUARD_RUNS     50                   /* or after this number of runs, if that is sooner */
 #define PL_GUARD_FAILURES 5                    /* fewer failures are not conclusive */
 
 enum pl_guard_verdict { PL_GUARD_WATCHING, PL_GUARD_PASSED, PL_GUARD_FAILED };

@@ -13,8 +13,8 @@
 #include "reload/event_queue.h"
 
 #define PL_RELOAD_QUIET_NS                                                                         \
-    (20 * PL_MS) /* a burst has ended when there was no change for this time, */
-#define PL_RELOAD_BURST_NS (500 * PL_MS) /* or it is cut after this time */
+    (20 * PL_MS) /* a burst has ended when there was no change for this time */
+#define PL_RELOAD_BURST_NS (500 * PL_MS) /* a longer burst is cut after this time */
 #define PL_RELOAD_ROOM_NS                                                                          \
     (50 * PL_MS)              /* between attempts while too many generations are ending            \
                                */
@@ -39,15 +39,15 @@ enum pl_reload_event {
     PL_RELOAD_READ,       /* a script has read another file, which has to be watched too */
     PL_RELOAD_BACK,       /* the running generation has changed: it was rolled back */
     PL_RELOAD_DUE,        /* the time of `wait` has come */
-    PL_RELOAD_IS_RUNNING, /* the result of `look`: the disk has the running scripts, */
-    PL_RELOAD_IS_REFUSED, /* the refused ones, */
-    PL_RELOAD_IS_NEXT,    /* those being prepared, */
-    PL_RELOAD_IS_NEW,     /* or others */
+    PL_RELOAD_IS_RUNNING, /* result of `look`: the disk has the running scripts */
+    PL_RELOAD_IS_REFUSED, /* result of `look`: the disk has the refused scripts */
+    PL_RELOAD_IS_NEXT,    /* result of `look`: the disk has those that are being prepared */
+    PL_RELOAD_IS_NEW,     /* result of `look`: the disk has other scripts */
     PL_RELOAD_LOADED,     /* `load` has ended, successfully or not */
-    PL_RELOAD_UNMIXED,    /* the result of `check`: the disk has the loaded scripts, */
-    PL_RELOAD_MIXED,      /* or not any more */
-    PL_RELOAD_PREPARED,   /* `prepare` has succeeded */
-    PL_RELOAD_UNPREPARED, /* or failed */
+    PL_RELOAD_UNMIXED,    /* result of `check`: the disk has the loaded scripts */
+    PL_RELOAD_MIXED,    /* result of `check`: the disk does not have the loaded scripts any more */
+    PL_RELOAD_PREPARED, /* `prepare` has succeeded */
+    PL_RELOAD_UNPREPARED, /* `prepare` has failed */
     PL_RELOAD_STOP,       /* nothing begins any more */
     PL_RELOAD_EVENTS
 };
@@ -80,8 +80,8 @@ struct pl_reload_state {
     bool stirred;         /* there was a change while the disk was compared */
     bool stale;           /* the comparison under way is outdated */
     int mixtures;         /* consecutive ones */
-    int64_t first_ns;     /* first change of the burst; 0: none; */
-    int64_t last_ns;      /* and the last one */
+    int64_t first_ns;     /* time of the first change of the burst; 0: no burst */
+    int64_t last_ns;      /* time of its last change */
     int64_t due_ns;       /* the argument of `wait` */
     struct pl_event_queue events;
 };

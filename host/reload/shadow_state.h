@@ -21,8 +21,8 @@ enum pl_shadow_at {
     PL_SHADOW_PREPARING,   /* waits for its sources */
     PL_SHADOW_RUNNING,     /* runs beside the running generation */
     PL_SHADOW_ENDING_LOAD, /* it ended during the load: waits for the load */
-    PL_SHADOW_ENDING,      /* waits for the end of its runs, */
-    PL_SHADOW_CLOSING,     /* and then of its generation */
+    PL_SHADOW_ENDING,      /* waits for the end of its runs */
+    PL_SHADOW_CLOSING,     /* waits for the end of its generation */
     PL_SHADOW_STATES
 };
 
@@ -44,9 +44,9 @@ enum pl_shadow_why {
     PL_SHADOW_DURATION, /* regular ends */
     PL_SHADOW_KEYS,
     PL_SHADOW_FINISHED,
-    PL_SHADOW_TOO_EARLY, /* with an error: finished before it ran, */
-    PL_SHADOW_REFUSED,   /* not loaded or prepared, */
-    PL_SHADOW_ABORTED,   /* or aborted */
+    PL_SHADOW_TOO_EARLY, /* error: finished before it ran */
+    PL_SHADOW_REFUSED,   /* error: not loaded or prepared */
+    PL_SHADOW_ABORTED,   /* error: aborted */
 };
 
 /* Effects. Each may cause events before it returns: they are answered after it. */

@@ -35,14 +35,14 @@ struct pl_hand {
     struct pl_member *holder; /* NULL: none */
     uint64_t version;
     unsigned count;
-    int64_t since_ns;     /* boot: when the holder was first seen to hold it, */
-    int64_t free_ns;      /* since when it has no living holder; 0: it has one, */
-    int64_t over_ns;      /* and when it may be taken beyond the fair share */
+    int64_t since_ns;     /* boot: when the holder was first seen to hold it */
+    int64_t free_ns;      /* boot: since when it has no living holder; 0: it has one */
+    int64_t over_ns;      /* boot: when it may be taken beyond the fair share */
     int64_t came_ns;      /* of one that is coming: since when */
     bool out;             /* held, but on its way to another: no work is done for it any more */
-    bool busy;            /* a request is under way, */
-    struct pl_member *to; /* it gives the shard to this member; NULL: it does not */
-    bool taking;          /* it takes the shard */
+    bool busy;            /* a request is under way */
+    struct pl_member *to; /* the request gives the shard to this member; NULL: it does not */
+    bool taking;          /* the request takes the shard */
     bool doubtful;        /* the server's state is unknown and has to be read */
     bool unsure;      /* a request that gives it away may still be carried out, unless another comes
                          first */
@@ -110,7 +110,7 @@ static inline int64_t pl_membership_now(const struct pl_membership *m)
 
 /* Schedules the next step soon. */
 void pl_membership_poke(struct pl_membership *m);
-/* ... at that time at the latest. */
+/* Schedules the next step at that time at the latest. */
 void pl_membership_at(struct pl_membership *m, int64_t boot_ns);
 /* on_answer gets `what` back, unless there is another membership by then. */
 void pl_membership_ask(

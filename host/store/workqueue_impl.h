@@ -11,8 +11,8 @@ struct pl_queue_entry {
     struct pl_keyed node;
     bool ready; /* is to be taken; counted in its level, also while it is being processed */
     bool processing;
-    bool claimed; /* claimed but not begun: both ready and processing, and parked; */
-    bool again;   /* and added again since the claim */
+    bool claimed; /* claimed but not begun: both ready and processing, and parked */
+    bool again;   /* added again since the claim */
     bool small;   /* has SPARE_ROOM for its key */
     int priority;
     struct pl_queue_level *level; /* while ready; borrowed from the queue */

@@ -15,8 +15,8 @@ struct pl_feed {
     struct pl_distributor *distributor;
     struct pl_listener listener; /* its only listener: the informer tells the others */
     struct pl_buf rv;
-    uint32_t mark; /* of the list that is arriving, or arrived last; */
-    bool fresh;    /* the store was empty before it */
+    uint32_t mark; /* of the list that is arriving, or that arrived last */
+    bool fresh;    /* the store was empty before that list */
     bool listed;
     bool draining;
     struct pl_feed_part *part; /* owned; NULL: all objects are kept */

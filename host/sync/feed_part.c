@@ -17,10 +17,10 @@
 
 struct pl_feed_part {
     struct pl_feed_part_options o;
-    struct pl_shard_set held;       /* shards that are kept; */
-    struct pl_shard_set listed;     /* those whose objects are stored, */
-    struct pl_shard_set listing;    /* those of the full list under way, */
-    struct pl_shard_set coming;     /* and those of the list beside the watch */
+    struct pl_shard_set held;       /* shards that are kept */
+    struct pl_shard_set listed;     /* kept shards whose objects are stored */
+    struct pl_shard_set listing;    /* kept shards that the full list under way brings */
+    struct pl_shard_set coming;     /* kept shards that the list beside the watch brings */
     struct pl_buf watched;          /* the shardSelector of the watch */
     struct pl_side_list *side_list; /* NULL: none */
     struct pl_map gone;             /* during the list: uid -> version, owned text */

@@ -44,9 +44,9 @@ struct pl_informer {
     struct pl_map key_watches; /* key -> struct pl_list of struct pl_key_watch, owned */
     int telling;               /* key watches are being called */
 
-    struct pl_timer compact; /* compaction of the store after many removals: */
-    size_t removed;          /* removals since it last began, */
-    size_t compact_at;       /* and its position */
+    struct pl_timer compact; /* the next piece of the compaction of the store */
+    size_t removed;          /* removals since a compaction last began */
+    size_t compact_at;       /* the position of the compaction */
 
     struct pl_own_writes own;
     struct pl_timer confirm;

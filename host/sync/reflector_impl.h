@@ -63,8 +63,8 @@ struct pl_reflector {
     struct pl_err refused;
     const char *why_refused; /* the log message for it */
     struct pl_buf asked_rv, page_rv, token;
-    struct pl_buf shards;       /* shardSelector of the list, */
-    struct pl_buf watch_shards; /* and of the watch */
+    struct pl_buf shards;       /* shardSelector of the list */
+    struct pl_buf watch_shards; /* shardSelector of the watch */
     int page;
     int page_limit; /* objects in a page; less than PL_LIST_PAGE after a list was cut */
     bool small;     /* lists were cut: use pages despite rule 52 */
@@ -84,8 +84,8 @@ struct pl_reflector {
     bool streaming;
     struct pl_map by_key; /* key -> place in items + 1; only after a change (keyed) */
     bool keyed;
-    size_t came;    /* events of objects so far, */
-    size_t counted; /* and their number when the wait for the bookmark last began */
+    size_t came;    /* events of objects so far */
+    size_t counted; /* `came` when the wait for the bookmark last began */
     int64_t began_ns;
     int streams_cut;            /* streams that were cut in this cycle */
     int64_t no_stream_until_ns; /* because of this source's experience */

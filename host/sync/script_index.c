@@ -20,11 +20,11 @@ struct asker {
     void *self;
     size_t held;        /* number of indexes */
     size_t outstanding; /* number of questions */
-    bool building;      /* building of its indexes over stored objects: */
-    size_t build_out;   /* questions under way, */
+    bool building;      /* its indexes are being built over stored objects */
+    size_t build_out;   /* of the building: questions under way */
     struct pl_store_walk walk;
-    bool walked;         /* and whether all objects were asked about */
-    struct pl_map given; /* keys that got values by an answer about an event meanwhile */
+    bool walked;         /* of the building: all objects were asked about */
+    struct pl_map given; /* of the building: keys with values by answers about events */
 };
 
 struct index {

@@ -20,9 +20,9 @@ struct enc_frame {
     uint64_t hash; /* of the children so far */
     /* With a pool (share.h). */
     uint32_t site;        /* the container's place in the document */
-    uint32_t guess_shape; /* the guessed names: their handle, */
-    uint32_t guess_left;  /* the number of them that are still to come, */
-    const uint8_t *guess; /* and where the next one stands. NULL: names are in enc->keys */
+    uint32_t guess_shape; /* the handle of the guessed names */
+    uint32_t guess_left;  /* the number of guessed names that are still to come */
+    const uint8_t *guess; /* where the next guessed name stands; NULL: names are in enc->keys */
 };
 
 struct enc {

@@ -31,11 +31,11 @@ struct pl_hook_route {
     } shown;
     uint64_t requests, denied, errors;
     int in_flight;
-    bool failing;           /* its last run failed, */
-    uint64_t failing_since; /* in this switch */
-    char *error;            /* owned: the last error that was logged in full, */
-    int64_t error_ns;       /* its time, */
-    int64_t repeated;       /* and its repetitions since */
+    bool failing;           /* its last run failed */
+    uint64_t failing_since; /* the switch in which it failed */
+    char *error;            /* owned: the last error that was logged in full */
+    int64_t error_ns;       /* the time of that log line */
+    int64_t repeated;       /* repetitions of that error since then */
 };
 
 struct pl_hooks {

@@ -12,8 +12,8 @@
 
 #define SOON_NS       (20 * PL_MS)
 #define EACH_NS       (60 * PL_SECOND) /* interval of reads without events */
-#define FIRST_NS      (200 * PL_MS)    /* pause after a failure, then doubled, */
-#define LONGEST_NS    (30 * PL_SECOND) /* up to this */
+#define FIRST_NS      (200 * PL_MS)    /* the first pause after a failure; each one is doubled */
+#define LONGEST_NS    (30 * PL_SECOND) /* the longest pause */
 #define WATCH_NS      (2 * PL_SECOND)  /* pause between watches */
 #define WATCH_SECONDS 300
 #define SILENCE_NS    (400 * PL_SECOND)

@@ -19,8 +19,8 @@ struct pl_registrar_item {
     char *refused; /* owned: why its last write failed; NULL: it did not */
     bool dirty, wanted;
     bool applying;          /* the last write was an apply, not a removal */
-    int takes;              /* removals since it was wanted, */
-    int64_t taken_ns;       /* and the time of the last one */
+    int takes;              /* how often this host has removed it since it was wanted */
+    int64_t taken_ns;       /* mono: time of the last such removal */
     bool removing, removed; /* pl_registrar_remove */
 };
 

@@ -38,8 +38,8 @@ struct pl_world {
     bool refused;              /* `stored` returned false */
     char *exhausted;           /* owned: a run that has computed too long; NULL: none */
     unsigned reconciles, most; /* of one settling */
-    unsigned most_of_key;      /* reconciles of one key in one settling; */
-    unsigned too_many;         /* reconciles of keys that had this many */
+    unsigned most_of_key;      /* limit of reconciles of one key in one settling */
+    unsigned too_many;         /* reconciles of keys that have reached that limit */
 };
 
 /* ---- world.c ---- */

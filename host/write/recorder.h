@@ -24,17 +24,17 @@
 struct pl_recorder;
 struct pl_site;
 
-#define PL_EVENT_INTERVAL   (6 * PL_SECOND)   /* time between writes of one series, at first */
-#define PL_EVENT_SLOWEST    (60 * PL_SECOND)  /* and at last */
+#define PL_EVENT_INTERVAL   (6 * PL_SECOND)   /* time between the first writes of one series */
+#define PL_EVENT_SLOWEST    (60 * PL_SECOND)  /* time between its later writes */
 #define PL_EVENT_FORGET     (360 * PL_SECOND) /* age at which a quiet series is forgotten */
-#define PL_EVENT_NOTES      10                /* new notes at once of one object and reason ... */
-#define PL_EVENT_NOTE_EVERY (30 * PL_SECOND)  /* ... and one more in this time */
+#define PL_EVENT_NOTES      10                /* burst of new notes of one object and reason */
+#define PL_EVENT_NOTE_EVERY (30 * PL_SECOND)  /* time after which one more note may follow */
 #define PL_EVENT_SERIES     2048              /* limit of remembered series */
-#define PL_EVENT_WAITING    1000              /* limit of unsent ones ... */
-#define PL_EVENT_SHARE      250               /* ... and of those of one controller and reason */
-#define PL_EVENT_RATE       20                /* requests a second, ... */
-#define PL_EVENT_BURST      100               /* ... at once, ... */
-#define PL_EVENT_FLIGHT     4                 /* ... and under way */
+#define PL_EVENT_WAITING    1000              /* limit of unsent series */
+#define PL_EVENT_SHARE      250 /* limit of unsent series of one controller and reason */
+#define PL_EVENT_RATE       20  /* requests a second */
+#define PL_EVENT_BURST      100 /* burst of requests */
+#define PL_EVENT_FLIGHT     4   /* limit of requests under way */
 
 /* The object of an Event. ns empty: cluster-scoped; uid and rv may be empty. */
 struct pl_object_ref {
