@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "admin/path.h"
+#include "base/text.h"
 #include "net/line_server.h"
 #include "value/scan.h"
 #include "value/write.h"
@@ -170,7 +171,7 @@ const char *pl_admin_text(struct pl_admin_call *call, const char *name)
     if (text.ptr == NULL)
         return NULL;
     call->texts = pl_reallocarray(call->texts, call->text_count + 1, sizeof(char *));
-    return call->texts[call->text_count++] = pl_memdup0(text.ptr, text.len);
+    return call->texts[call->text_count++] = pl_text_copy(text);
 }
 
 void pl_admin_on_gone(struct pl_admin_call *call, void (*gone)(void *arg), void *arg)

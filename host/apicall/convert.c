@@ -7,6 +7,7 @@
 #include "apicall/ask.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "schema/converted.h"
 #include "schema/structural.h"
 #include "value/scan.h"
@@ -67,7 +68,7 @@ static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_rep
         return objects;
     struct pl_slice why = pl_node_str(pl_node_dig(response, "result", "message"), &scratch);
     char *text = why.len > 0
-                     ? pl_memdup0(why.ptr, why.len)
+                     ? pl_text_copy(why)
                      : pl_format("%s", doc == NULL ? err.message
                                                    : "the webhook did not return every object");
     convert_fail(ctx, from, text);

@@ -3,6 +3,7 @@
  * other names for some of them; these are translated before the comparison. */
 #include "apicall/select.h"
 
+#include "base/text.h"
 #include "schema/go_words.h"
 
 #include "base/alloc.h"
@@ -212,9 +213,9 @@ int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
     struct pl_err err = {0};
     *select = (struct pl_api_select){0};
     if (request->ns.len > 0)
-        select->ns = pl_memdup0(request->ns.ptr, request->ns.len);
+        select->ns = pl_text_copy(request->ns);
     if (request->name.len > 0) /* a watch of one object */
-        select->name = pl_memdup0(request->name.ptr, request->name.len);
+        select->name = pl_text_copy(request->name);
     if (request->label_selector.len > 0) {
         select->labels = pl_selector_parse(request->label_selector, &err);
         if (select->labels == NULL) {

@@ -248,7 +248,7 @@ int pl_api_shards_parse(struct pl_api_shards *shards, struct pl_slice text, stru
     pl_arena_deinit(&arena);
     if (code == 0) {
         shards->by_namespace = strcmp(r.key, NAMESPACE) == 0;
-        shards->text = pl_memdup0(r.text.ptr, r.text.len);
+        shards->text = pl_text_copy(pl_buf_slice(&r.text));
     } else {
         pl_api_shards_deinit(shards);
     }

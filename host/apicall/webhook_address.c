@@ -15,7 +15,7 @@ static int by_url(struct pl_slice url, struct pl_api_webhook_address *out, struc
 {
     if (url.len < 9 || !pl_text_begins(url, "https://"))
         return pl_err_set(err, PL_EINVAL, "the webhook's url must begin with https://");
-    out->url = pl_memdup0(url.ptr, url.len);
+    out->url = pl_text_copy(url);
     return 0;
 }
 
@@ -54,7 +54,7 @@ static int by_service(struct pl_api *api, const struct pl_tree *tree,
     struct pl_slice path = pl_tree_text_at(tree, "path");
     int64_t port = 443;
     struct pl_buf where = PL_BUF_INIT;
-    char *ns_z = pl_memdup0(ns.ptr, ns.len), *name_z = pl_memdup0(name.ptr, name.len);
+    char *ns_z = pl_text_copy(ns), *name_z = pl_text_copy(name);
     pl_tree_integer(pl_tree_getz(tree, "port"), &port);
     const struct pl_api_service service = {.ns = ns_z, .name = name_z, .port = (int)port};
     int rc = address_find(api, &service, &where, err);

@@ -93,7 +93,7 @@ static int *ring_add(struct ring *ring, const struct pl_api_request *request, st
         .method = pl_strdup(request->call.method),
         .path = pl_format("%.*s%s%.*s", PL_FMT(path), query.len > 0 ? "?" : "", PL_FMT(query)),
         .agent = pl_strdup(agent != NULL ? agent : ""),
-        .manager = pl_memdup0(manager.ptr != NULL ? manager.ptr : "", manager.len),
+        .manager = pl_text_copy(manager),
     };
     return &audit->code;
 }

@@ -11,6 +11,7 @@
 #include "apiserver/exec.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "net/http_server.h"
 #include "net/websocket.h"
 #include "value/scan.h"
@@ -223,9 +224,9 @@ static struct session *exec_open(struct pl_api_ctx *ctx, struct pl_doc *answer)
     session->reads = asks_for_stdin(ctx) && (answer == NULL || echoes(answer));
     if (answer == NULL) {
         struct pl_slice query = ctx->request.call.query;
-        session->ns = pl_memdup0(ctx->request.ns.ptr, ctx->request.ns.len);
-        session->pod = pl_memdup0(ctx->request.name.ptr, ctx->request.name.len);
-        session->query = pl_memdup0(query.ptr, query.len);
+        session->ns = pl_text_copy(ctx->request.ns);
+        session->pod = pl_text_copy(ctx->request.name);
+        session->query = pl_text_copy(query);
     }
     return session;
 }

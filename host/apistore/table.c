@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ struct pl_api_entry *pl_api_table_add(struct pl_api_table *table, struct pl_slic
     memmove(table->entries + at + 1, table->entries + at,
             (table->count - at) * sizeof(*table->entries));
     struct pl_api_entry *entry = PL_NEW(struct pl_api_entry);
-    entry->key = pl_memdup0(key.ptr, key.len);
+    entry->key = pl_text_copy(key);
     table->entries[at] = entry;
     table->count++;
     pl_map_put(&table->by_key, key, entry);

@@ -21,7 +21,7 @@ int pl_text_order(const void *a, const void *b)
 
 char *pl_text_copy(struct pl_slice text)
 {
-    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+    return pl_memdup0(text.ptr, text.len);
 }
 
 void pl_text_of_double(double value, char out[32])

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "bind/generation.h"
 
 struct pl_repl {
@@ -77,7 +78,7 @@ int pl_repl_eval(struct pl_repl *repl, struct pl_slice text, pl_repl_fn told, vo
         return PL_EAGAIN;
     repl->told = told;
     repl->told_arg = arg;
-    repl->line = pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+    repl->line = pl_text_copy(text);
     repl->line_len = text.len;
     repl_hand_over(repl);
     return 0;

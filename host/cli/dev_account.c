@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/declared.h"
 #include "cli/remote.h"
 #include "value/scan.h"
@@ -22,7 +23,7 @@ static char *given_text(struct pl_node node, const char *key)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(pl_node_getz(node, key), &scratch);
-    return pl_memdup0(text.ptr, text.len);
+    return pl_text_copy(text);
 }
 
 static int take_token(struct pl_dev_account *account, struct pl_slice given, struct pl_buf *answer,

@@ -113,7 +113,7 @@ static void read_pairs(const char *variable, const char *text, bool header,
         } else if (pair.len > 0) {
             out->items = pl_reallocarray(out->items, out->count + 1, sizeof *out->items);
             out->items[out->count++] =
-                (struct pl_trace_pair){pl_memdup0(name.ptr, name.len), pl_strdup(pl_buf_z(&value))};
+                (struct pl_trace_pair){pl_text_copy(name), pl_strdup(pl_buf_z(&value))};
         }
         pl_buf_deinit(&value);
         text += len + (text[len] == ',');

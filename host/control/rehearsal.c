@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "cluster/cluster.h"
 #include "control/controller_impl.h"
 #include "object/meta.h"
@@ -269,7 +270,7 @@ static void rehearsal_start(struct pl_rehearsal *r, struct pl_slice text, struct
     limit = limit > 0 && limit < RUN_LIMIT_NS ? limit : RUN_LIMIT_NS;
     run->rehearsal = r;
     run->ran = ran;
-    run->key = pl_memdup0(text.ptr, text.len);
+    run->key = pl_text_copy(text);
     run->cause.type = PL_CAUSE_RELOAD;
     run->run.edition = pl_edition_ref(r->o.edition);
     run->run.key = pl_slice(run->key, text.len);

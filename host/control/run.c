@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "write/capture.h"
 #include "control/report.h"
 #include "object/meta.h"
@@ -66,7 +67,7 @@ static void keep_last_error(struct pl_controller *c, struct pl_slice key, const 
     pl_free(c->last_error.message);
     pl_free(c->last_error.key);
     c->last_error.message = pl_strdup(message);
-    c->last_error.key = pl_memdup0(key.ptr, key.len);
+    c->last_error.key = pl_text_copy(key);
     c->last_error.at_ns = pl_controller_now(c);
 }
 

@@ -13,6 +13,7 @@
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 static bool is_task(const struct pl_controller_spec *spec)
 {
@@ -58,7 +59,7 @@ static void task_collect(void *arg, const struct pl_queued *queued)
 {
     struct keys *keys = arg;
     keys->items = pl_reallocarray(keys->items, keys->count + 1, sizeof(char *));
-    keys->items[keys->count++] = pl_memdup0(queued->key.ptr, queued->key.len);
+    keys->items[keys->count++] = pl_text_copy(queued->key);
 }
 
 /* Keys of a controller and of a task are different things. */

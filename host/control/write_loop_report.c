@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "object/meta.h"
 #include "sync/read.h"
 #include "write/recorder.h"
@@ -184,7 +185,7 @@ static void loop_report_ask(struct pl_controller *c, struct pl_slice key,
         return;
     struct asker *asker = PL_NEW(struct asker);
     *asker = (struct asker){.controller = c,
-                            .key = pl_memdup0(key.ptr, key.len),
+                            .key = pl_text_copy(key),
                             .path = pl_strdup(loop->fields),
                             .kind = pl_strdup(loop->kind),
                             .object = pl_strdup(loop->object),

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "event/causes.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ void pl_write_loops_wrote(struct pl_write_loops *loops, struct pl_slice key, uin
             return; /* the slot belongs to a key that is still busy */
         free_slot(*place);
         slot = *place = PL_NEW(struct slot);
-        slot->key = pl_memdup0(key.ptr, key.len);
+        slot->key = pl_text_copy(key);
     }
     slot->active_ns = now_ns;
     slot->written[slot->written_at++ % WRITTEN] = mark;

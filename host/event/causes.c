@@ -187,7 +187,7 @@ const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_s
         return NULL;
     cause->type = pl_cause_type_of(event);
     cause->kind = kind;
-    cause->key = pl_memdup0(object.ptr, object.len);
+    cause->key = pl_text_copy(object);
     if (event->type == PL_EVENT_UPDATE && event->old != NULL)
         cause->changed = changed_paths(event);
     return cause;

@@ -59,7 +59,7 @@ static const struct pl_resource *intern(struct pl_api_resources *all,
 struct pl_api_group *pl_api_group_create(struct pl_slice name)
 {
     struct pl_api_group *group = PL_NEW(struct pl_api_group);
-    group->name = pl_memdup0(name.ptr, name.len);
+    group->name = pl_text_copy(name);
     pl_err_clear(&group->err);
     return group;
 }

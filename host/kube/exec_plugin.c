@@ -76,7 +76,7 @@ static char *copy_str(struct pl_node node)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(node, &scratch);
-    return text.len > 0 ? pl_memdup0(text.ptr, text.len) : NULL;
+    return text.len > 0 ? pl_text_copy(text) : NULL;
 }
 
 static int check_kind(struct pl_node root, const char *api_version, struct pl_err *err)

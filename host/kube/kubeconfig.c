@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "format/yaml.h"
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
@@ -76,7 +77,7 @@ static int files_add_text(struct files *files, const char *name, struct pl_slice
 static const char *files_begin(struct files *files, struct pl_slice path)
 {
     files->at[files->count].docs = (struct pl_docs){0};
-    return files->at[files->count++].path = pl_memdup0(path.ptr, path.len);
+    return files->at[files->count++].path = pl_text_copy(path);
 }
 
 static int files_add(struct files *files, struct pl_slice path, struct pl_err *err)
@@ -158,7 +159,7 @@ static int choose_context(const struct files *files, const char *wanted,
         struct pl_slice name =
             pl_node_str(pl_node_getz(root_of(files, i), "current-context"), &scratch);
         if (name.len > 0)
-            config->context = pl_memdup0(name.ptr, name.len);
+            config->context = pl_text_copy(name);
     }
     if (wanted != NULL)
         config->context = pl_strdup(wanted);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ int pl_config_str(const struct pl_config_entry *entry, const char *field, char *
     if (pl_slice_chr(text, '\0') != NULL)
         return pl_config_bad(entry, field, err, "holds a NUL byte");
     if (text.len > 0)
-        *out = pl_memdup0(text.ptr, text.len);
+        *out = pl_text_copy(text);
     return 0;
 }
 
@@ -67,7 +68,7 @@ static int str_list(const struct pl_config_entry *entry, const char *field, char
         struct pl_slice text = pl_node_str(it.value, &scratch);
         if (text.ptr == NULL)
             return bad_type(entry, field, "a list of strings", it.value, err);
-        (*out)[it.index] = pl_memdup0(text.ptr, text.len);
+        (*out)[it.index] = pl_text_copy(text);
     }
     return 0;
 }

@@ -384,7 +384,7 @@ static void stop_task(void *self, struct pl_run *run)
 static void forget_key(void *self, struct pl_controller *controller, struct pl_slice key)
 {
     struct pl_lanes *lanes = self;
-    char *text = pl_memdup0(key.ptr, key.len);
+    char *text = pl_text_copy(key);
     pl_lanes_forget_key(lanes, pl_controller_spec(controller)->name, text);
     pl_free(text);
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "control/hook_call.h"
 #include "kube/exec.h"
 #include "kube/status.h"
@@ -35,7 +36,7 @@ struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text)
     if (text.ptr == NULL)
         return text;
     PL_REQUIRE(op->text_count < PL_LOP_TEXTS);
-    char *copy = pl_memdup0(text.ptr, text.len);
+    char *copy = pl_text_copy(text);
     op->texts[op->text_count++] = copy;
     return pl_slice(copy, text.len);
 }

@@ -316,7 +316,7 @@ static void forget_noted(lua_State *L, struct pl_state *s)
 static char *cut_message(struct pl_slice text)
 {
     if (text.len <= MESSAGE_LIMIT)
-        return pl_memdup0(text.ptr, text.len);
+        return pl_text_copy(text);
     return pl_format("%.*s... (%zu bytes)", MESSAGE_LIMIT, text.ptr, text.len);
 }
 

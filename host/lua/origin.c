@@ -129,7 +129,7 @@ static struct part *add_part_locked(struct pl_origin *origin, const char *path, 
     part->late = origin->loaded;
     bool has_text = kind == PART_FILE || kind == PART_FOLDER;
     if (has_text && origin->text_bytes + text.len <= TEXT_LIMIT) {
-        part->text = pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+        part->text = pl_text_copy(text);
         part->len = text.len;
         origin->text_bytes += text.len;
     } else if (has_text) {
@@ -404,7 +404,7 @@ static struct copy *copy_parts(struct pl_origin *origin, size_t *count)
     struct copy *copies = pl_calloc(origin->parts.count + 1, sizeof *copies);
     while (pl_map_next(&origin->parts, &at, &key, &value)) {
         struct copy *copy = &copies[(*count)++];
-        copy->path = pl_memdup0(key.ptr, key.len);
+        copy->path = pl_text_copy(key);
         copy->part = *(const struct part *)value;
         copy->part.uses = NULL;
     }

@@ -1,6 +1,7 @@
 #include "lua/select.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "object/path.h"
 
 static struct pl_part *select_part_of(struct pl_part **parts, struct pl_slice name)
@@ -10,7 +11,7 @@ static struct pl_part *select_part_of(struct pl_part **parts, struct pl_slice na
             return *parts;
     }
     struct pl_part *part = PL_NEW(struct pl_part);
-    part->text = pl_memdup0(name.ptr, name.len);
+    part->text = pl_text_copy(name);
     part->name = pl_slice(part->text, name.len);
     *parts = part;
     return part;

@@ -90,7 +90,7 @@ static struct folder *folder_at(struct pl_files_set *set, struct pl_slice path, 
     struct folder *folder = pl_map_get(&set->by_path, path);
     if (folder != NULL)
         return folder;
-    char *name = pl_memdup0(path.ptr, path.len);
+    char *name = pl_text_copy(path);
     int wd = inotify_add_watch(set->fd, name, EVENTS);
     if (wd < 0) {
         pl_err_set(err, PL_EIO, "%s cannot be watched: %s", name, strerror(errno));

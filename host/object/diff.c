@@ -9,6 +9,7 @@
 #include "object/diff.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "value/member.h"
 #include "object/path.h"
 #include "value/tape.h"
@@ -140,7 +141,7 @@ static bool diff_keep(void *arg, struct pl_slice path)
         return false;
     }
     out->items = pl_reallocarray(out->items, out->count + 1, sizeof(*out->items));
-    out->items[out->count++] = pl_memdup0(path.ptr, path.len);
+    out->items[out->count++] = pl_text_copy(path);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "object/selector.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "object/path.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int fields_fail_at(struct pl_err *err, size_t offset)
 /* Fills value from the escaped text, which ends at the next unescaped comma. */
 static int fields_unescape(struct term *term, struct pl_slice text, size_t at, struct pl_err *err)
 {
-    term->value = pl_memdup0(text.ptr, text.len);
+    term->value = pl_text_copy(text);
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '=') {
@@ -67,7 +68,7 @@ static int fields_unescape(struct term *term, struct pl_slice text, size_t at, s
 
 static int parse_term(struct term *term, struct pl_slice text, size_t at, struct pl_err *err)
 {
-    term->text = pl_memdup0(text.ptr, text.len);
+    term->text = pl_text_copy(text);
     size_t i = 0;
     while (i < text.len && text.ptr[i] != '=' &&
            !(text.ptr[i] == '!' && i + 1 < text.len && text.ptr[i + 1] == '='))

@@ -3,6 +3,7 @@
 #include "object/patch_strategic.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "object/go_map.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -145,7 +146,7 @@ static void add_target(struct items *items, struct pl_node target, const struct 
         if (named && pl_map_has(gone, pl_buf_slice(&name)))
             continue;
         if (named) {
-            item.name = pl_memdup0(name.ptr, name.len);
+            item.name = pl_text_copy(pl_buf_slice(&name));
             item.name_len = name.len;
         }
         add_item(items, item);

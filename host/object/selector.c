@@ -21,8 +21,7 @@ struct pl_requirement *pl_selector_add(struct pl_selector *selector, struct pl_s
     selector->items =
         pl_reallocarray(selector->items, selector->count + 1, sizeof(*selector->items));
     struct pl_requirement *item = &selector->items[selector->count];
-    *item = (struct pl_requirement){
-        .key = pl_memdup0(key.ptr, key.len), .op = op, .order = selector->count};
+    *item = (struct pl_requirement){.key = pl_text_copy(key), .op = op, .order = selector->count};
     selector->count++;
     return item;
 }
@@ -36,7 +35,7 @@ int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
     if ((item->count & (item->count - 1)) == 0)
         item->values =
             pl_reallocarray(item->values, item->count ? item->count * 2 : 1, sizeof(*item->values));
-    item->values[item->count++] = pl_memdup0(value.ptr, value.len);
+    item->values[item->count++] = pl_text_copy(value);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "page/owners.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "control/report.h"
 #include "object/meta.h"
 #include "sync/informers.h"
@@ -289,8 +290,8 @@ struct pl_owners *pl_owners_begin(const struct pl_owners_request *request)
     struct pl_owners *tree = PL_NEW(struct pl_owners);
     tree->o = *request;
     tree->name = pl_strdup(pl_controller_spec(request->controller)->name);
-    tree->filter = pl_memdup0(request->filter.ptr, request->filter.len);
-    tree->after = pl_memdup0(request->after.ptr, request->after.len);
+    tree->filter = pl_text_copy(request->filter);
+    tree->after = pl_text_copy(request->after);
     tree->informer = pl_informer_ref(informer);
     pl_loop_defer(request->loop, &tree->next, owners_go_on);
     return tree;

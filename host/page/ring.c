@@ -2,6 +2,7 @@
 #include "page/ring.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -61,7 +62,7 @@ void pl_ring_add(struct pl_ring *ring, struct pl_slice json)
     while (ring->first < ring->next &&
            (ring->next - ring->first == ring->cap || ring->bytes + json.len > ring->limit))
         forget_oldest(ring);
-    ring->items[ring->next++ % ring->cap] = pl_slice(pl_memdup0(json.ptr, json.len), json.len);
+    ring->items[ring->next++ % ring->cap] = pl_slice(pl_text_copy(json), json.len);
     ring->bytes += json.len;
     pthread_mutex_unlock(&ring->lock);
 }

@@ -5,6 +5,7 @@
 #include "record/ask.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "record/exec.h"
 #include "record/value.h"
 
@@ -40,7 +41,7 @@ static struct pl_ask *read_question(const struct pl_player *player, struct pl_by
     ask->external.controller = pl_record_controller(player->lanes, name);
     ask->external.source = (int)pl_bytes_int(from);
     kind = pl_bytes_text(from);
-    ask->kind = pl_memdup0(kind.ptr, kind.len);
+    ask->kind = pl_text_copy(kind);
     uint64_t asked = pl_bytes_int(from);
     ask->ask_predicates = (asked & 1) != 0;
     ask->ask_map = (asked & 2) != 0;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "record/impl.h"
 #include "record/record.h"
 #include "record/tape.h"
@@ -71,7 +72,7 @@ static int read_info(struct pl_reader *reader, struct pl_slice json, struct pl_e
     reader->secrets = pl_node_bool(pl_node_getz(pl_doc_root(doc), "secrets"));
     pl_doc_unref(doc);
     pl_free(reader->info);
-    reader->info = pl_memdup0(json.ptr, json.len);
+    reader->info = pl_text_copy(json);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "record/rehearse_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "bind/bind.h"
 #include "lane/co.h"
 #include "record/exec.h"
@@ -117,7 +118,7 @@ static void rehearse_tell(struct record_rehearsal *rehearsal, struct pl_node dif
                           const char *error)
 {
     const struct pl_record_run *run = rehearsal->run;
-    char *controller = pl_memdup0(run->controller.ptr, run->controller.len);
+    char *controller = pl_text_copy(run->controller);
     char *key = pl_memdup0(run->texts[0].ptr, run->texts[0].len);
     rehearsal->differs = true;
     rehearsal->o->differs(rehearsal->o->arg, controller, key, run->wall_ns, difference, error);

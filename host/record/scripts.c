@@ -88,7 +88,7 @@ static char *copy_text(struct pl_node node)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(node, &scratch);
-    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+    return pl_text_copy(text);
 }
 
 static char **copy_list(struct pl_node array, size_t *count)

@@ -102,9 +102,8 @@ static void remember(struct pl_veil *veil, struct pl_slice text, struct pl_slice
     } else {
         veil->count++;
     }
-    *at = (struct known){.text = pl_memdup0(text.ptr, text.len),
-                         .instead = pl_memdup0(instead.ptr, instead.len),
-                         .len = text.len};
+    *at = (struct known){
+        .text = pl_text_copy(text), .instead = pl_text_copy(instead), .len = text.len};
     veil->next = (veil->next + 1) % MOST;
 }
 
@@ -382,7 +381,7 @@ static void use_instead(struct pl_veil *veil, struct pl_slice from, struct pl_sl
             continue;
         pl_free(known->was);
         known->was = known->instead;
-        known->instead = pl_memdup0(to.ptr, to.len);
+        known->instead = pl_text_copy(to);
     }
 }
 

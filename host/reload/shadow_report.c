@@ -4,6 +4,7 @@
 #include "reload/shadow_report.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "value/build.h"
 #include "write/compare.h"
 
@@ -121,7 +122,7 @@ static struct subject *subject_of(struct pl_shadow_report *report, const char *n
         return subject;
     subject = PL_NEW(struct subject);
     subject->controller = pl_strdup(controller);
-    subject->key = pl_memdup0(key.ptr, key.len);
+    subject->key = pl_text_copy(key);
     pl_map_put(&report->subjects, pl_slice_z(name), subject);
     return subject;
 }

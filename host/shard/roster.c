@@ -4,6 +4,7 @@
 #include "shard/membership_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "shard/plan.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void roster_insert(struct pl_membership *m, struct pl_member *member)
 static struct pl_member *roster_add(struct pl_membership *m, struct pl_slice id)
 {
     struct pl_member *member = PL_NEW(struct pl_member);
-    member->id = pl_memdup0(id.ptr, id.len);
+    member->id = pl_text_copy(id);
     member->changed_ns = pl_membership_now(m);
     member->duration_ns = m->o.lease_duration_ns;
     pl_map_put(&m->by_id, id, member);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "object/meta.h"
 #include "sync/own_write.h"
 
@@ -213,7 +214,7 @@ void pl_feed_part_gone(struct pl_feed_part *part, struct pl_node object)
     if (part->side_list == NULL || part->gone.count >= MOST_GONE)
         return;
     struct pl_slice rv = pl_meta_rv(object, &room[0]);
-    pl_free(pl_map_put(&part->gone, pl_meta_uid(object, &room[1]), pl_memdup0(rv.ptr, rv.len)));
+    pl_free(pl_map_put(&part->gone, pl_meta_uid(object, &room[1]), pl_text_copy(rv)));
 }
 
 bool pl_feed_part_is_gone(const struct pl_feed_part *part, struct pl_node object)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/timer.h"
 #include "store/store.h"
 #include "object/meta.h"
@@ -86,7 +87,7 @@ void pl_label_indexes_want(struct pl_label_indexes *indexes, struct pl_slice key
     struct pl_buf stored = PL_BUF_INIT;
     pl_buf_add_z(&stored, PL_INDEX_LABEL);
     pl_buf_add_slice(&stored, key);
-    char *label = pl_memdup0(key.ptr, key.len);
+    char *label = pl_text_copy(key);
     if (pl_store_begin_index(indexes->store, pl_buf_z(&stored), &label_ops, label, NULL) != 0) {
         pl_free(label); /* it exists already */
         pl_buf_deinit(&stored);

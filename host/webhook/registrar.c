@@ -12,6 +12,8 @@
 #include "webhook/registrar_impl.h"
 #include "write/recorder.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 #define AGAIN_NS (5 * PL_SECOND) /* interval of checks for missing kinds */
@@ -251,7 +253,7 @@ void pl_registrar_leave(struct pl_registrar *r, enum pl_hook_sort sort, const st
 {
     struct pl_registrar_item *item = pl_registrar_item_of(r, sort, kind);
     if (item->name == NULL)
-        item->name = pl_memdup0(name.ptr, name.len);
+        item->name = pl_text_copy(name);
     if (!item->wanted)
         want(item, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "kube/status.h"
 #include "object/meta.h"
 
@@ -179,7 +180,7 @@ static void name_crds(struct pl_registrar *r, const struct pl_docs *crds)
             struct pl_kind kind;
             registrar_kind_of(crd, &kind);
             if (pl_kind_eq_group(&kind, &item->kind))
-                item->name = pl_memdup0(name.ptr, name.len);
+                item->name = pl_text_copy(name);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "format/units.h"
 #include "net/http_server.h"
 #include "object/meta.h"
@@ -30,7 +31,7 @@ static char *dup_node(struct pl_node node)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(node, &scratch);
-    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+    return pl_text_copy(text);
 }
 
 static char *dup_text(struct pl_node node, const char *key)

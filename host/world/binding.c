@@ -90,7 +90,7 @@ static char **texts_of(struct pl_node array, size_t *count)
     while (pl_iter_next(&it)) {
         struct pl_scratch scratch;
         struct pl_slice text = pl_node_str(it.value, &scratch);
-        texts[(*count)++] = pl_memdup0(text.ptr, text.len);
+        texts[(*count)++] = pl_text_copy(text);
     }
     return texts;
 }
@@ -162,7 +162,7 @@ static int with_options(struct pl_world *world, struct pl_doc *doc, const char *
     struct pl_node namespaces = pl_node_getz(root, "namespaces");
     struct pl_scratch scratch;
     struct pl_slice name = pl_node_str(pl_node_getz(root, "name"), &scratch);
-    char *host = pl_memdup0(name.ptr, name.len);
+    char *host = pl_text_copy(name);
     size_t count, ignored;
     double cpu = pl_node_double(pl_node_getz(root, "cpu_limit"));
     double skew = pl_node_double(pl_node_getz(root, "skew"));

@@ -32,7 +32,7 @@ static char *name_in(struct pl_slice body)
     struct pl_node meta = pl_node_getz(pl_doc_root(doc), "metadata");
     struct pl_node node = pl_node_getz(meta, "name");
     struct pl_slice name = pl_node_is_missing(node) ? pl_slice("", 0) : pl_node_str(node, &scratch);
-    char *copy = pl_memdup0(name.ptr, name.len);
+    char *copy = pl_text_copy(name);
     pl_doc_unref(doc);
     return copy;
 }
@@ -47,7 +47,7 @@ static char *whole_key(const struct pl_target *target, const char *name)
 {
     struct pl_slice key = details_key_of(target);
     if (strcmp(target->verb, "create") != 0 || target->subresource[0] != '\0')
-        return pl_memdup0(key.ptr, key.len);
+        return pl_text_copy(key);
     if (name[0] == '\0')
         return pl_strdup("");
     return pl_format("%.*s%s%s", PL_FMT(key), key.len > 0 ? "/" : "", name);
@@ -117,7 +117,7 @@ void pl_point_details_ran(const struct pl_chooser *chooser, const char *host,
 {
     struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
     bool failed = pl_ran_failed(ran);
-    char *key = pl_memdup0(ran->run->key.ptr, ran->run->key.len);
+    char *key = pl_text_copy(ran->run->key);
     const struct pl_point point = {
         .kind = PL_POINT_RAN,
         .host = host,

@@ -4,6 +4,7 @@
 #include "world/replica_impl.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "bind/bind.h"
 #include "world/elected.h"
 
@@ -32,7 +33,7 @@ static void add_candidate(void *arg, const struct pl_queued *queued)
     if (!queued->ready || queued->running || all->count == MOST_CANDIDATES)
         return;
     all->names[all->count] = pl_format("%s %.*s", all->controller, PL_FMT(queued->key));
-    all->keys[all->count++] = pl_memdup0(queued->key.ptr, queued->key.len);
+    all->keys[all->count++] = pl_text_copy(queued->key);
     if (queued->priority > all->priority)
         all->priority = queued->priority;
 }

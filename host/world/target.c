@@ -4,6 +4,7 @@
 #include "world/target.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -78,7 +79,7 @@ static bool read_resource(struct pl_target *target, const char *method,
     bool any = ns.len > 0 || name.len > 0;
     target->object = pl_format("%s%s%.*s%s%.*s", target->resource, any ? " " : "", PL_FMT(ns),
                                slash, PL_FMT(name));
-    target->subresource = pl_memdup0(sub.ptr, sub.len);
+    target->subresource = pl_text_copy(sub);
     target->verb = target_verb_of(method, name.len > 0, target->query);
     if (pl_slice_eqz(sub, "exec")) /* a GET over WebSocket, which is a write */
         target->verb = "exec";
@@ -97,7 +98,7 @@ void pl_target_parse(struct pl_target *target, const char *method, const char *u
     if (!read_resource(target, method, parts, target_split(target->path, parts))) {
         target->resource = pl_strdup("");
         target->subresource = pl_strdup("");
-        target->object = pl_memdup0(target->path.ptr, target->path.len);
+        target->object = pl_text_copy(target->path);
         target->verb = target_verb_of(method, true, target->query);
     }
     target->writes = (strcmp(method, "GET") != 0 || strcmp(target->verb, "exec") == 0) &&

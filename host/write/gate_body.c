@@ -2,6 +2,7 @@
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "write/owner_ref.h"
 #include "kube/status.h"
 #include "value/build.h"
@@ -18,7 +19,7 @@ static void set_body(struct pl_gate_op *op, struct pl_doc *body)
 static void use_namespace(struct pl_gate_op *op, struct pl_slice ns)
 {
     pl_free(op->texts[0]);
-    op->texts[0] = pl_memdup0(ns.ptr, ns.len);
+    op->texts[0] = pl_text_copy(ns);
     op->w.ns = pl_slice(op->texts[0], ns.len);
     struct pl_buf key = PL_BUF_INIT;
     pl_key_add(&key, op->w.ns, op->w.name);
@@ -155,7 +156,7 @@ void pl_gate_carry(struct pl_gate_op *op)
     if (w->verb == PL_VERB_DELETE) {
         if (w->uid.len == 0 && uid.len > 0) {
             pl_free(op->texts[8]);
-            op->texts[8] = pl_memdup0(uid.ptr, uid.len);
+            op->texts[8] = pl_text_copy(uid);
             w->uid = pl_slice(op->texts[8], uid.len);
         }
         return;

@@ -5,6 +5,7 @@
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "kube/status.h"
 #include "object/meta.h"
 #include "write/capture.h"
@@ -165,8 +166,7 @@ static void copy_texts(struct pl_gate_op *op)
         texts[i]->ptr = op->texts[i];
     }
     if (op->w.input.ptr != NULL)
-        op->w.input.ptr = op->texts[PL_ARRAY_LEN(texts)] =
-            pl_memdup0(op->w.input.ptr, op->w.input.len);
+        op->w.input.ptr = op->texts[PL_ARRAY_LEN(texts)] = pl_text_copy(op->w.input);
 }
 
 static struct pl_gate_op *gate_op_create(struct pl_gate *gate, const struct pl_write *write)

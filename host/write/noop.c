@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "object/meta.h"
 #include "value/write.h"
 #include "write/field_set.h"
@@ -184,7 +185,7 @@ void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct
 {
     pl_applied_forget(applied, who);
     struct entry *entry = PL_NEW(struct entry);
-    entry->who = pl_memdup0(who.ptr, who.len);
+    entry->who = pl_text_copy(who);
     entry->digest = digest_of(applied, body);
     pl_field_set_make(&entry->fields, body, schema);
     pl_map_put(&applied->by_name, who, entry);

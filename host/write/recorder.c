@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 
 /* Limits of the API server, in bytes. */
 static const size_t limits[PL_EVENT_TEXTS] = {
@@ -20,7 +21,7 @@ static const size_t limits[PL_EVENT_TEXTS] = {
 
 static struct pl_slice copy_of(struct pl_slice key)
 {
-    return pl_slice(pl_memdup0(key.ptr, key.len), key.len);
+    return pl_slice(pl_text_copy(key), key.len);
 }
 
 static struct pl_event_share *share_of(struct pl_recorder *r, struct pl_slice key)
