@@ -1,7 +1,7 @@
-/* A host that is loaded before it is asked for. Branches of an exploration (world/branch.h) get a
- * copy of it, so that a restart in them need not load the scripts again. It is used only where it
- * cannot be told from one that is loaded then: its options and its seed are the same, and no script
- * has asked for the time. */
+/* A host whose scripts are loaded before the world starts it. Branches of an exploration
+ * (world/branch.h) get a copy of it, so a restart in a branch does not load the scripts again. It
+ * is used only if loading the scripts later would give the same host: the options and the seed are
+ * the same, and no script has asked for the time while it was loaded. */
 #pragma once
 
 #include "world/replica.h"
@@ -12,10 +12,10 @@ struct pl_ahead {
     uint64_t seed;
 };
 
-/* Takes the place of the one before. An error is not told: it comes again when the host is asked
- * for. options->text is not NULL. */
+/* Loads a host and replaces the one that was loaded before. An error is not reported: the world
+ * meets it again when it starts the host. options->text must not be NULL. */
 void pl_ahead_load(struct pl_ahead *ahead, const struct pl_replica_options *options);
-/* The caller owns the replica. NULL: there is none like this; the one that is there is destroyed.
- */
+/* The loaded host, if it has these options and this seed; the caller owns it. Otherwise the loaded
+ * host is destroyed, and the result is NULL. */
 struct pl_replica *pl_ahead_take(struct pl_ahead *ahead, const struct pl_replica_options *options);
 void pl_ahead_deinit(struct pl_ahead *ahead);

@@ -430,7 +430,7 @@ static void forget_why_of(void *arg, struct pl_replica *replica)
     pl_history_clear(pl_cluster_history(pl_replica_cluster(replica)));
 }
 
-/* forget_why(world): from now on `why` tells only what comes. */
+/* forget_why(world): empties the history, so that `why` shows only later entries. */
 static int forget_why(lua_State *L)
 {
     pl_world_each_host(pl_binding_check(L)->world, forget_why_of, NULL);

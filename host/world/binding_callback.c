@@ -1,7 +1,7 @@
 /* What a world tells and asks its spec: requests and runs are recorded; external servers, commands
- * in Pods and stored objects are passed to Lua functions. Such a function may raise: its first
- * error is kept and ends the call that the world is at, since no error of Lua may pass through the
- * world. */
+ * in Pods and stored objects are passed to Lua functions. Such a function may raise an
+ * error. No error of Lua may pass through the functions of the world, so the first one is kept, and
+ * the spec's current call of the world raises it when it ends. */
 #include "world/binding_impl.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@ void pl_binding_renew(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
 }
 
-/* Pushes the function; false: there is none. */
+/* Pushes the function; false: the spec has set none. */
 static bool push_callback(struct bound_world *bound, enum callback which)
 {
     if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
@@ -34,7 +34,8 @@ static bool run_callback(struct bound_world *bound, int arguments, int results)
     return ok;
 }
 
-/* Of the error on the stack, in whose place it puts its text. It calls nothing. */
+/* The message of the error on top of the stack; it replaces the error there. Calls no function of
+ * the script. */
 static const char *callback_message_of(lua_State *L)
 {
     if (lua_istable(L, -1)) {
@@ -171,7 +172,7 @@ static void on_request_seen(void *arg, const struct pl_wire_seen *seen)
     bool reads = strcmp(seen->method, "GET") == 0;
     struct pl_wire_seen kept = *seen;
     if (bound->world == NULL || (reads && strcmp(seen->host, "user") == 0))
-        return; /* nobody asks for what a user has read */
+        return; /* reads of a user are not recorded */
     if (reads)
         kept.answer = pl_slice("", 0);
     pl_recorded_add_seen(&bound->recorded, &kept, pl_world_now(bound->world));

@@ -1,5 +1,5 @@
-/* What the explorer asks of a world beyond what specs do: it holds parts of it back, and makes
- * others happen early or late. Undisturbed, none of this is called. */
+/* Calls that only the explorer makes: they hold parts of a world back, and let others happen early
+ * or late. Ordinary specs, and undisturbed executions, call none of them. */
 #include "world/binding_impl.h"
 
 #include "value/write.h"
@@ -83,7 +83,7 @@ struct listing {
     int count, new;
 };
 
-/* What is never compared, and differs between objects that are otherwise alike. */
+/* Members that differ between two objects that are otherwise alike, so they are not compared. */
 static bool is_left_out(struct pl_slice member)
 {
     static const char names[][20] = {"managedFields", "uid", "resourceVersion",
@@ -94,7 +94,7 @@ static bool is_left_out(struct pl_slice member)
     return false;
 }
 
-/* Writes an object, or its metadata, without what is left out. */
+/* Writes an object, or its metadata, without these members. */
 static void write_bare(struct pl_buf *out, struct pl_node value, bool is_metadata)
 {
     struct pl_iter it = pl_iter(value);

@@ -200,7 +200,8 @@ bool pl_replica_is_stopped(const struct pl_replica *replica)
     return replica->stopped;
 }
 
-/* No byte leaves it any more, so its end is invisible; time passes only for it. */
+/* Lets a killed host go through its stop, so that everything is freed. It sends nothing any more,
+ * so nobody else sees this, and time passes only for it. */
 static void run_out(struct pl_replica *replica)
 {
     replica->dead = true;

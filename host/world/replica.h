@@ -69,8 +69,9 @@ bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why);
 /* The work that continues by itself: a request, a run, a question, events; NULL: none. Sleeping
  * runs of tasks do not count. A literal. */
 const char *pl_replica_busy_with(struct pl_replica *replica);
-/* A controller of it waits for the lead; and: it has the lead, or there is no election. */
+/* One of its controllers waits for the lead. */
 bool pl_replica_stands_by(const struct pl_replica *replica);
+/* It has the lead, or there is no election. */
 bool pl_replica_leads(const struct pl_replica *replica);
 
 /* Later work: delayed keys, and sleeping tasks. */

@@ -9,8 +9,9 @@
 
 #define STEPS 20000000 /* limit of steps in one call */
 
-/* Does all work that is possible without moving the clock. The second reconcile over the limit of a
- * key ends it: two keys that take turns have the same number then, and are named in their order. */
+/* Does all work that is possible without moving the clock. Fails at the second reconcile of a key
+ * that has reached its limit, not at the first: of two keys that take turns, both have reached it
+ * then, so the error always names both in the same order. */
 static int drain(struct pl_world *world, struct pl_err *err)
 {
     for (int i = 0; i < STEPS; i++) {
