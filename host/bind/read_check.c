@@ -51,7 +51,6 @@ struct pl_lanes *pl_reading_lanes(lua_State *L, struct pl_state *s)
     return s->lane->lanes;
 }
 
-/* The running controller, or the one whose event is being evaluated. */
 int pl_reading_controller(const struct pl_state *s)
 {
     return s->task != NULL ? s->task->exec->controller : s->asking;
@@ -95,7 +94,6 @@ static int refuse_to_wait(lua_State *L, struct pl_state *s, struct pl_cache *cac
                          lua_tostring(L, kind));
 }
 
-/* Waits until the cache has synced, and returns "again". */
 int pl_reading_wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
 {
     if (s->phase == PL_PHASE_MAP)

@@ -17,7 +17,6 @@
 
 #define LATE_KEEP_NS (100 * PL_MS)
 
-/* The cache of the For source; NULL when the controller has none. */
 struct pl_cache *pl_exec_for_cache(const struct pl_exec *exec)
 {
     return pl_lanes_for_cache(exec->lane->lanes, exec->controller);
@@ -28,8 +27,6 @@ static const char *controller_of(const struct pl_exec *exec)
     return exec->lane->lanes->controllers[exec->controller].name;
 }
 
-/* The memo of the key; for a shadow, as it was before the run that it follows. A capture that
- * follows this run gets it, too. A reference, or NULL. */
 struct pl_doc *pl_exec_remembered(struct pl_exec *exec)
 {
     static const struct pl_kind kind = {"perilune.dev", "memo", "Memo"};

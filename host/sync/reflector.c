@@ -94,7 +94,6 @@ static void free_reflector(struct pl_timer *timer)
     ended(arg);
 }
 
-/* Everything under way has ended: nothing points to the reflector any more. */
 void pl_reflector_end_soon(struct pl_reflector *r)
 {
     pl_timer_start(r->o.listing.timers, &r->pause, 0, free_reflector);

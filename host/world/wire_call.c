@@ -47,7 +47,6 @@ void pl_wire_free_when_over(struct wire_call *call)
     pl_free(call);
 }
 
-/* The server need not answer any more. */
 void pl_wire_leave_server(struct wire_call *call)
 {
     if (!call->sent) {
@@ -71,7 +70,6 @@ void pl_wire_finish(struct wire_call *call)
     pl_wire_free_when_over(call);
 }
 
-/* Ends the call a little later; the first reason counts. */
 void pl_wire_end_with(struct wire_call *call, int code, const char *reason, const char *message)
 {
     if (call->err.code != 0 || call->host_done)

@@ -117,7 +117,6 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
     pl_point_details_deinit(&about);
 }
 
-/* Asks once at each point of a call. False: the call does not continue now. */
 bool pl_wire_passes(struct wire_call *call, enum pl_point_kind kind)
 {
     const struct pl_wire_options *o = &call->wire->o;

@@ -39,8 +39,6 @@ int pl_gate_timeout(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_
     return rc;
 }
 
-/* Reads `name` of a resource in the namespace of the write. Another object than that of the write
- * is read with the host's own rights. */
 void pl_gate_get(struct pl_gate_op *op, enum pl_gate_stage stage,
                  const struct pl_resource *resource, struct pl_slice name, pl_answer_fn on_answer)
 {
