@@ -412,14 +412,10 @@ size_t pl_generation_controllers(const struct pl_generation *generation)
     return generation->controllers;
 }
 
-size_t pl_generation_hooks(const struct pl_generation *generation)
+struct pl_edition *const *pl_generation_hooks(const struct pl_generation *generation, size_t *count)
 {
-    return generation->count - generation->controllers;
-}
-
-struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i)
-{
-    return generation->editions[generation->controllers + i];
+    *count = generation->count - generation->controllers;
+    return generation->editions + generation->controllers;
 }
 
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i)

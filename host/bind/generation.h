@@ -67,10 +67,10 @@ uint64_t pl_generation_number(const struct pl_generation *generation);
 /* True when its last run has ended. */
 bool pl_generation_is_over(const struct pl_generation *generation);
 size_t pl_generation_controllers(const struct pl_generation *generation);
-/* Webhooks: one edition for each registration. */
-size_t pl_generation_hooks(const struct pl_generation *generation);
-/* 0 <= i < pl_generation_hooks. The generation holds the reference. */
-struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i);
+/* Webhooks: one edition for each registration. The array and its references belong to the
+ * generation. */
+struct pl_edition *const *pl_generation_hooks(const struct pl_generation *generation,
+                                              size_t *count);
 /* 0 <= i < pl_generation_controllers. The generation holds the reference. */
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i);
 /* NULL: it declares no controller of that name. The generation holds the reference. */

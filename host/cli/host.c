@@ -246,15 +246,12 @@ static int create_webhooks(struct host *host, struct pl_err *err)
 static void on_switched(void *arg, struct pl_generation *generation)
 {
     struct host *host = arg;
-    size_t count = pl_generation_hooks(generation);
-    struct pl_edition **editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
-    for (size_t i = 0; i < count; i++)
-        editions[i] = pl_generation_hook(generation, i);
+    size_t count;
+    struct pl_edition *const *editions = pl_generation_hooks(generation, &count);
     pl_err_clear(&host->webhooks_err);
     if (pl_webhooks_switch(host->webhooks, editions, count, &host->webhooks_err) != 0)
         pl_log(PL_LOG_ERROR, "webhooks are not served",
                pl_str("error", host->webhooks_err.message));
-    pl_free(editions);
 }
 
 static void on_webhooks_stopped(void *arg)

@@ -199,8 +199,9 @@ static void reload_prepare(void *arg)
 static bool reload_judge(void *arg)
 {
     struct pl_reload *reload = arg;
-    if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0 &&
-        pl_generation_hooks(reload->next) == 0)
+    size_t hooks;
+    pl_generation_hooks(reload->next, &hooks);
+    if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0 && hooks == 0)
         pl_err_set(&reload->wrong, PL_EINVAL,
                    "%s: the scripts declare nothing; call perilune.controller", reload->o.paths[0]);
     return reload->wrong.code == 0;

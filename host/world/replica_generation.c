@@ -167,16 +167,13 @@ static void open_hooks(struct pl_replica *replica)
 /* The webhooks of the generation answer from now on. */
 static void switch_hooks(struct pl_replica *replica, struct pl_generation *generation)
 {
-    size_t count = pl_generation_hooks(generation);
+    size_t count;
+    struct pl_edition *const *editions = pl_generation_hooks(generation, &count);
     if (pl_manager_is_stopping(replica->manager) || (count == 0 && replica->hooks == NULL))
         return;
     if (replica->hooks == NULL)
         open_hooks(replica);
-    struct pl_edition **editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
-    for (size_t i = 0; i < count; i++)
-        editions[i] = pl_generation_hook(generation, i);
     pl_hooks_switch(replica->hooks, editions, count);
-    pl_free(editions);
 }
 
 /* ---- the beginning ---- */
