@@ -66,8 +66,8 @@ struct pl_api_ctx {
     struct pl_api_type *type; /* of the request's resource */
     size_t version;           /* index of the served version */
     struct pl_tree *charges;  /* the amounts that quotas will have used; NULL: no quota counts it */
-    struct pl_tree *strict;   /* what a strict decoder refuses in the body, found before its type is
-                               * read; NULL: nothing */
+    struct pl_tree *strict;   /* members of the body that a strict decoder refuses, found before its
+                                 type is read; NULL: nothing */
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
     struct pl_tree *delete_options; /* of a deletion, as webhooks see them; NULL: another request */
     struct pl_api_responder

@@ -74,8 +74,8 @@ static bool is_in_line(const struct line *line, const char *name)
     return false;
 }
 
-/* A script's name for a field, with PREFIX where the host's part of the line has that name. What
- * begins with PREFIX gets another one, so that no two fields become the same. */
+/* A script's name for a field, with PREFIX where the host's part of the line has that name. A name
+ * that begins with PREFIX gets another PREFIX, so that no two fields become the same. */
 static const char *free_name(struct line *line, const char *key)
 {
     const char *name = key;

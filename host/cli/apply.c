@@ -52,8 +52,8 @@ static int rank_of(struct pl_node object)
                                                           : 2;
 }
 
-/* What only servers set is left out: `kubectl get -o yaml` writes it, too, and an apply with it is
- * refused. */
+/* Leaves out the members that only servers set: `kubectl get -o yaml` writes it, too, and an apply
+ * with it is refused. */
 static struct pl_doc *without_servers_fields(struct pl_node object)
 {
     static const char *const fields[] = {"uid", "resourceVersion", "generation",

@@ -1,10 +1,10 @@
 /* Questions about events: predicates and map functions that are the implementer's are asked here,
  * and a map function that failed is asked again later, by then of the current edition.
  *
- * No event may be lost without a trace. A failed question waits with growing delays; a later event
- * of the same object and source is folded into it. The number of waiting questions is limited: what
- * is beyond the limit is counted, and every object is mapped again when there is room.
- * A question holds its edition until it is freed. */
+ * No event may be lost without a trace. A failed question waits with growing delays; a later
+ * event of the same object and source is folded into it. The number of waiting questions is
+ * limited: events beyond the limit are counted, and every object is mapped again when there is
+ * room. A question holds its edition until it is freed. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"

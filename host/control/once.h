@@ -3,9 +3,9 @@
  *
  * The work is done when every controller runs and its first lists are delivered, no key is ready,
  * running or due for a retry, every task has run, and the watches have brought all writes. With
- * shards, this replica's share has come; what others have is theirs. Keys
- * that requested a later run, wait for events or are paused do not count. Failures are retried with
- * their backoff, PL_ONCE_TRIES times (a map function PL_ONCE_MAP_TRIES times). */
+ * shards, this replica's share has come; keys of other replicas do not count. Keys that requested a
+ * later run, wait for events or are paused do not count. Failures are retried with their backoff,
+ * PL_ONCE_TRIES times (a map function PL_ONCE_MAP_TRIES times). */
 #pragma once
 
 #include "control/manager.h"

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* nid 0 ends a list of them. The value is in the syntax of OpenSSL's configuration: what comes from
- * outside is checked first. */
+/* nid 0 ends a list of them. The value is in the syntax of OpenSSL's configuration: check values
+ * from outside before. */
 struct pl_x509_extension {
     int nid;
     const char *value;

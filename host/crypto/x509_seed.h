@@ -1,5 +1,5 @@
-/* Keys and certificates that follow from a seed, for worlds of tests: what is run again must be the
- * same. Never for a real host, whose keys nobody may guess. */
+/* Keys and certificates that follow from a seed, for worlds of tests: a test that is run again must
+ * have the same ones. Never for a real host, whose keys nobody may guess. */
 #pragma once
 
 #include <stdint.h>

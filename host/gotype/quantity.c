@@ -1,5 +1,6 @@
 /* Quantities in the form in which kube-apiserver stores them ("0.5" is "500m"). The computation is
- * exact: it uses integers only. What has more digits than they hold stays as it is. */
+ * exact: it uses integers only. A quantity with more digits than an integer holds stays as it is.
+ */
 #include "gotype/quantity.h"
 
 #include "base/text.h"

@@ -1,6 +1,6 @@
 /* Reads an object as Go's JSON decoder does. Fields are matched by their exact names. A value of a
  * wrong type does not stop the reading; the first of them is reported at the end. A malformed text
- * (a time, a quantity, base64) is reported at once. What a strict decoder would refuse is
+ * (a time, a quantity, base64) is reported at once. Members that a strict decoder would refuse are
  * collected. The object is cleaned in place. Messages and their order were checked against
  * kube-apiserver 1.37. */
 #include "gotype/typed.h"

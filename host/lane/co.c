@@ -13,8 +13,9 @@
 #define RESULTS_MAX 250 /* of a task */
 #define ARGS_MAX    250 /* of a task */
 
-/* At its deadline a run is cancelled, with an error that names the limit. What bounds a pending
- * call comes after that, since its own time ends up to a millisecond early. */
+/* At its deadline a run is cancelled, with an error that names the limit. The limit of a pending
+ * call is later by this time: a call may end up to a millisecond early, and would give another
+ * error. */
 #define CALL_GRACE (100 * PL_MS)
 
 static const char handle_name[] = "perilune.task";

@@ -91,8 +91,8 @@ static enum pl_hook_sort sort_of(const char *text)
     return sort;
 }
 
-/* The number of parameters of the script's function, from 0 to PL_HOOK_PARAMETERS. What has no
- * parameter is not made for each call. */
+/* The number of parameters of the script's function, from 0 to PL_HOOK_PARAMETERS. Arguments beyond
+ * them are not made. */
 static int parameters_of(lua_State *L)
 {
     pl_declare_get(L, "blame");

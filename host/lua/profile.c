@@ -2,8 +2,9 @@
  * the innermost one is followed by the line that computes, as "file.lua:LINE". Perilune's own
  * functions are shown as such; functions of C by their names.
  *
- * A stack has at most 48 frames and 1,000 bytes, and at most 4,000 different ones are kept; further
- * ones count as "(others)". Names come from scripts: what would break the format is replaced. */
+ * A stack has at most 48 frames and 1,000 bytes, and at most 4,000 different ones are kept;
+ * further ones count as "(others)". Names come from scripts: characters that would break the format
+ * are replaced. */
 #include "lua/profile.h"
 
 #include "base/alloc.h"

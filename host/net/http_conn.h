@@ -95,7 +95,7 @@ struct pl_exchange {
     struct pl_buf body;
     bool is_head, keep_alive, chunked, begun;
     bool closing;                                       /* on_close is being called */
-    void (*on_bytes)(void *arg, struct pl_slice bytes); /* NULL: what comes is dropped */
+    void (*on_bytes)(void *arg, struct pl_slice bytes); /* NULL: received bytes are dropped */
     void (*on_close)(void *arg);
     void (*on_drained)(void *arg);
     void *arg;

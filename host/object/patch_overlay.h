@@ -1,7 +1,7 @@
 /* A document while it is patched: an untouched value stays a position in a document; a touched
  * object or array has its own list of children. Copying shares positions, and so a patch of few
- * bytes can multiply a document: what is touched and the work have limits. Private to patch_json.
- */
+ * bytes can multiply a document: so the number of touched values and the work have limits. Private
+ * to patch_json. */
 #pragma once
 
 #include "base/err.h"

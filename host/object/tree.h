@@ -74,8 +74,8 @@ void pl_tree_setz(struct pl_arena *arena, struct pl_tree *object, const char *ke
                   struct pl_tree *value);
 void pl_tree_set_strz(struct pl_arena *arena, struct pl_tree *object, const char *key,
                       const char *text);
-/* Sets the member only if it is absent or null; returns the member. What is returned lives in the
- * arena of its tree. */
+/* Sets the member only if it is absent or null; returns the member. The member lives in the arena
+ * of its tree. */
 struct pl_tree *pl_tree_default(struct pl_arena *arena, struct pl_tree *object, const char *key,
                                 struct pl_tree *value);
 /* The object member with this name, created when absent (or when it is not an object). */

@@ -131,7 +131,7 @@ static void print_webhook(struct pl_node hook)
            (long long)pl_show_int(hook, "errors"));
 }
 
-/* What an API server says may have several lines. */
+/* A message of an API server may have several lines. */
 static void print_refusal(struct pl_slice text)
 {
     if (text.len == 0)

@@ -1,6 +1,6 @@
-/* The runs of a record, one after the other: what the recorded one wrote and what the other scripts
- * write become effects of two captures (rehearse_write.c), which are compared. What the scripts'
- * calls answer is in rehearse_call.c. */
+/* The runs of a record, one after the other: the writes of the recorded run and those of the other
+ * scripts become effects of two captures (rehearse_write.c), which are compared. The answers to
+ * calls of the scripts are in rehearse_call.c. */
 #include "record/rehearse_impl.h"
 
 #include "base/alloc.h"

@@ -3,7 +3,7 @@
 
 #include "object/tree.h"
 
-/* Converts the object in place between v1 and v2. What v1 has no field for is in annotations
+/* Converts the object in place between v1 and v2. Values without a field in v1 are in annotations
  * (autoscaling.alpha.kubernetes.io/...); annotations that nobody can read are dropped. New parts
  * are in the arena. No errors. */
 void pl_api_autoscaler_convert(struct pl_arena *arena, struct pl_tree *object, bool to_v2);

@@ -28,7 +28,8 @@ struct pl_api_other_form {
 };
 
 /* The initial managedFields entries: those in `sent` if present, none if they were reset ([] or
- * [{}]), else those of the live object. What is sent counts only if all of it is well-formed. */
+ * [{}]), else those of the live object. The sent entries count only if all of them are well-formed.
+ */
 struct pl_tree *pl_api_managed_base(struct pl_arena *arena, const struct pl_tree *live,
                                     const struct pl_tree *sent);
 

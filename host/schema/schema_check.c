@@ -418,7 +418,7 @@ static void check_part(const struct check *c, const struct pl_tree *value)
         schema_check_object(c, value);
 }
 
-/* What has not changed may stay as it is, even if it is no longer valid. */
+/* A part that has not changed may stay as it is, even if it is no longer valid. */
 static void check_value(const struct check *c, const struct pl_tree *value)
 {
     struct pl_api_faults found = {.arena = arena_of(c)};

@@ -136,7 +136,7 @@ static void handover_settle(struct pl_membership *m)
 
 /* ---- requests ---- */
 
-/* What another client wrote is read at once, unless conflicts follow one another. */
+/* A Lease that another client has written is read at once, unless conflicts follow one another. */
 static int64_t handover_pause(const struct pl_membership *m, struct pl_hand *hand,
                               const struct pl_err *err)
 {

@@ -108,10 +108,10 @@ void pl_membership_end(struct pl_membership *m, bool release, void (*on_left)(vo
 void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lease);
 /* The Lease of this kind and index or id does not exist. */
 void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *lease);
-/* Versions went back: the server was restored to an earlier state. What is reported next is true
- * whatever its version: of the Lease NAME (of_name), or of all others. All Leases that exist must
- * be reported, and all that do not; then all are synced. Others may still act by what was lost:
- * what is not held is not begun for a lease duration. */
+/* Versions went back: the server was restored to an earlier state. The next reports are true,
+ * whatever their versions: of the Lease NAME (of_name), or of all others. All Leases that exist
+ * must be reported, and all that do not; then all are synced. Others may still act by Leases that
+ * were lost, so no shard that is not held is begun for a lease duration. */
 void pl_membership_restored(struct pl_membership *m, bool of_name);
 /* All existing Leases have been reported. */
 void pl_membership_synced(struct pl_membership *m);

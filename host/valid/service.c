@@ -253,7 +253,7 @@ void pl_valid_balancer_status(struct pl_api_faults *f, const struct pl_tree *obj
     }
 }
 
-/* Another type has no balancer; what was written before it changed may stay. */
+/* Another type has no balancer; a status that was written before the type changed may stay. */
 static void check_balancer_type(struct pl_api_faults *f, const struct pl_tree *object,
                                 const struct pl_tree *old)
 {

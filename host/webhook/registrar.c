@@ -264,7 +264,7 @@ static void want_config(struct pl_registrar *r, enum pl_hook_sort sort)
 {
     const struct pl_registration_target target = pl_registrar_target(r);
     if (r->entry_count == 0 && find_item(r, sort, NULL) == NULL)
-        return; /* what an earlier process left is found by a list */
+        return; /* a list finds the objects that an earlier process has left */
     struct pl_registration_entry *all = pl_calloc(r->entry_count + 1, sizeof *all);
     for (size_t i = 0; i < r->entry_count; i++)
         all[i] = (struct pl_registration_entry){

@@ -1,6 +1,6 @@
 /* A call has two sides that end separately: the server, which may stop waiting, and the host, which
  * answers each question once, however late. The call is freed when both have ended. For the server,
- * a killed host never answers: what it sends while it is being destroyed is dropped. */
+ * a killed host never answers: answers that it sends while it is being destroyed are dropped. */
 #include "world/reviews.h"
 
 #include "base/alloc.h"

@@ -45,7 +45,8 @@ void pl_gate_cut(struct pl_gate *gate)
     gate_cut(gate, NULL);
 }
 
-/* The transport asks the fence, but nothing of shards: what is under way ends here. */
+/* The transport asks the fence, but knows no shards: so writes under way that belong to lost shards
+ * are ended here. */
 static void on_gate_shards(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
     if (state == PL_SHARD_ELSEWHERE)
