@@ -1,6 +1,9 @@
 #include "control/remaining_work.h"
 
+#include "base/alloc.h"
 #include "control/controller_impl.h"
+
+#include <string.h>
 
 static bool sources_are_settled(const struct pl_controller *c)
 {
@@ -39,6 +42,18 @@ static void see(void *arg, const struct pl_queued *queued)
         to->visit(to->arg, queued->key, queued->due_ns + to->late_ns, queued->requeues > 0);
 }
 
+/* "(the map function of v1/Pod: main.lua:8: ...)": what a controller waits for besides its keys. */
+static char *failing_map(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec->source_count; i++) {
+        const char *message = c->subscriptions[i].failing.message;
+        if (message != NULL)
+            return pl_format("(the map function of %s: %.*s)", c->subscriptions[i].kind,
+                             (int)strcspn(message, "\n"), message);
+    }
+    return pl_strdup("(a map function)");
+}
+
 void pl_controller_each_due(struct pl_controller *c,
                             void (*visit)(void *arg, struct pl_slice key, int64_t due_ns,
                                           bool fails),
@@ -47,6 +62,9 @@ void pl_controller_each_due(struct pl_controller *c,
     struct due_visit to = {visit, arg, c->late_ns};
     if (pl_workqueue_waiting(c->queue) > 0)
         pl_workqueue_each(c->queue, pl_controller_due_until(c), SIZE_MAX, see, &to);
-    if (c->retry_keys.count > 0 && pl_timer_is_active(&c->retry))
-        visit(arg, pl_slice_z("(a map function)"), c->retry.due_ns, true);
+    if (c->retry_keys.count > 0 && pl_timer_is_active(&c->retry)) {
+        char *what = failing_map(c);
+        visit(arg, pl_slice_z(what), c->retry.due_ns, true);
+        pl_free(what);
+    }
 }

@@ -355,6 +355,23 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     assert.not_equal(address(result.reference.settles[2].state), address(disturbed.settles[2].state))
   end)
 
+  it("tells the error of a map function that is tried again without end", function()
+    local result = search.explore(options(HEAD .. [[
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" })
+  :Watches("v1/Secret", function(secret)
+    return { namespace = "default", name = secret.metadata.labels.of }
+  end)
+  :Reconcile(function() end)
+]], function(world)
+      apply(world, "1")
+      world:create{ apiVersion = "v1", kind = "Secret", metadata = { name = "a", namespace = "default" } }
+      world:settle()
+    end))
+    assert.same({ "unsettled maps  : " }, found(result))
+    assert.matches("^the map function of v1/Secret is tried again: %S*main.lua:%d+: attempt to index field 'labels'",
+      result.groups[1].finding.is)
+  end)
+
   it("has workloads that become ready, if there is only a sample", function()
     local function write(name, text)
       local file = assert(io.open(folder .. "/" .. name, "w"))

@@ -263,10 +263,7 @@ function exec:record(merged)
     self.false_claims[#self.false_claims + 1] = claim
   end
   if over and not ok and not self.unsettled then
-    local kind, key = why:match("(%S+) (%S+) is tried again")
-    local failed = self.failed[format("%s %s", kind, key)]
-    self.unsettled = { message = failed and format("%s: %s", why, failed) or why, controller = kind, key = key,
-      step = self.choose.step }
+    self.unsettled = self:unsettled_by(why)
   end
 end
 

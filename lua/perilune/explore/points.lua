@@ -253,6 +253,19 @@ function exec:ran(point)
   end
 end
 
+-- What never settles, from the world's words for it: a map function, or a key.
+function exec:unsettled_by(why)
+  local controller, map, problem = why:match("^(%S+) %((the map function of %S+): (.-)%) is tried again")
+  if controller then
+    return { message = format("%s is tried again: %s", map, problem), controller = controller, key = "",
+      step = self.choose.step }
+  end
+  local kind, key = why:match("(%S+) (%S+) is tried again")
+  local failed = self.failed[format("%s %s", kind, key)]
+  return { message = failed and format("%s: %s", why, failed) or why, controller = kind, key = key,
+    step = self.choose.step }
+end
+
 function exec:at(point)
   if point.kind == "ran" then
     return self:ran(point)
