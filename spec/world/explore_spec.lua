@@ -372,6 +372,17 @@ perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" })
       result.groups[1].finding.is)
   end)
 
+  it("changes a value of a sample to another one of the same form", function()
+    local out = {}
+    for _, change in ipairs(require("perilune.explore.sample").changes({ a = "1Gi", b = "app:1.09", c = "0 3 * * *",
+      d = "10.0.0.9", e = "name", f = true, g = 7, h = { i = "2026-01-01" } })) do
+      local path, value = change.text:match("[^.]+$"), change.patch.spec
+      out[#out + 1] = path .. "=" .. tostring(value[path] == nil and value.h.i or value[path])
+    end
+    assert.equal("g=8, a=2Gi, b=app:1.10, c=0 4 * * *, d=10.0.0.10, e=namex, f=false, i=2026-01-02",
+      table.concat(out, ", "))
+  end)
+
   it("has workloads that become ready, if there is only a sample", function()
     local function write(name, text)
       local file = assert(io.open(folder .. "/" .. name, "w"))

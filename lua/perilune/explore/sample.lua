@@ -18,6 +18,15 @@ local function sorted(map)
   return keys
 end
 
+-- Another text of the same form: "2Gi" for "1Gi", "app:1.5" for "app:1.4".
+local function another_text(text)
+  local before, number, after = text:match("^(.-)(%d+)(%D*)$")
+  if not number or #number > 9 then
+    return text .. "x"
+  end
+  return string.format("%s%0" .. #number .. "d%s", before, tonumber(number) + 1, after)
+end
+
 -- Another value of the same type; nil if there is none near.
 local function another(value)
   if type(value) == "number" then
@@ -25,7 +34,7 @@ local function another(value)
   elseif type(value) == "boolean" then
     return not value
   elseif type(value) == "string" then
-    return value .. "x"
+    return another_text(value)
   end
 end
 
