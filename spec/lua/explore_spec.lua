@@ -136,7 +136,8 @@ describe("a value that is written twice", function()
         data = { password = value } } })
     end
     local taint = states.no_taint()
-    taint.random = { ["v1/ConfigMap default/source data.password"] = {}, ["v1/ConfigMap default/copy data.password"] = {} }
+    taint.random = { ["v1/ConfigMap default/source data.password"] = {},
+      ["v1/ConfigMap default/copy data.password"] = {} }
     local function found(uid)
       local fields = {}
       for _, f in ipairs(judge.judge({ settles = {}, versions = {} }, { settles = {}, versions = {
@@ -226,7 +227,8 @@ describe("states", function()
       return { object("RoleBinding", "a", { subjects = subjects }) }
     end
     assert.same({ "v1/RoleBinding default/a subjects[x#2].kind absent -> ServiceAccount",
-      "v1/RoleBinding default/a subjects[x#2].name absent -> x" }, differences(binding("x", "y"), binding("x", "x", "y")))
+      "v1/RoleBinding default/a subjects[x#2].name absent -> x" },
+      differences(binding("x", "y"), binding("x", "x", "y")))
     assert.same({}, differences(binding("x", "x", "y"), binding("y", "x", "x")))
   end)
 
@@ -272,47 +274,48 @@ describe("random values", function()
   end)
 
   it("may have another text around them later", function()
-    local function run(host_name, password)
+    local function with_url(host_name, password)
       return { object("ConfigMap", "a", { data = { url = "sql://" .. host_name .. "/" .. password } }) }
     end
     local function states_of(password)
-      return { flats.of(run("one", password)), flats.of(run("two", password)) }
+      return { flats.of(with_url("one", password)), flats.of(with_url("two", password)) }
     end
     local taint = states.learn(states_of("abc"), states_of("efg"), states_of("abc"))
     for _, name in ipairs({ "one", "two" }) do
-      assert.same({}, differences(run(name, "abc"), run(name, "xyz"), taint))
+      assert.same({}, differences(with_url(name, "abc"), with_url(name, "xyz"), taint))
     end
-    assert.equal(1, #differences(run("one", "abc"), run("two", "abc"), taint))
+    assert.equal(1, #differences(with_url("one", "abc"), with_url("two", "abc"), taint))
   end)
 
   it("that are hashes of others are compared as such", function()
-    local function run(password, used, shown)
+    local function with_hash(password, used, shown)
       return { object("Secret", "db", { data = { password = host.base64_encode(password) } }),
         object("Pod", "a", { spec = { password = "x-" .. host.sha256(shown or used):sub(1, 12),
           checksum = host.sha256(host.json_encode({ password = host.base64_encode(used) })) } }) }
     end
-    local flat = function(...) return { flats.of(run(...)) } end
+    local flat = function(...) return { flats.of(with_hash(...)) } end
     local taint = states.learn(flat("abc", "abc"), flat("efg", "efg"), flat("abc", "abc"))
-    assert.same({}, differences(run("abc", "abc"), run("xyz", "xyz"), taint))
+    assert.same({}, differences(with_hash("abc", "abc"), with_hash("xyz", "xyz"), taint))
     local of = 'hash of v1/Secret default/db data.password>"'
     assert.same({ ('v1/Pod default/a spec.checksum "<%s -> "<not the %s'):format(of, of),
       ('v1/Pod default/a spec.password "x-<%s -> "x-<not the %s'):format(of, of) },
-      differences(run("abc", "abc"), run("xyz", "abc"), taint))
+      differences(with_hash("abc", "abc"), with_hash("xyz", "abc"), taint))
     taint = states.learn(flat("abc", "abc", "one"), flat("efg", "efg", "two"), flat("abc", "abc", "one"))
-    assert.equal(1, #differences(run("abc", "abc", "one"), run("xyz", "abc", "two"), taint))
+    assert.equal(1, #differences(with_hash("abc", "abc", "one"), with_hash("xyz", "abc", "two"), taint))
   end)
 
   it("that are copies of what the server has allocated are compared with it", function()
-    local function run(address, copy)
+    local function with_copy(address, copy)
       return { object("Service", "db", { spec = { clusterIP = address } }),
         object("ConfigMap", "a", { data = { url = "sql://" .. copy .. ":80" } }) }
     end
-    local flat = function(address) return { flats.of(run(address, address)) } end
+    local flat = function(address) return { flats.of(with_copy(address, address)) } end
     local taint = states.learn(flat("10.0.1.0"), flat("10.0.7.9"), flat("10.0.1.0"))
-    assert.same({}, differences(run("10.0.1.0", "10.0.1.0"), run("10.0.1.5", "10.0.1.5"), taint))
+    assert.same({}, differences(with_copy("10.0.1.0", "10.0.1.0"), with_copy("10.0.1.5", "10.0.1.5"), taint))
     local of = "value of v1/Service default/db spec.clusterIP>"
-    assert.same({ ('v1/ConfigMap default/a data.url "sql://10.0.<%s:80" -> "sql://10.0.<not the %s:80"'):format(of, of) },
-      differences(run("10.0.1.0", "10.0.1.0"), run("10.0.1.5", "10.0.1.0"), taint))
+    local form = 'v1/ConfigMap default/a data.url "sql://10.0.<%s:80" -> "sql://10.0.<not the %s:80"'
+    assert.same({ form:format(of, of) },
+      differences(with_copy("10.0.1.0", "10.0.1.0"), with_copy("10.0.1.5", "10.0.1.0"), taint))
   end)
 
   it("end before the padding of base64, whose length may vary", function()

@@ -186,14 +186,14 @@ end
 
 -- The random part of a value, and the longest frame that it has; nil: it has another form.
 local function middle_of(value, frames)
-  local middle, frame
+  local middle, around
   for _, of in ipairs(frames) do
     local inner = inside(value, of)
     if inner and not (middle and #inner >= #middle) then
-      middle, frame = inner, of
+      middle, around = inner, of
     end
   end
-  return middle, frame
+  return middle, around
 end
 
 -- Learns from undisturbed runs: `first` is the run, `seeded` one with another seed, `later` one at
