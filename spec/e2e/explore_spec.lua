@@ -35,6 +35,8 @@ local EXPECTED = {
   ready_early = { "rewritten", "example.com/v1/Cluster", "default/a", "status.conditions[Ready].status" },
   status_early = { "rewritten", "example.com/v1/Cluster", "default/a", "status.observedGeneration" },
   decommission = { "unsettled", "cluster", "default/a", "" },
+  finalizer_list = { "state", "example.com/v1/Cluster", "default/a", "metadata.finalizers" },
+  wrong_key = { "state", "v1/ConfigMap", "default/a", "data.certificate" },
   finalizer_first = { "state", "v1/PersistentVolumeClaim", "default/data-a-0", "" },
   cleanup_by_label = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
   unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
@@ -104,10 +106,10 @@ describe("perilune test --explore", function()
     end)
   end
 
-  for _, name in ipairs({ "allocator", "backup", "beat", "children", "clock_status", "conditions", "counter", "csr",
-    "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen", "leader_task", "outside",
-    "password", "poller", "pool", "progressing", "replicas", "retrying", "rotation", "sleeper", "steps", "suffixed",
-    "task", "ttl", "two", "looked at", "weather" }) do
+  for _, name in ipairs({ "address", "allocator", "backup", "beat", "children", "clock_status", "conditions",
+    "counter", "csr", "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen",
+    "leader_task", "outside", "password", "paused", "poller", "pool", "progressing", "replicas", "retrying",
+    "rotation", "sleeper", "steps", "suffixed", "task", "ttl", "two", "looked at", "weather" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")

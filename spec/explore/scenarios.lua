@@ -63,6 +63,16 @@ local function with_buckets(f)
   end
 end
 
+-- An authority outside of the cluster, which signs for a public key.
+local function with_authority(f)
+  return function(world)
+    world:http("https://ca.example.com/sign", function(request)
+      return { status = 200, json = { certificate = ("%s for %s"):format(request.json.public, request.json.name) } }
+    end)
+    f(world)
+  end
+end
+
 local function gone(spec)
   return function(world)
     made(spec)(world)
@@ -103,6 +113,8 @@ local scenarios = {
   status_early = changed({ size = 1 }, { size = 2 }),
   ready_early = changed({ size = 1 }, { size = 2 }),
   decommission = changed({ size = 2 }, { size = 1 }),
+  finalizer_list = gone({ size = 1 }),
+  wrong_key = with_authority(made({ size = 1 })),
   finalizer_first = gone({ size = 2 }),
   finalizer_late = with_buckets(gone({ size = 1 })),
   list_rollout = function(world)

@@ -22,7 +22,7 @@ end
 
 for _, name in ipairs({ "pool", "clock_status", "poller", "ttl", "rotation", "task", "two", "conditions", "password",
   "last_seen", "children", "finalized", "outside", "counter", "retrying", "leader_task", "suffixed", "events",
-  "deadline", "sleeper", "janitor", "handshake", "versions", "csr", "beat" }) do
+  "deadline", "sleeper", "janitor", "handshake", "versions", "csr", "beat", "address" }) do
   test.explore(name, { scripts = name .. ".lua", manifests = "../manifests" },
     name == "outside" and with_records or scenario)
 end
@@ -43,6 +43,16 @@ for _, of in ipairs({ { "progressing", "deployments" }, { "backup", "jobs" },
     scenario(world)
   end)
 end
+
+test.explore("paused", { scripts = "paused.lua", manifests = "../manifests" }, function(world)
+  scenario(world)
+  for _, value in ipairs({ "yes", "no" }) do
+    world:patch("example.com/v1/Cluster", "default/a", { metadata = { annotations = { paused = value } } })
+    world:settle()
+    world:patch("example.com/v1/Cluster", "default/a", { spec = { size = value == "yes" and 4 or 5 } })
+    world:settle()
+  end
+end)
 
 -- It looks at the world while the server refuses, and between steps.
 test.explore("looked at", { scripts = "conditions.lua", manifests = "../manifests" }, function(world)
