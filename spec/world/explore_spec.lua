@@ -459,6 +459,31 @@ end)
     end
   end)
 
+  it("does not report seconds in a status that follow the clock, but other numbers", function()
+    for body, want in pairs({ ["left = 1200 - math.floor(now) % 1200"] = {},
+      ["left = left or 1 + (set.status.replicas or 0)"] = { "state", "restart" } }) do
+      local o = options(HEAD .. [[
+local left
+perilune.controller("sets"):For("apps/v1/StatefulSet"):Reconcile(function(request)
+  local set = client:get("apps/v1/StatefulSet", request)
+  if not set then return end
+  local now = perilune.time.now() - perilune.time.parse(set.metadata.creationTimestamp)
+]] .. body .. [[
+
+  client:patch_status(set, { status = { replicas = left } })
+  return { requeue_after = 1200 - math.floor(now) % 1200 }
+end)
+]], with_set)
+      local result = search.replay(o, assert(plans.parse("restart @1")))
+      local classes = {}
+      for _, group in ipairs(result.groups) do
+        classes = { group.finding.class, group.also[1].class }
+      end
+      assert.same(want, classes)
+      assert.same({}, result.unmet)
+    end
+  end)
+
   -- A conflict is left to the next event, which the predicate drops: a bug, which the restart repairs.
   it("does not report what a restart repairs", function()
     local o = options(HEAD .. [[

@@ -210,7 +210,7 @@ function exec:restart_here(o)
       self.before = self:state()
       local before, from = states.plain(self.before), #self.trace
       self.world:explore_crash()
-      pcall(self.world.advance, self.world, DOWN)
+      pcall(self.world.advance, self.world, self.down or DOWN)
       self:start_again()
       self:settle_now()
       local after = states.plain(self:state())
@@ -469,7 +469,7 @@ function M.new(o)
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
       cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
-      patient = how.patient, longest = 0, spent = 0, claims = claims.new(), false_claims = {},
+      patient = how.patient, down = how.down, longest = 0, spent = 0, claims = claims.new(), false_claims = {},
       removed = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
