@@ -6,8 +6,9 @@
 local bytes = require("perilune.bytes")
 local entries = require("perilune.explore.entries")
 local host = require("perilune.host")
+local keys = require("perilune.keys")
 
-local format, sort = string.format, table.sort
+local format = string.format
 local M = {}
 
 local LEAST = 8 -- digits of a hash: fewer may be there by chance
@@ -80,12 +81,7 @@ end
 local function sources_of(state, values)
   local out = {}
   for _, item in ipairs(state) do
-    local paths = {}
-    for path in pairs(item.allocated or {}) do
-      paths[#paths + 1] = path
-    end
-    sort(paths)
-    for _, path in ipairs(paths) do
+    for _, path in ipairs(keys.sorted(item.allocated or {})) do
       add(out, { path = path }, item)
     end
   end

@@ -7,6 +7,7 @@
 -- step, message, line}.
 
 local ignore = require("perilune.explore.ignore")
+local keys = require("perilune.keys")
 local states = require("perilune.explore.state")
 
 local format = string.format
@@ -58,16 +59,6 @@ local function add(findings, seen, finding)
     seen[key] = true
     findings[#findings + 1] = finding
   end
-end
-
--- The order of pairs is not the same in each process.
-local function places_of(items)
-  local places = {}
-  for place in pairs(items) do
-    places[#places + 1] = place
-  end
-  table.sort(places)
-  return places
 end
 
 -- The sorted places of objects of `before` that `after` has not, or has as other objects. Objects that are
@@ -294,7 +285,7 @@ local function moved_from(place, before, now)
 end
 
 local function compare_moved(step, before, now, was, is, findings, seen)
-  for _, place in ipairs(places_of(now)) do
+  for _, place in ipairs(keys.sorted(now)) do
     local value = now[place]
     local from = value.middle and is[place] and moved_from(place, before, now)
     if from and was[from] and is[place].middle ~= was[from].middle then

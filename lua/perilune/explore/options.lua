@@ -2,6 +2,8 @@
 -- at its effects, in its steps, in its caches. A fair disturbance is one that a conforming API
 -- server, a network or a kill can cause. They are listed in the order in which they are tried.
 
+local keys = require("perilune.keys")
+
 local M = {}
 
 local function each(word, ...)
@@ -127,18 +129,9 @@ local function stale_positions(kind, counts, step, add)
   end
 end
 
-local function sorted(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function of_caches(execution, from_step, no_stale, add)
   for step = from_step, execution.steps do
-    for _, kind in ipairs(sorted(execution.kinds)) do
+    for _, kind in ipairs(keys.sorted(execution.kinds)) do
       local counts = execution.kinds[kind]
       if not no_stale then
         stale_positions(kind, counts, step, add)
@@ -176,7 +169,7 @@ local function of_steps(execution, from_step, add)
 end
 
 local function of_lists(by_step, from_step, what, add)
-  for _, step in ipairs(sorted(by_step or {})) do
+  for _, step in ipairs(keys.sorted(by_step or {})) do
     for _, item in ipairs(step >= from_step and by_step[step] or {}) do
       local d = { what = what, step = step }
       for field, value in pairs(item) do
@@ -210,7 +203,7 @@ local function of_others(execution, from, from_step, add)
   of_lists(writes_of(execution, from), from_step, "outage", add)
   of_lists(execution.deletions, from_step, "finalizer", add)
   of_lists(execution.keys, from_step, "again", add)
-  for _, step in ipairs(sorted(execution.deletions or {})) do
+  for _, step in ipairs(keys.sorted(execution.deletions or {})) do
     if step >= from_step then
       add({ what = "late", how = "collection", step = step })
     end

@@ -2,7 +2,6 @@
 -- command that reproduces it. A summary tells what was covered. Both can also be lines of JSON.
 
 local host = require("perilune.host")
-local plans = require("perilune.explore.plan")
 local timelines = require("perilune.explore.timeline")
 
 local concat, format = table.concat, string.format
@@ -281,11 +280,6 @@ function M.trace_line(e)
     return format("%s: %s %s", timelines.who(e), timelines.effect_text(e), e.outcome or "")
   end
   return format("%s %s %s", e.what, e.step or "", e.text or "")
-end
-
--- The text of a disturbance in a trace.
-function M.plan_text(plan)
-  return plans.print(plan)
 end
 
 return M

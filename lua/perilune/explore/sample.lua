@@ -5,18 +5,10 @@
 local actors = require("perilune.test_actors")
 local errors = require("perilune.errors").tests
 local files = require("perilune.test_files")
+local keys = require("perilune.keys")
 local lfs = require("lfs")
 
 local M = {}
-
-local function sorted(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = tostring(key)
-  end
-  table.sort(keys)
-  return keys
-end
 
 -- Another text of the same form: "2Gi" for "1Gi", "app:1.5" for "app:1.4".
 local function another_text(text)
@@ -42,7 +34,7 @@ end
 function M.changes(spec)
   local numbers, rest = {}, {}
   local function visit(value, path)
-    for _, name in ipairs(sorted(value)) do
+    for _, name in ipairs(keys.sorted(value)) do
       local child = value[name]
       local at = { unpack(path) }
       at[#at + 1] = name

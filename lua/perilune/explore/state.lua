@@ -9,6 +9,7 @@ local derived = require("perilune.explore.derived")
 local entries = require("perilune.explore.entries")
 local host = require("perilune.host")
 local ignore = require("perilune.explore.ignore")
+local keys = require("perilune.keys")
 
 local concat, format, sort = table.concat, string.format, table.sort
 local M = {}
@@ -99,15 +100,6 @@ local function place_of(item, path)
   return item.place .. " " .. path
 end
 
-local function sorted_paths(flat)
-  local paths = {}
-  for path in pairs(flat) do
-    paths[#paths + 1] = path
-  end
-  sort(paths)
-  return paths
-end
-
 -- Replaces a random name, or the uid of an object with a random name, by the pattern of the name.
 local function replaced_name(value, names)
   if type(value) ~= "string" then
@@ -136,7 +128,7 @@ local function name_places(state, taint)
   for _, items in pairs(many) do
     for _, item in ipairs(items) do
       local text = {}
-      for i, path in ipairs(sorted_paths(item.flat)) do
+      for i, path in ipairs(keys.sorted(item.flat)) do
         text[i] = path .. "=" .. tostring(replaced_name(item.flat[path], names))
       end
       item.text = concat(text, "\n")
@@ -322,17 +314,13 @@ function M.show(value)
 end
 
 local function sorted_keys(...)
-  local keys, seen = {}, {}
+  local seen = {}
   for _, map in ipairs({ ... }) do
     for key in pairs(map) do
-      if not seen[key] then
-        seen[key] = true
-        keys[#keys + 1] = key
-      end
+      seen[key] = true
     end
   end
-  sort(keys)
-  return keys
+  return keys.sorted(seen)
 end
 
 -- Nearly all objects are alike, and so need no sorted paths.

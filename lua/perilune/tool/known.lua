@@ -1,6 +1,7 @@
 -- Checks names of kinds. A kind is reported only when it certainly does not exist.
 
 local host = require("perilune.host")
+local keys = require("perilune.keys")
 local builtin = require("perilune.tool.builtin")
 local kinds_module = require("perilune.tool.kinds")
 local views = require("perilune.tool.views")
@@ -20,12 +21,7 @@ function M.new(kinds)
 end
 
 local function nearest(word, names)
-  local list = {}
-  for name in pairs(names) do
-    list[#list + 1] = name
-  end
-  table.sort(list)
-  local best = host.nearest(word, list)
+  local best = host.nearest(word, keys.sorted(names))
   return best and format("; did you mean %q?", best) or "", best
 end
 M.nearest = nearest

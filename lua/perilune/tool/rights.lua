@@ -2,6 +2,7 @@
 -- concerns one resource in one scope. Rules, verbs and places are sorted, so the same scripts give
 -- the same text on every machine.
 
+local keys = require("perilune.keys")
 local kinds_module = require("perilune.tool.kinds")
 local yaml = require("perilune.tool.yaml")
 
@@ -436,12 +437,7 @@ local function comment(text)
 end
 
 local function add_rule(out, rule)
-  local marks = {}
-  for text in pairs(rule.marks) do
-    marks[#marks + 1] = text
-  end
-  table.sort(marks)
-  for _, text in ipairs(marks) do
+  for _, text in ipairs(keys.sorted(rule.marks)) do
     out[#out + 1] = comment(text)
   end
   for _, why in ipairs(rule.why) do

@@ -5,20 +5,12 @@
 -- into the file.
 
 local api = require("perilune.tool.api")
+local keys = require("perilune.keys")
 
 local format, concat = string.format, table.concat
 local M = {}
 
 local PLAIN = { string = "string", boolean = "boolean", integer = "integer", number = "number" }
-
-local function sorted(t)
-  local out = {}
-  for name in pairs(t) do
-    out[#out + 1] = name
-  end
-  table.sort(out)
-  return out
-end
 
 local function one_line(text)
   return (tostring(text):gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", ""))
@@ -72,7 +64,7 @@ end
 -- The classes of its members are written first.
 add_class = function(out, name, schema)
   local lines = {}
-  for _, member in ipairs(sorted(schema.properties)) do
+  for _, member in ipairs(keys.sorted(schema.properties)) do
     local of = schema.properties[member]
     local text = type_of(out, class_name(name, member), of)
     local needed = is_required(schema, member)
@@ -88,7 +80,7 @@ local function add_kind(out, kind)
   local name = class_name(kind.group, kind.version, kind.kind)
   local lines = {}
   local properties = type(kind.schema.properties) == "table" and kind.schema.properties or {}
-  for _, member in ipairs(sorted(properties)) do
+  for _, member in ipairs(keys.sorted(properties)) do
     if member ~= "apiVersion" and member ~= "kind" and member ~= "metadata" then
       lines[#lines + 1] = format("---@field %s%s %s", field_name(member),
         (member == "spec" or is_required(kind.schema, member)) and "" or "?",
