@@ -29,6 +29,20 @@ struct pl_dialog {
 /* False when the script is not waiting. */
 bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text);
 
+/* A predicate or an index function of a script has raised. Borrowed for the call. */
+struct pl_ask_fault {
+    const char *controller; /* "": an index function's */
+    const char *kind;       /* of the object: "v1/ConfigMap" */
+    struct pl_slice key;    /* of the object */
+    const char *message;
+    const char *traceback; /* "": none */
+};
+
+struct pl_fault_watch {
+    void (*at)(void *arg, const struct pl_ask_fault *fault); /* on the lane's thread */
+    void *arg;
+};
+
 struct pl_lanes_options {
     const struct pl_state_hooks
         *hooks;            /* of each lane's state: &pl_bind_state_hooks; borrowed for life */
@@ -67,7 +81,8 @@ struct pl_lanes_options {
     /* Makes the tapes of lanes (lane/tape.h); borrowed for life; NULL: no lane has one. */
     const struct pl_taping *taping;
     const struct pl_line_watch *lines; /* gets the scripts' lines; borrowed for life; NULL: none */
-    struct pl_listing *listing;        /* borrowed for life; NULL: lists are sorted by key */
+    const struct pl_fault_watch *faults; /* borrowed for life; NULL: none */
+    struct pl_listing *listing;          /* borrowed for life; NULL: lists are sorted by key */
     struct pl_origin
         *origin; /* the scripts' files that are known already; a reference is taken; NULL: none */
 };

@@ -9,6 +9,7 @@
 #include "event/predicate.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
+#include "object/meta.h"
 
 #define REQUESTS_LIMIT 100000 /* limit of requests of one map call */
 
@@ -245,17 +246,34 @@ static bool is_repeated(struct pl_lane *lane, const char *message)
     return false;
 }
 
+static void tell_fault(const struct pl_lane *lane, const struct pl_ask *ask, const char *controller,
+                       const struct pl_fault *fault)
+{
+    const struct pl_fault_watch *watch = lane->lanes->options.faults;
+    struct pl_buf key = PL_BUF_INIT;
+    if (watch != NULL && pl_meta_key(pl_doc_root(ask->event.object), &key, NULL) == 0)
+        watch->at(watch->arg, &(struct pl_ask_fault){
+                                  .controller = controller,
+                                  .kind = ask->kind,
+                                  .key = pl_buf_slice(&key),
+                                  .message = fault->message,
+                                  .traceback = fault->traceback != NULL ? fault->traceback : "",
+                              });
+    pl_buf_deinit(&key);
+}
+
 /* index: its name; "" for none. */
 static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char *what,
                       const char *index, struct pl_fault *fault)
 {
+    const char *name = ask->external.controller >= 0
+                           ? lane->lanes->controllers[ask->external.controller].name
+                           : "";
+    tell_fault(lane, ask, name, fault);
     if (is_repeated(lane, fault->message)) {
         pl_fault_deinit(fault);
         return;
     }
-    const char *name = ask->external.controller >= 0
-                           ? lane->lanes->controllers[ask->external.controller].name
-                           : "";
     pl_log(PL_LOG_ERROR, what, index[0] ? pl_str("index", index) : pl_str("controller", name),
            pl_str("kind", ask->kind), pl_str("error", fault->message),
            pl_int("repeated", (int64_t)lane->fault_repeats),

@@ -14,7 +14,7 @@ static const char kinds[][12] = {
     [PL_POINT_REQUEST] = "request",   [PL_POINT_APPLIED] = "applied",
     [PL_POINT_ANSWERED] = "answered", [PL_POINT_EVENT] = "event",
     [PL_POINT_WAIT] = "wait",         [PL_POINT_RAN] = "ran",
-    [PL_POINT_PICK] = "pick",
+    [PL_POINT_FAULT] = "fault",       [PL_POINT_PICK] = "pick",
 };
 
 static const char point_type[] = "perilune.point"; /* registry: the metatable of points */

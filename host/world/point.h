@@ -11,6 +11,7 @@
  *   EVENT     the host is about to get an event of a watch
  *   WAIT      a run is about to wait for something other than a request of the API
  *   RAN       a run has ended; nothing can be disturbed here
+ *   FAULT     a predicate or an index function has raised; nothing can be disturbed here
  *   PICK      several things can be next: `count` of them, named by `candidates` */
 #pragma once
 
@@ -27,6 +28,7 @@ enum pl_point_kind {
     PL_POINT_EVENT,
     PL_POINT_WAIT,
     PL_POINT_RAN,
+    PL_POINT_FAULT,
     PL_POINT_PICK,
 };
 
@@ -37,11 +39,12 @@ struct pl_point {
     const char *controller;  /* "": requests of the host itself (lists, watches, the Lease) */
     const char *key;         /* "default/blog" */
     const char *run_id;      /* the same for all requests of one run */
-    const char *line;        /* "main.lua:44": the script's line that waits */
+    const char *line;        /* "main.lua:44": the script's line that waits; RAN, FAULT: the
+                                traceback of the error */
     const char *api_kind;    /* "apps/v1/Deployment", as in the script; "http": the method */
     const char *name;        /* REQUEST: of a created object; "" if the server chooses it */
     const char *version;     /* EVENT: of its object */
-    const char *message;     /* RAN: the error; "" for success */
+    const char *message;     /* RAN, FAULT: the error; "" for success */
     bool by_script;          /* RAN: the error is the script's own */
     bool delayed;            /* RAN: it asked to run again later */
     struct pl_slice body;    /* REQUEST; APPLIED: the answer */

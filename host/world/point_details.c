@@ -132,3 +132,21 @@ void pl_point_details_ran(const struct pl_chooser *chooser, const char *host,
     chooser->at(chooser->arg, &point, &none);
     pl_free(key);
 }
+
+void pl_point_details_fault(const struct pl_chooser *chooser, const char *host,
+                            const struct pl_ask_fault *fault)
+{
+    struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
+    char *key = pl_text_copy(fault->key);
+    const struct pl_point point = {
+        .kind = PL_POINT_FAULT,
+        .host = host,
+        .controller = fault->controller,
+        .key = key,
+        .api_kind = fault->kind,
+        .line = fault->traceback,
+        .message = fault->message,
+    };
+    chooser->at(chooser->arg, &point, &none);
+    pl_free(key);
+}

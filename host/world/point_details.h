@@ -4,6 +4,7 @@
 
 #include "control/controller.h"
 #include "lane/asker.h"
+#include "lane/lanes.h"
 #include "world/point.h"
 #include "world/target.h"
 
@@ -26,4 +27,7 @@ bool pl_ran_failed(const struct pl_ran *ran);
 /* Reports a run that has ended. */
 void pl_point_details_ran(const struct pl_chooser *chooser, const char *host,
                           const char *controller, const struct pl_ran *ran);
+/* Reports a predicate or an index function that has raised. */
+void pl_point_details_fault(const struct pl_chooser *chooser, const char *host,
+                            const struct pl_ask_fault *fault);
 void pl_point_details_deinit(struct pl_point_details *about);

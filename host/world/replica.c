@@ -9,6 +9,7 @@
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "world/elected.h"
+#include "world/point_details.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -150,10 +151,18 @@ static void replica_line(void *arg, lua_State *L, const char *path, int line)
         replica->o.lines->at(replica->o.lines->arg, L, path, line);
 }
 
+static void replica_fault(void *arg, const struct pl_ask_fault *fault)
+{
+    const struct pl_replica *replica = arg;
+    if (!replica->dead)
+        pl_point_details_fault(replica->o.chooser, replica->name, fault);
+}
+
 static void open_host(struct pl_replica *replica)
 {
     replica->process = getpid();
     replica->lines = (struct pl_line_watch){replica_line, replica};
+    replica->faults = (struct pl_fault_watch){replica_fault, replica};
     replica->clock = (struct pl_clock){replica_mono, replica_mono, replica_wall, replica};
     replica->script_clock = (struct pl_clock){script_mono, script_mono, script_wall, replica};
     replica->loop = pl_loop_create_stepped(&replica->clock);

@@ -96,6 +96,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .dog = replica->o.dog,
         .http = pl_external_transport(replica->outside),
         .lines = replica->o.lines != NULL ? &replica->lines : NULL,
+        .faults = replica->o.chooser != NULL ? &replica->faults : NULL,
         .listing = replica->o.listing,
     };
 }

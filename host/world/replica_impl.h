@@ -2,14 +2,16 @@
  * steps its loop, replica_generation.c loads its scripts. */
 #pragma once
 
+#include "lane/lanes.h"
 #include "lua/limit.h"
 #include "world/replica.h"
 
 #include <sys/types.h>
 
 struct pl_replica {
-    struct pl_line_watch lines; /* for the lanes */
-    pid_t process;              /* that created it */
+    struct pl_line_watch lines; /* for the lanes, as the next */
+    struct pl_fault_watch faults;
+    pid_t process; /* that created it */
     struct pl_replica_options o;
     char *name;
     struct pl_clock clock, script_clock;

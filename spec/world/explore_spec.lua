@@ -372,6 +372,51 @@ perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" })
       result.groups[1].finding.is)
   end)
 
+  it("finds mistakes of predicates and index functions, also those that only a disturbance shows", function()
+    local function errors(declared, f)
+      local result = search.explore(options(HEAD .. declared, f, { executions = 100 }))
+      local group = result.groups[1]
+      return table.concat(found(result), "\n"), group and group.finding.is or ""
+    end
+    local text, message = errors([[
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes", predicates = {
+  function(event) return event.object.metadata.annotations.wanted ~= nil end } }):Reconcile(function() end)
+]], function(world)
+      apply(world, "1")
+      world:settle()
+    end)
+    assert.equal("error v1/ConfigMap default/a : ", text)
+    assert.matches("main.lua:%d+: attempt to index field 'annotations'", message)
+
+    text, message = errors([[
+perilune.index("v1/ConfigMap", "text", function(map) return map.data.text:lower() end)
+perilune.controller("maps"):For("v1/ConfigMap"):Reconcile(function() end)
+]], function(world)
+      world:create{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "default" } }
+      world:settle()
+    end)
+    assert.equal("error v1/ConfigMap default/a : ", text)
+    assert.matches("main.lua:%d+: attempt to index field 'data'", message)
+
+    -- What a predicate has noted is lost when the host starts again.
+    text, message = errors([[
+local noted = {}
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes", predicates = { function(event)
+  local text = event.object.data.text
+  noted[text] = { before = event.old and event.old.data.text }
+  return text ~= "3" or noted["2"].before == "1"
+end } }):Reconcile(function() end)
+]], function(world)
+      apply(world, "1")
+      world:settle()
+      apply(world, "2")
+      apply(world, "3")
+      world:settle()
+    end)
+    assert.equal("error v1/ConfigMap default/a : restart @3", text)
+    assert.matches("main.lua:%d+: attempt to index", message)
+  end)
+
   it("changes a value of a sample to another one of the same form", function()
     local out = {}
     for _, change in ipairs(require("perilune.explore.sample").changes({ a = "1Gi", b = "app:1.09", c = "0 3 * * *",

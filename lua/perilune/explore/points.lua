@@ -245,11 +245,17 @@ function exec:ran(point)
   self.choose:ran(point.controller, point.key)
   self.requeues = self.requeues or point.delayed
   self.failed[point.controller .. " " .. point.key] = point.message ~= "" and point.message:match("^[^\n]*") or nil
-  if point.script and mistake.is(point.message, point.line) then
-    local text = point.message
-    local line = text:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
-    self.errors[#self.errors + 1] = { controller = point.controller, key = point.key, line = line,
-      message = text, step = self.choose.step }
+  if point.script then
+    self:note_mistake(point, { controller = point.controller, key = point.key })
+  end
+end
+
+-- `of` says whose mistake it is: a controller's, or that of functions which see objects of a kind.
+function exec:note_mistake(point, of)
+  if mistake.is(point.message, point.line) then
+    of.line = point.message:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
+    of.message, of.step = point.message, self.choose.step
+    self.errors[#self.errors + 1] = of
   end
 end
 
@@ -269,6 +275,9 @@ end
 function exec:at(point)
   if point.kind == "ran" then
     return self:ran(point)
+  elseif point.kind == "fault" then
+    local whose = point.controller == "" and "an index" or "a predicate of " .. point.controller
+    return self:note_mistake(point, { controller = whose, kind = point.api_kind, key = point.key })
   end
   if point.kind == "event" then
     self:event(point)
