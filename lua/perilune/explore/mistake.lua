@@ -48,6 +48,7 @@ function M.is(message, traceback)
   end
   local frame = first_frame(traceback or "")
   local no_result = message:find("^%S+ Reconcile returned ") or message:find("^%S+ the result of Reconcile")
+    or message:find('^%S+ index ".*": the function returned ')
   if not frame and not no_result then
     return false -- `return nil, "not yet"`
   end
