@@ -59,6 +59,21 @@ static int value_is_unchanged(lua_State *L)
     return 1;
 }
 
+/* are_names(name, namespace | nil): whether both are strings that can be parts of a key. Every
+ * reference is checked, so it is not done by patterns in Lua. */
+static int are_names(lua_State *L)
+{
+    bool are = true;
+    for (int i = 1; i <= 2 && are; i++) {
+        if (i == 2 && lua_isnoneornil(L, i))
+            break;
+        struct pl_slice name = lua_type(L, i) == LUA_TSTRING ? pl_lua_slice(L, i) : pl_slice_z("/");
+        are = memchr(name.ptr, '/', name.len) == NULL && memchr(name.ptr, '\0', name.len) == NULL;
+    }
+    lua_pushboolean(L, are);
+    return 1;
+}
+
 static int is_selected(lua_State *L)
 {
     lua_pushboolean(L, (pl_lazy_base(L, pl_state_of(L), 1).flags & PL_OBJECT_SELECTED) != 0);
@@ -378,6 +393,7 @@ const luaL_Reg pl_bind_values[] = {
     {"deepcopy", deepcopy},
     {"merge", value_merge},
     {"is_unchanged", value_is_unchanged},
+    {"are_names", are_names},
     {"is_selected", is_selected},
     {"owner_uid", owner_uid},
     {"json_encode", json_encode},

@@ -3,7 +3,7 @@
 
 local check = require("perilune.check")
 
-local fail = check.fail
+local fail, are_names = check.fail, require("perilune.host").are_names
 local find, match = string.find, string.match -- a script may replace its strings' methods
 local M = {}
 
@@ -42,14 +42,13 @@ function M.parse(what, value)
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then
     fail("%s has no name", value_of(what, "reference"))
-  elseif find(name, "[/%z]") then
-    fail("%s: %s cannot be a name", what, check.quote(name))
-  elseif ns == nil or ns == "" then
-    return nil, name
-  elseif type(ns) ~= "string" or find(ns, "[/%z]") then
+  elseif not are_names(name, ns) then
+    if find(name, "[/%z]") then
+      fail("%s: %s cannot be a name", what, check.quote(name))
+    end
     check.namespace(check.member_text(what, "namespace"), ns)
   end
-  return ns, name
+  return ns ~= "" and ns or nil, name
 end
 
 -- The kind of an object: "apps/v1/Deployment".

@@ -68,7 +68,8 @@ local http = { url = "http://127.0.0.1:1/", method = "GET", headers = { a = "b" 
 -- What each takes. Who adds a function adds it here.
 local examples = {
   array = { { 1 } }, is_array = { { 1 } }, equal = { 1, 2 }, deepcopy = { object },
-  merge = { {}, {} }, is_unchanged = { object }, is_selected = { object }, owner_uid = { object },
+  merge = { {}, {} }, is_unchanged = { object }, is_selected = { object },
+  are_names = { "a", "b" }, owner_uid = { object },
   json_encode = { object, true }, json_decode = { "{}" }, yaml_encode = { object },
   yaml_decode = { "a: 1" }, sha256 = { "x" }, base64_encode = { "x" }, base64_decode = { "eA==" },
   without_secrets = { "x" },
