@@ -90,3 +90,12 @@ void pl_utf8_repair(struct pl_slice text, struct pl_buf *out)
         p += len > 0 ? len : 1;
     }
 }
+
+size_t pl_utf8_cut(struct pl_slice text, size_t most)
+{
+    if (text.len <= most)
+        return text.len;
+    while (most > 0 && ((unsigned char)text.ptr[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}

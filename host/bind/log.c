@@ -1,6 +1,7 @@
 /* host.log: one line, bound to the running key. Values of Secrets are cut out. */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "bind/list.h"
 #include "lane/effects.h"
 #include "lane/lane.h"
@@ -91,11 +92,9 @@ static const char *free_name(struct line *line, const char *key)
 static struct pl_slice shortened(struct line *line, struct pl_slice text)
 {
     struct pl_buf out = PL_BUF_INIT;
-    size_t len = VALUE_MAX;
-    if (text.len <= VALUE_MAX)
+    size_t len = pl_utf8_cut(text, VALUE_MAX);
+    if (len == text.len)
         return text;
-    while (len > 0 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
-        len--;
     pl_buf_add(&out, text.ptr, len);
     pl_buf_add_f(&out, "... (%zu bytes)", text.len);
     len = out.len;

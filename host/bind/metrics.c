@@ -2,6 +2,7 @@
  * declaration in other lanes and later generations gives the same metric. */
 #include "base/alloc.h"
 #include "base/metrics_declare.h"
+#include "base/utf8.h"
 #include "bind/list.h"
 #include "lane/exec_memo.h"
 #include "lane/co.h"
@@ -109,10 +110,7 @@ static char *label_value(lua_State *L, const struct pl_state *s, int index)
     char *masked = pl_secrets_mask(&s->secrets, text);
     if (masked != NULL)
         text = pl_slice_z(masked);
-    size_t len = text.len < VALUE_MAX ? text.len : VALUE_MAX;
-    while (len > 0 && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    char *copy = pl_memdup0(text.ptr, len);
+    char *copy = pl_memdup0(text.ptr, pl_utf8_cut(text, VALUE_MAX));
     pl_free(masked);
     return copy;
 }

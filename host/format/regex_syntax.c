@@ -26,11 +26,7 @@ struct reader {
 
 static int regex_syntax_wrong(struct reader *r, size_t at, const char *what)
 {
-    size_t left = r->in.len - at;
-    int shown = left < 12 ? (int)left : 12;
-    while (shown > 0 && shown < (int)left &&
-           ((unsigned char)r->in.ptr[at + (size_t)shown] & 0xc0) == 0x80)
-        shown--;
+    int shown = (int)pl_utf8_cut(pl_slice(r->in.ptr + at, r->in.len - at), 12);
     return shown > 0 ? pl_err_set(r->err, PL_EINVAL, "at byte %zu, \"%.*s\": %s", at + 1, shown,
                                   r->in.ptr + at, what)
                      : pl_err_set(r->err, PL_EINVAL, "at its end: %s", what);

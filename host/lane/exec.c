@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "write/capture.h"
 #include "control/hook_call.h"
 #include "event/causes.h"
@@ -326,10 +327,7 @@ static void take_reason(struct pl_exec *exec, struct pl_slice text)
     char *masked = pl_secrets_mask(&exec->lane->s->secrets, text);
     if (masked != NULL)
         text = pl_slice_z(masked);
-    size_t len = text.len < REASON_MAX ? text.len : REASON_MAX;
-    while (len > 0 && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    exec->fault.message = pl_memdup0(text.ptr, len);
+    exec->fault.message = pl_memdup0(text.ptr, pl_utf8_cut(text, REASON_MAX));
     exec->result.outcome = PL_OUTCOME_WAITING;
     exec->result.message = exec->fault.message;
     pl_free(masked);

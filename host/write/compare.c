@@ -4,6 +4,7 @@
  */
 #include "write/compare.h"
 
+#include "base/utf8.h"
 #include "format/units.h"
 #include "object/diff.h"
 #include "object/hide.h"
@@ -124,10 +125,7 @@ static void compare_cut(struct pl_buf *text)
 {
     if (text->len <= VALUE_MAX)
         return;
-    size_t len = VALUE_MAX;
-    while (len > 0 && ((unsigned char)text->ptr[len] & 0xc0) == 0x80)
-        len--;
-    text->len = len;
+    text->len = pl_utf8_cut(pl_buf_slice(text), VALUE_MAX);
     pl_buf_add_z(text, "...");
 }
 

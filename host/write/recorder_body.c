@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "format/units.h"
 #include "value/build.h"
 
@@ -10,16 +11,9 @@
 
 #define NAME_MAX_BYTES (253 - 17) /* leaves room for "." and 16 digits */
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 char *pl_event_text(struct pl_slice text, size_t limit)
 {
-    size_t len = text.len < limit ? text.len : limit;
-    while (len < text.len && len > 0 && is_continuation(text.ptr[len]))
-        len--;
+    size_t len = pl_utf8_cut(text, limit);
     char *copy = pl_memdup0(text.len > 0 ? text.ptr : "", len);
     bool is_clean = pl_is_utf8(pl_slice(copy, len));
     for (size_t i = 0; i < len; i++)
