@@ -73,10 +73,9 @@ static void add_server(struct pl_buf *out, const char *scheme, const char *host,
 
 static int dev_access_write_all(int fd, const char *path, struct pl_slice text, struct pl_err *err)
 {
-    ssize_t n = write(fd, text.ptr, text.len);
-    if (n == (ssize_t)text.len)
+    if (pl_file_put(fd, text))
         return 0;
-    return pl_err_set(err, PL_EIO, "%s: %s", path, n < 0 ? strerror(errno) : "cut short");
+    return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
 }
 
 static int write_cert(const char *path, const char *pem, struct pl_err *err)

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "lua/region.h"
 #include "lua/watchdog.h"
 #include "world/binding.h"
@@ -60,7 +61,7 @@ static void own_log(int log)
         ssize_t got = pread(log, text, sizeof text, at);
         if (got <= 0)
             break;
-        PL_REQUIRE(write(copy, text, (size_t)got) == got);
+        PL_REQUIRE(pl_file_put(copy, pl_slice(text, (size_t)got)));
         at += got;
     }
     PL_REQUIRE(dup3(copy, log, O_CLOEXEC) == log);
@@ -242,14 +243,7 @@ static int branch_finish(lua_State *L)
     luaL_argcheck(L, lua_isnumber(L, -1), 1, "this process is no branch");
     int to = (int)lua_tointeger(L, -1);
     fflush(NULL);
-    while (len > 0) {
-        ssize_t told = write(to, text, len);
-        if (told < 0 && errno != EINTR)
-            _exit(1);
-        text += told > 0 ? told : 0;
-        len -= told > 0 ? (size_t)told : 0;
-    }
-    _exit(0);
+    _exit(pl_file_put(to, pl_slice(text, len)) ? 0 : 1);
 }
 
 /* Those that this process may use. */
