@@ -158,6 +158,14 @@ bool pl_is_false(const struct pl_tree *value)
     return pl_tree_is(value, PL_BOOL) && !value->boolean;
 }
 
+bool pl_is_c_identifier(struct pl_slice text)
+{
+    bool good = text.len > 0 && !pl_is_digit(text.ptr[0]);
+    for (size_t i = 0; i < text.len; i++)
+        good = good && (pl_is_alnum(text.ptr[i]) || text.ptr[i] == '_');
+    return good;
+}
+
 const struct pl_tree *pl_named(const struct pl_tree *list, struct pl_slice name)
 {
     PL_EACH(item, list)

@@ -53,6 +53,8 @@ bool pl_is_false(const struct pl_tree *value);
 bool pl_is_ip(struct pl_slice text);
 /* The same, also with leading zeros, which old objects may have. */
 bool pl_is_old_ip(struct pl_slice text);
+/* An identifier of C: letters, digits and '_', and no digit at the beginning. */
+bool pl_is_c_identifier(struct pl_slice text);
 /* The element of a list with that name; NULL: there is none. */
 const struct pl_tree *pl_named(const struct pl_tree *list, struct pl_slice name);
 /* True for one of the texts in a list such as "A,B". */

@@ -137,12 +137,10 @@ static void check_typed(struct scope *s, const struct pl_spot *at, struct pl_sli
 
 static bool is_identifier(struct pl_slice name)
 {
-    bool good = name.len > 0 && !pl_is_digit(name.ptr[0]);
-    for (size_t i = 0; i < name.len; i++)
-        good = good && (pl_is_alnum(name.ptr[i]) || name.ptr[i] == '_');
-    return good && !pl_is_among(name, "true,false,null,in,as,break,const,continue,else,for,"
-                                      "function,if,import,let,loop,package,namespace,return,var,"
-                                      "void,while");
+    return pl_is_c_identifier(name) &&
+           !pl_is_among(name, "true,false,null,in,as,break,const,continue,else,for,"
+                              "function,if,import,let,loop,package,namespace,return,var,"
+                              "void,while");
 }
 
 static void check_variable(struct scope *s, const struct pl_spot *at,

@@ -124,12 +124,9 @@ static void check_nodes_of_device(struct pl_api_faults *f, const struct pl_spot 
 static void check_identifier(struct pl_api_faults *f, const struct pl_spot *at,
                              struct pl_slice name)
 {
-    bool good = name.len > 0 && !pl_is_digit(name.ptr[0]);
-    for (size_t i = 0; i < name.len; i++)
-        good = good && (pl_is_alnum(name.ptr[i]) || name.ptr[i] == '_');
     if (name.len > MOST_NAME)
         pl_bad_long(f, at, "32 bytes");
-    if (!good)
+    if (!pl_is_c_identifier(name))
         pl_bad_value(f, at, pl_tree_str(f->arena, name), C_NAME);
 }
 

@@ -316,8 +316,7 @@ static bool is_version(struct pl_slice text)
     bool good =
         text.len > 0 && islower((unsigned char)text.ptr[0]) && text.ptr[text.len - 1] != '-';
     for (size_t i = 0; i < text.len; i++)
-        good = good && (islower((unsigned char)text.ptr[i]) || pl_is_digit(text.ptr[i]) ||
-                        text.ptr[i] == '-');
+        good = good && (pl_is_lower_or_digit(text.ptr[i]) || text.ptr[i] == '-');
     return good;
 }
 
