@@ -6,7 +6,7 @@
 
 local host = require("perilune.host")
 
-local format, find, match = string.format, string.find, string.match
+local format, match = string.format, string.match
 local type, tostring, pairs, ipairs = type, tostring, pairs, ipairs
 local M = {}
 
@@ -110,7 +110,7 @@ end
 
 -- A key with such a namespace would be that of another object.
 function M.namespace(what, value)
-  if find(M.string(what, value), "[/%z]") then
+  if not host.are_names(M.string(what, value)) then
     fail("%s: %s cannot be a namespace", what, M.quote(value))
   end
   return value

@@ -21,7 +21,7 @@ local function parse_key(what, key)
   local ns, name = match(key, "^([^/%z]+)/([^/%z]+)$")
   if ns then
     return ns, name
-  elseif key ~= "" and not find(key, "[/%z]") then
+  elseif key ~= "" and are_names(key) then
     return nil, key
   end
   fail('%s: %q is not a key; a key is "namespace/name", or "name" when cluster-scoped', what, key)
@@ -43,7 +43,7 @@ function M.parse(what, value)
   if type(name) ~= "string" or name == "" then
     fail("%s has no name", value_of(what, "reference"))
   elseif not are_names(name, ns) then
-    if find(name, "[/%z]") then
+    if not are_names(name) then
       fail("%s: %s cannot be a name", what, check.quote(name))
     end
     check.namespace(check.member_text(what, "namespace"), ns)

@@ -103,10 +103,7 @@ end
 
 -- The false claims until this settled point, whose flat state is `state`: {kind, key, field, before, line}.
 function claims:settled(state)
-  local out, items = {}, {}
-  for _, item in ipairs(state) do
-    items[item.id] = item
-  end
+  local out, items = {}, flats.by("id", state)
   for _, claim in pairs(self.of_run) do
     local item = claim.before and items[claim.id]
     if item and same(status_of(claim.item), status_of(item)) then

@@ -5,6 +5,7 @@
 
 local bytes = require("perilune.bytes")
 local entries = require("perilune.explore.entries")
+local flats = require("perilune.explore.flat")
 local host = require("perilune.host")
 local keys = require("perilune.keys")
 
@@ -101,14 +102,6 @@ local function source_for(value, sources)
   end
 end
 
-local function items_by_place(state)
-  local items = {}
-  for _, item in ipairs(state) do
-    items[item.place] = item
-  end
-  return items
-end
-
 local function holds(value, source, items)
   local item = items[source.place]
   local result = item and result_of(source, item)
@@ -118,7 +111,7 @@ end
 -- Learns from one settled state: `values` are its random values. A place that follows from another one at
 -- one settled point and not at another does not follow.
 function M.learn(state, values, taint)
-  local items, sources = items_by_place(state), nil
+  local items, sources = flats.by("place", state), nil
   for _, value in ipairs(values) do
     local known = taint.derived[value.place]
     if value.middle and known then
@@ -136,7 +129,7 @@ function M.names(state, values, taint)
   for _, value in ipairs(values) do
     local source = value.middle and taint.derived[value.place]
     if source then
-      items = items or items_by_place(state)
+      items = items or flats.by("place", state)
       out[value.place] = format("%s%s of %s", holds(value, source, items) and "" or "not the ",
         source.hashed and "hash" or "value", source.of)
     end

@@ -13,6 +13,15 @@ M.TOUCHED = "explore.perilune.dev/touched"
 -- The finalizer that another client adds.
 M.FINALIZER = "example.com/explore"
 
+-- The items of a flat state by a field of theirs: `id` or `place`.
+function M.by(field, state)
+  local items = {}
+  for _, item in ipairs(state) do
+    items[item[field]] = item
+  end
+  return items
+end
+
 local dropped = {
   ["metadata.uid"] = true,
   ["metadata.resourceVersion"] = true,

@@ -193,7 +193,7 @@ function exec:applied(point)
     local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300
     entry.outcome = done and "done" or "answered " .. point.status
     entry.done = entry.outcome == "done"
-    entry.unchanged = entry.done and entry.version == self.world:explore_version()
+    entry.unchanged = entry.done and entry.version and entry.version == self.world:explore_version()
   end
 end
 

@@ -7,6 +7,7 @@
 
 local derived = require("perilune.explore.derived")
 local entries = require("perilune.explore.entries")
+local flats = require("perilune.explore.flat")
 local host = require("perilune.host")
 local ignore = require("perilune.explore.ignore")
 local keys = require("perilune.keys")
@@ -61,14 +62,6 @@ local function pattern_of(item, taint)
   end
 end
 
-local function by_id(state)
-  local map = {}
-  for _, item in ipairs(state) do
-    map[item.id] = item
-  end
-  return map
-end
-
 local function add_pattern(taint, kind, a, b)
   local pre, suf = frame(a, b)
   for _, pattern in ipairs(taint.names) do
@@ -83,7 +76,7 @@ end
 -- Compares objects that only one of the runs has, in the order of their names. Two of the same kind
 -- whose names begin alike are the same object with random names.
 local function learn_names(a, b, taint)
-  local in_a, in_b = by_id(a), by_id(b)
+  local in_a, in_b = flats.by("id", a), flats.by("id", b)
   for _, item in ipairs(a) do
     if not in_b[item.id] and not pattern_of(item, taint) then
       for _, other in ipairs(b) do
