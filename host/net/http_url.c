@@ -105,8 +105,9 @@ void pl_url_add_public(struct pl_buf *out, struct pl_slice url)
 /* Names hold an escape hardly ever, so they are rarely decoded. */
 static bool is_named(struct pl_slice text, const char *name, struct pl_buf *decoded)
 {
-    if (pl_slice_eqz(text, name))
-        return true;
+    size_t len = strlen(name);
+    if (text.len <= len) /* an escape is longer than what it stands for; names have no spaces */
+        return text.len == len && memcmp(text.ptr, name, len) == 0;
     if (pl_slice_chr(text, '%') == NULL && pl_slice_chr(text, '+') == NULL)
         return false;
     pl_buf_clear(decoded);

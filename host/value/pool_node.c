@@ -166,11 +166,26 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
     }
 }
 
-/* One assignment for each, so that the compiler can vectorise it. */
+static void forget_in_block(struct pl_pool *pool, size_t block, uint32_t handle)
+{
+    uint32_t *guesses = &pool->guesses[block * POOL_GUESS_BLOCK];
+    uint64_t marks = 0;
+    for (size_t i = 0; i < POOL_GUESS_BLOCK; i++) {
+        if (guesses[i] == handle)
+            guesses[i] = 0;
+        else if (guesses[i] != 0)
+            marks |= pool_guess_mark(guesses[i]);
+    }
+    pool->guess_marks[block] = marks;
+}
+
+/* Most blocks have no such mark, and need not be read. */
 static void forget_guesses(struct pl_pool *pool, uint32_t handle)
 {
-    for (size_t i = 0; i < PL_ARRAY_LEN(pool->guesses); i++)
-        pool->guesses[i] = pool->guesses[i] == handle ? 0 : pool->guesses[i];
+    uint64_t mark = pool_guess_mark(handle);
+    for (size_t block = 0; block < PL_ARRAY_LEN(pool->guess_marks); block++)
+        if (pool->guess_marks[block] & mark)
+            forget_in_block(pool, block, handle);
 }
 
 static void free_node(struct pl_pool *pool, uint32_t handle)

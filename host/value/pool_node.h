@@ -28,7 +28,7 @@ struct pool_node {
     uint8_t value[];
 };
 
-enum { POOL_NODE_MAX = (1 << 29) - 1, POOL_GUESS_BITS = 12 };
+enum { POOL_NODE_MAX = (1 << 29) - 1, POOL_GUESS_BITS = 12, POOL_GUESS_BLOCK = 64 };
 
 _Static_assert(offsetof(struct pool_node, value) == POOL_HEADER, "as pool_value() has it");
 _Static_assert((int)POOL_GRANULE == (int)SLAB_GRANULE, "handles count the arena's granules");
@@ -49,13 +49,21 @@ struct pl_pool {
     size_t documents, document_bytes;
     uint32_t next_owner;                    /* for documents without a uid */
     uint32_t guesses[1 << POOL_GUESS_BITS]; /* handles of live nodes, or 0; see share.h */
-    uint64_t seed;                          /* of content hashes; all pooled values use it */
+    uint64_t guess_marks[(1 << POOL_GUESS_BITS) / POOL_GUESS_BLOCK]; /* of each block of guesses:
+        the marks of its handles, and perhaps others */
+    uint64_t seed; /* of content hashes; all pooled values use it */
 };
 
 /* The node of a handle, which lies in the pool. */
 static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t handle)
 {
     return (struct pool_node *)(pool->nodes.base + (size_t)handle * POOL_GRANULE);
+}
+
+/* One bit that is the same for equal handles. */
+static inline uint64_t pool_guess_mark(uint32_t handle)
+{
+    return UINT64_C(1) << (handle * UINT32_C(0x9e3779b1) >> 26);
 }
 
 /* ---- nodes; 0 is not a handle ---- */

@@ -26,8 +26,11 @@ static void share_remember(struct enc *enc, uint32_t site, uint32_t handle)
 {
     if (handle == 0 || !pool_node(enc->pool, handle)->is_plain)
         return;
+    uint32_t *slot = share_slot(enc, site);
     pool_node(enc->pool, handle)->is_guessed = true;
-    *share_slot(enc, site) = handle;
+    enc->pool->guess_marks[(slot - enc->pool->guesses) / POOL_GUESS_BLOCK] |=
+        pool_guess_mark(handle);
+    *slot = handle;
 }
 
 void pl_share_guess_names(struct enc *enc, const struct enc_frame *parent)

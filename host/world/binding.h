@@ -34,10 +34,12 @@
  *                                      branches: see world/ahead.h
  *   limit(world, reconciles)           that settle gives up after; 0: 10,000
  *   limit_key(world, reconciles)       of one key that settle gives up after
+ *   limit_retries(world, times)        settle does not wait for a key that has backed off so
+ *                                      often without a change; 0: it always waits
  *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
  *                                      more
- *   attend(world, on)                  the chooser is called at answers and waits, too, or not any
- *                                      more, as at the beginning
+ *   attend(world, on)                  the chooser is called at all points, or again only at those
+ *                                      where a disturbance can begin
  *   expire(world, resource)            its watches end, as their version is too old
  *   hold_garbage(world, held)          garbage collection waits, or not any more
  *   enqueue(world, controller, key) -> bool    false: no host has it

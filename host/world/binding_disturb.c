@@ -18,6 +18,12 @@ static int disturb_limit_key(lua_State *L)
     return 0;
 }
 
+static int disturb_limit_retries(lua_State *L)
+{
+    pl_world_limit_retries(pl_binding_check(L)->world, (unsigned)luaL_checkinteger(L, 2));
+    return 0;
+}
+
 static int disturb_hold(lua_State *L)
 {
     struct bound_world *bound = pl_binding_check(L);
@@ -164,6 +170,7 @@ void pl_binding_add_disturbing(lua_State *L)
     static const luaL_Reg functions[] = {
         {"limit", disturb_limit},
         {"limit_key", disturb_limit_key},
+        {"limit_retries", disturb_limit_retries},
         {"hold", disturb_hold},
         {"attend", disturb_attend},
         {"expire", disturb_expire},

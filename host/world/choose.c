@@ -133,12 +133,25 @@ static void read_act(lua_State *L, struct pl_choose *choose, struct pl_disturban
     out->reason = choose_text_of(L, choose, out->act == PL_ACT_STALE ? "version" : "reason");
 }
 
+/* No disturbance begins here. */
+static bool choose_is_quiet(const struct pl_point *point)
+{
+    switch (point->kind) {
+    case PL_POINT_APPLIED:
+        return !point->by_run;
+    case PL_POINT_EVENT:
+        return strcmp(point->verb, "BOOKMARK") == 0;
+    default:
+        return point->kind == PL_POINT_ANSWERED || point->kind == PL_POINT_WAIT;
+    }
+}
+
 static void choose_at(void *arg, const struct pl_point *point, struct pl_disturbance *out)
 {
     struct pl_choose *choose = arg;
     lua_State *L = choose->L;
-    bool seldom = point->kind == PL_POINT_ANSWERED || point->kind == PL_POINT_WAIT;
-    if (choose->failed || (seldom && !choose->attentive) || !lua_checkstack(L, 8))
+    bool skips = !choose->attentive && choose_is_quiet(point);
+    if (choose->failed || skips || !lua_checkstack(L, 8))
         return;
     lua_pushnil(L); /* time that the world needs does not count as computing of the specification */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);

@@ -18,15 +18,16 @@ struct pl_choose {
     char text[128];
     const struct pl_point *point; /* while the function runs */
     struct pl_map held;           /* resources */
-    bool attentive;               /* the function is called at ANSWERED and WAIT, too */
+    bool attentive;               /* the function is called at all points */
 };
 
 /* The function at index. */
 void pl_choose_init(struct pl_choose *choose, lua_State *L, int index);
 /* Events of watches of "apps/v1/deployments" wait from now on, or not any more. */
 void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held);
-/* Whether the function is called at ANSWERED and WAIT points, too. At first it is not. At these
- * points no disturbance begins; one that has begun before can only continue. */
+/* Whether the function is called at all points. At first it is not: no disturbance begins at
+ * ANSWERED and WAIT, at bookmarks, and at answers to the host itself; one that has begun before can
+ * only continue there. */
 void pl_choose_attend(struct pl_choose *choose, bool attentive);
 /* While the function runs: pushes the body of its point; nil: the function does not run. The body
  * is no field of the point, because it is long and few points need it. */

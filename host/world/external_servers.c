@@ -114,6 +114,7 @@ static struct pl_disturbance external_choose(struct external_call *call, int sta
                                    .line = asker.line,
                                    .api_kind = call->method,
                                    .call_id = call->id,
+                                   .by_run = true,
                                    .verb = "http",
                                    .object = pl_buf_z(&url),
                                    .body = pl_buf_slice(&call->body),

@@ -49,6 +49,7 @@ struct pl_point {
     bool delayed;            /* RAN: it asked to run again later */
     struct pl_slice body;    /* REQUEST; APPLIED: the answer */
     uint64_t call_id;        /* the same at all points of one request of a host */
+    bool by_run;             /* REQUEST, APPLIED, ANSWERED: a run sent it, not the host itself */
     const char *verb;        /* "create", "list", "watch"...; "http": to an external server; WAIT:
                                 "sleep", "sync"...; EVENT: "ADDED", "MODIFIED", "DELETED",
                                 "BOOKMARK" */

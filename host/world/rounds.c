@@ -35,6 +35,17 @@ bool pl_round_is_over(const struct pl_round *round, uint64_t version, int64_t de
     return round->version == version && (round->delay_ns == delay_ns || round->waits >= WAITS);
 }
 
+void pl_round_retry(struct pl_round *round, uint64_t version)
+{
+    round->retries = round->retried_version == version ? round->retries + 1 : 1;
+    round->retried_version = version;
+}
+
+bool pl_round_only_retries(const struct pl_round *round, uint64_t version, unsigned times)
+{
+    return round->retried_version == version && round->retries >= times;
+}
+
 void pl_rounds_forget_runs(struct pl_map *rounds)
 {
     size_t at = 0;

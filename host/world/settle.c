@@ -1,8 +1,8 @@
 /* A world is settled when no work continues by itself and nothing is due within the limit. Keys
  * that always request another run, and tasks that sleep in a loop, are settled when they were
  * waited for once and have changed nothing: `keys` has the cluster's version at the last wait of
- * each key, and of each place where a task sleeps. Retries after a failure are always waited for.
- */
+ * each key, and of each place where a task sleeps. Retries after a failure are always waited for,
+ * unless their number is limited. */
 #include "world/world_impl.h"
 
 #include "base/alloc.h"
@@ -43,12 +43,6 @@ static const char *busy_with(struct pl_world *world)
     return waits && !led ? "the election of a leader" : NULL;
 }
 
-/* Differs after every write, except renewals of Leases by a leader. */
-static uint64_t changes_of(const struct pl_world *world)
-{
-    return pl_world_version(world) - world->renewals;
-}
-
 /* The first thing to wait for. */
 struct wanted {
     struct pl_world *world;
@@ -59,14 +53,25 @@ struct wanted {
     bool fails; /* it is a retry, which is not a round of waiting */
 };
 
+static bool need_not_wait(struct pl_world *world, const char *what,
+                          const struct pl_replica_due *due)
+{
+    const struct pl_round *round = pl_rounds_of(&world->keys, what);
+    uint64_t version = pl_world_changes(world);
+    if (due->fails)
+        return world->most_retries > 0 &&
+               pl_round_only_retries(round, version, world->most_retries);
+    return pl_round_is_over(round, version, due->delay_ns);
+}
+
 static void see_due(void *arg, const struct pl_replica_due *due)
 {
     struct wanted *wanted = arg;
     struct pl_world *world = wanted->world;
+    if (due->due_ns >= wanted->due_ns)
+        return;
     char *what = pl_format("%s %s", wanted->host, due->what);
-    bool round_over = !due->fails && pl_round_is_over(pl_rounds_of(&world->keys, what),
-                                                      changes_of(world), due->delay_ns);
-    if (round_over || due->due_ns >= wanted->due_ns) {
+    if (need_not_wait(world, what, due)) {
         pl_free(what);
         return;
     }
@@ -125,7 +130,7 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
             return 0;
         }
         if (timer >= wanted.due_ns && !wanted.fails)
-            pl_round_wait(pl_rounds_of(&world->keys, wanted.what), changes_of(world),
+            pl_round_wait(pl_rounds_of(&world->keys, wanted.what), pl_world_changes(world),
                           wanted.delay_ns);
         pl_world_move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
         pl_free(wanted.what);

@@ -28,6 +28,7 @@ struct wire_call {
     bool lost;                 /* the answer is dropped */
     bool lost_in_time;         /* and nobody notices it before the deadline */
     bool asked[PL_POINT_PICK]; /* the chooser was asked at that point of this call */
+    bool by_run;               /* as in struct pl_point */
     /* the server's answer */
     bool responded, is_stream, ended;
     int status;

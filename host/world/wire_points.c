@@ -18,6 +18,7 @@ static struct pl_point point_of(const struct wire_call *call, enum pl_point_kind
                              .name = "",
                              .version = "",
                              .call_id = call->id,
+                             .by_run = call->by_run,
                              .verb = call->target.verb,
                              .object = call->target.object,
                              .subresource = call->target.subresource,
@@ -100,10 +101,11 @@ static void wire_points_choose(struct wire_call *call, struct pl_point *point,
 {
     const struct pl_wire_options *o = &call->wire->o;
     struct pl_point_details about = {.name = NULL};
-    if (point->kind == PL_POINT_REQUEST)
+    if (point->kind == PL_POINT_REQUEST) {
         pl_point_details_request(&about, point, &call->target, pl_buf_slice(&call->body), o->who,
                                  o->who_arg);
-    else if (point->kind == PL_POINT_EVENT) {
+        point->by_run = call->by_run = point->controller[0] != '\0';
+    } else if (point->kind == PL_POINT_EVENT) {
         const struct wire_piece *piece =
             PL_CONTAINER_OF(pl_list_first(&call->pieces), struct wire_piece, link);
         pl_point_details_event(&about, point, pl_slice(piece->text, piece->len));

@@ -282,6 +282,17 @@ int pl_world_exhausted(struct pl_world *world, struct pl_err *err)
     return err->code;
 }
 
+uint64_t pl_world_changes(const struct pl_world *world)
+{
+    return pl_world_version(world) - world->renewals;
+}
+
+static bool backs_off(enum pl_outcome outcome)
+{
+    return outcome == PL_OUTCOME_REQUEUE || outcome == PL_OUTCOME_ERROR ||
+           outcome == PL_OUTCOME_CONFLICT || outcome == PL_OUTCOME_TIMEOUT;
+}
+
 void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
@@ -295,6 +306,8 @@ void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ra
         world->too_many++;
     if (pl_ran_failed(ran)) /* a failed run is not a round without changes */
         count->version = UINT64_MAX;
+    if (backs_off(ran->outcome->outcome))
+        pl_round_retry(count, pl_world_changes(world));
     world->reconciles++;
     note_exhausted(world, what, ran);
     if (world->o.chooser != NULL)
@@ -319,6 +332,11 @@ void pl_world_limit(struct pl_world *world, unsigned reconciles)
 void pl_world_limit_key(struct pl_world *world, unsigned reconciles)
 {
     world->most_of_key = reconciles;
+}
+
+void pl_world_limit_retries(struct pl_world *world, unsigned retries)
+{
+    world->most_retries = retries;
 }
 
 /* ---- requests ---- */

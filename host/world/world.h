@@ -53,6 +53,9 @@ PL_MUST_USE int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct
 void pl_world_limit(struct pl_world *world, unsigned reconciles);
 /* Sets another limit, of one key's reconciles. A new world has none. */
 void pl_world_limit_key(struct pl_world *world, unsigned reconciles);
+/* Settling does not wait for a key that has backed off so often while nothing changed; 0, as in a
+ * new world: it always waits. */
+void pl_world_limit_retries(struct pl_world *world, unsigned retries);
 /* True when no work continues by itself and no key fails. Otherwise the reason is appended. */
 bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why);
 

@@ -39,6 +39,7 @@ struct pl_world {
     char *exhausted;           /* owned: a run that has computed too long; NULL: none */
     unsigned reconciles, most; /* of one settling */
     unsigned most_of_key;      /* limit of reconciles of one key in one settling */
+    unsigned most_retries;     /* of one key, in a row and without a change; 0: no limit */
     unsigned too_many;         /* reconciles of keys that have reached that limit */
 };
 
@@ -50,6 +51,8 @@ bool pl_world_step_now(struct pl_world *world);
 bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
 /* The clock never goes back. */
 void pl_world_move_to(struct pl_world *world, int64_t at_ns);
+/* Differs after every write, except renewals of Leases by a leader. */
+uint64_t pl_world_changes(const struct pl_world *world);
 /* Returns the error when `stored` has returned false. */
 int pl_world_refusal(struct pl_world *world, struct pl_err *err);
 /* Does one step or moves the clock. False: nothing more happens until end_ns. */

@@ -310,6 +310,23 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     assert.same({}, result.unmet)
   end)
 
+  it("lets a key try again only a few times, without a change, while its cache is held back", function()
+    local o = options(controller([[
+    map.data.copy = map.data.text
+    client:update(map)]]), function(world)
+      apply(world, "1")
+      world:settle()
+    end)
+    local execution = o.execute(assert(plans.parse("stale ConfigMap 1.1 @1")), { seed = 3 })
+    local conflicts = 0
+    for _, e in ipairs(execution.trace) do
+      conflicts = conflicts + (e.outcome == "answered 409" and 1 or 0)
+    end
+    assert.same({}, execution.unmet)
+    assert.equal(3, conflicts)
+    assert.is_true(execution.settles[1].over)
+  end)
+
   it("gives up an object that somebody else's finalizer keeps before the scenario makes it again", function()
     for _, between in ipairs({ function() end, function(world) world:advance("1m") end }) do
       local o = options(SECRET, function(world)

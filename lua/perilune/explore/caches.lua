@@ -4,6 +4,7 @@
 
 local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
 local HELD_RUNS = 30 -- and of one key: work that repeats itself until the cache is current adds nothing
+local HELD_RETRIES = 3 -- of one key, without a change: the next ones will be the same
 local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
 local INCONCLUSIVE = "the caches could not catch up"
@@ -83,7 +84,7 @@ end
 
 -- Calls f(...) for a limited number of reconciles. Returns false when these are used up.
 local function within(self, f, ...)
-  self.world:explore_limit(HELD_RECONCILES, HELD_RUNS)
+  self.world:explore_limit(HELD_RECONCILES, HELD_RUNS, HELD_RETRIES)
   local ok, e = pcall(f, ...)
   self.world:explore_limit()
   if not ok and not self.says_unsettled(e) then

@@ -224,9 +224,11 @@ function Extended:explore_settled()
 end
 
 -- Sets the number of reconciles after which settle gives up, and the number of one key; nil: the default.
-function Extended:explore_limit(n, of_key)
+-- retries: settle does not wait for a key that has backed off so often without a change; nil: it waits.
+function Extended:explore_limit(n, of_key, retries)
   native.limit(self.handle, n or 0)
   native.limit_key(self.handle, of_key or RUNS_OF_A_KEY)
+  native.limit_retries(self.handle, retries or 0)
 end
 
 function Extended:explore_hold(resource, held)

@@ -61,6 +61,8 @@ TEST(query_parameters_are_found_by_name_the_first_one_wins)
     check_query("a==b", "a", "=b");
     check_query("&&a=1&", "a", "1");
     check_query("ab=1", "a", NULL);
+    check_query("%61b=1&a%62=2", "ab", "1");
+    check_query("%zz=1&b=2", "b", "2");
     check_query("", "a", NULL);
 }
 
