@@ -259,12 +259,38 @@ static void on_hook(lua_State *L, lua_Debug *ar)
         raise_limit(limits, L);
 }
 
+/* Notes where the function at the top comes from. It is not collected while it is noted, so no
+ * other function has its address. */
+static void note_function(struct pl_limits *limits, lua_State *L, lua_Debug *ar, size_t place)
+{
+    struct pl_line_function *noted = &limits->functions[place];
+    lua_getinfo(L, "S", ar);
+    noted->function = lua_topointer(L, -1);
+    bool own = strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
+    bool in_file = *ar->source == '@' || *ar->source == '=';
+    noted->path = in_file && !own ? ar->source + 1 : NULL;
+    if (limits->noted == 0) {
+        lua_newtable(L);
+        limits->noted = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, limits->noted);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, (int)place + 1);
+    lua_pop(L, 1);
+}
+
 static void on_line(lua_State *L, lua_Debug *ar)
 {
-    const struct pl_line_watch *lines = limits_of(L)->lines;
-    lua_getinfo(L, "Sl", ar);
-    if (ar->currentline > 0 && strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) != 0)
-        lines->at(lines->arg, L, pl_lerr_chunk(ar), ar->currentline);
+    struct pl_limits *limits = limits_of(L);
+    lua_getinfo(L, "f", ar);
+    const void *function = lua_topointer(L, -1);
+    size_t place = ((uintptr_t)function >> 4) % PL_ARRAY_LEN(limits->functions);
+    const struct pl_line_function *noted = &limits->functions[place];
+    if (noted->function != function)
+        note_function(limits, L, ar, place);
+    lua_pop(L, 1);
+    if (ar->currentline > 0 && noted->path != NULL)
+        limits->lines->at(limits->lines->arg, L, noted->path, ar->currentline);
 }
 
 void pl_limits_watch_lines(struct pl_limits *limits, const struct pl_line_watch *lines)

@@ -31,11 +31,18 @@
 
 enum pl_excess { PL_EXCESS_NONE, PL_EXCESS_CPU, PL_EXCESS_MEMORY };
 
-/* Called before each line of scripts runs, except lines of Perilune's own Lua. It runs on the
- * state's thread, in a hook: it may read the stack, but must leave it unchanged. */
+/* Called before each line of scripts' files runs, but not for code that a script loads from a text,
+ * and not for Perilune's own Lua. It runs on the state's thread, in a hook: it may read the stack,
+ * but must leave it unchanged. */
 struct pl_line_watch {
     void (*at)(void *arg, lua_State *L, const char *path, int line);
     void *arg;
+};
+
+/* Where a function comes from, which costs more to find out than the line. */
+struct pl_line_function {
+    const void *function;
+    const char *path; /* borrowed from the function; NULL: it is in no file of a script */
 };
 
 struct pl_limits {
@@ -64,6 +71,8 @@ struct pl_limits {
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
     const struct pl_line_watch *lines;     /* borrowed for life; NULL: lines are not watched */
+    struct pl_line_function functions[32]; /* those whose lines ran last */
+    int noted;                             /* reference of a table that keeps them alive; 0: none */
     void (*arm)(struct pl_limits *limits); /* for the handler of the watchdog's signal */
 
     struct pl_watchdog *dog; /* borrowed; NULL: no CPU limit */

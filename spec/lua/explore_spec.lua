@@ -498,6 +498,37 @@ describe("the search", function()
     assert.equal(1, runs)
   end)
 
+  it("watches lines until all have run", function()
+    local execute, watched, unwatched = toy.executor({ broker = grows_mended }, scenario), 0, 0
+    local function lines_of(last)
+      local lines = {}
+      for line = 1, last do
+        lines[line] = true
+      end
+      return { ["main.lua"] = lines }
+    end
+    local function covered(plan, how)
+      local execution = execute(plan, how)
+      if how.lines == false then
+        unwatched = unwatched + 1
+      else
+        watched = watched + (unwatched == 0 and 1 or 100)
+        execution.lines = lines_of(plan[1] and plan[1].what == "lose" and 3 or 2)
+      end
+      return execution
+    end
+    local function code() return lines_of(3) end
+    local result = search.explore({ seed = 1, executions = 60, random = 0, clock = os.clock, execute = covered,
+      code = code })
+    assert.same({}, report.unreached(result.code, result.lines))
+    assert.is_true(watched > 5 and watched < 60)
+    assert.is_true(unwatched > 5)
+    watched, unwatched = 0, 0
+    search.explore({ seed = 1, executions = 60, random = 0, clock = os.clock, execute = covered,
+      code = function() return lines_of(4) end })
+    assert.equal(0, unwatched)
+  end)
+
   it("tells when the same plan gives two traces", function()
     local n = 0
     local result = explore(function(world, key)

@@ -112,6 +112,7 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     end
     return is_branch
   end
+  collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
   local ok, result = pcall(o.execute, {}, how)
   if mine and mine.others then
     o.branch.finish(M.pack(run:take_all()))
@@ -122,6 +123,7 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     o.branch.finish(ok and result or "")
   end
   local found = run:take_all()
+  collectgarbage("restart")
   if not ok then
     error(result, 0)
   end

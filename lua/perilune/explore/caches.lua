@@ -3,8 +3,9 @@
 -- step. Nothing is judged while a cache is held back. Adds its methods to an executor's class.
 
 local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
-local HELD_RUNS = 30 -- and of one key: work that repeats itself until the cache is current adds nothing
+local HELD_RUNS = 12 -- and of one key: work that repeats itself until the cache is current adds nothing
 local HELD_RETRIES = 3 -- of one key, without a change: the next ones will be the same
+local SLOW = 0.1 -- seconds of a write until a cache is listed again: so work that repeats itself is soon over
 local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
 local INCONCLUSIVE = "the caches could not catch up"
@@ -70,6 +71,7 @@ function exec:catch_up(o)
   end
   release(self)
   self.world:explore_limit(HELD_RECONCILES)
+  self.world:explore_pace(SLOW)
   for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again
     if not next(self.relist) then break end
     local ok = pcall(self.world.advance, self.world, 1)
@@ -79,6 +81,7 @@ function exec:catch_up(o)
     end
   end
   self.world:explore_limit()
+  self.world:explore_pace()
   self:run_on(o)
 end
 

@@ -17,6 +17,7 @@ local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
 local plans = require("perilune.explore.plan")
 local ranks = require("perilune.explore.rank")
+local report = require("perilune.explore.report")
 local states = require("perilune.explore.state")
 
 local format = string.format
@@ -51,9 +52,18 @@ function search:spent()
   return self.o.clock() - self.began >= (self.o.budget or 30)
 end
 
+-- Watching lines costs time, so it ends when all lines of the files that ran were reached.
+function search:watches_lines()
+  if self.taint and self.o.code and not self.reached_all then
+    self.reached_all = #report.unreached(self.o.code(self.lines), self.lines) == 0
+  end
+  return not self.reached_all
+end
+
 -- Settled points are compared at once, so that branches share what is known of their beginning.
 function search:how()
-  return { seed = self.o.seed, versions = self.taint and next(self.taint.random) ~= nil,
+  return { seed = self.o.seed, lines = self:watches_lines(),
+    versions = self.taint and next(self.taint.random) ~= nil,
     recorded = self.taint and function(settle, i)
       judges.prepare(self.reference, settle, i, self.taint, self.rules)
     end }

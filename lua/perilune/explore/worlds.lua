@@ -231,6 +231,11 @@ function Extended:explore_limit(n, of_key, retries)
   native.limit_retries(self.handle, retries or 0)
 end
 
+-- Sets the seconds that each write of a host takes; nil: the default.
+function Extended:explore_pace(seconds)
+  native.pace(self.handle, seconds or PACE)
+end
+
 function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
 end
@@ -381,7 +386,7 @@ function M.open(scenario, how, at, opened)
   end
   options.start = false
   local hosts = hosts_of(scenario, options)
-  world = state.open("test.explore", options, { folder = scenario.folder, lines = true,
+  world = state.open("test.explore", options, { folder = scenario.folder, lines = how.lines ~= false,
     version = how.later and LATER_VERSION or nil, choose = function(point)
     if ready then
       if point.kind == "request" and point.verb ~= "http" and (point.writes or point.verb == "list") then
@@ -394,7 +399,7 @@ function M.open(scenario, how, at, opened)
   world.skew = how.skew
   extend(world)
   world:explore_limit()
-  native.pace(world.handle, PACE)
+  world:explore_pace()
   if opened then
     opened(world)
   end

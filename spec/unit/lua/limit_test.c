@@ -628,6 +628,46 @@ TEST(the_memory_limit_stops_a_coroutine_in_the_same_way)
     pl_watchdog_destroy(dog);
 }
 
+struct lines_seen {
+    int count[8]; /* of each line */
+    bool elsewhere;
+};
+
+static void see_line(void *arg, lua_State *L, const char *path, int line)
+{
+    struct lines_seen *seen = arg;
+    PL_UNUSED(L);
+    if (strcmp(path, "test.lua") == 0 && line < 8)
+        seen->count[line]++;
+    else
+        seen->elsewhere = true;
+}
+
+/* More functions than are noted at a time, each new one perhaps where an old one was. */
+TEST(lines_of_files_are_watched_and_no_others)
+{
+    struct pl_state *s = new_state(NULL, 32 * MIB);
+    struct lines_seen seen = {.count = {0}};
+    struct pl_line_watch watch = {see_line, &seen};
+    pl_limits_watch_lines(&s->limits, &watch);
+    CHECK_CODE(s,
+               "local sum = 0\n"
+               "for i = 1, 1000 do\n"
+               "  local f = i % 2 == 0 and load('local n = ...\\nreturn n') or function(n)\n"
+               "    return n\n"
+               "  end sum = sum + f(i)\n"
+               "end return sum",
+               NULL, "500500");
+    CHECK_INT(seen.count[1], 1);
+    CHECK_INT(seen.count[4], 500);
+    CHECK(seen.count[3] > 0 && seen.count[5] > 0);
+    CHECK(!seen.elsewhere);
+    pl_limits_watch_lines(&s->limits, NULL);
+    CHECK_CODE(s, "return 1", NULL, "1");
+    CHECK_INT(seen.count[1], 1);
+    pl_state_destroy(s);
+}
+
 #define LUA_STACK 65500 /* LuaJIT's, before what it keeps for errors */
 
 static int fill_up(lua_State *L)
