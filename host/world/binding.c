@@ -521,9 +521,10 @@ static int actor_status(lua_State *L)
     return acts ? 1 : 0;
 }
 
-static int has_objects(lua_State *L)
+static int newest(lua_State *L)
 {
-    lua_pushboolean(L, pl_world_has_objects(pl_binding_check(L)->world, luaL_checkstring(L, 2)));
+    uint64_t version = pl_world_newest(pl_binding_check(L)->world, luaL_checkstring(L, 2));
+    lua_pushnumber(L, (lua_Number)version);
     return 1;
 }
 
@@ -555,7 +556,7 @@ static const luaL_Reg functions[] = {
     {"settled", settled},
     {"now", binding_now},
     {"actor_status", actor_status},
-    {"has_objects", has_objects}, /* of a resource */
+    {"newest", newest},
     {NULL, NULL},
 };
 

@@ -447,10 +447,14 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
     return type != NULL;
 }
 
-bool pl_world_has_objects(struct pl_world *world, const char *resource)
+uint64_t pl_world_newest(struct pl_world *world, const char *resource)
 {
     const struct pl_api_type *type = stored_type(world, resource);
-    return type != NULL && type->table->count > 0;
+    uint64_t newest = 0;
+    for (size_t i = 0; type != NULL && i < type->table->count; i++)
+        if (type->table->entries[i]->rv > newest)
+            newest = type->table->entries[i]->rv;
+    return newest;
 }
 
 bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,

@@ -104,8 +104,8 @@ bool pl_world_each_object(struct pl_world *world, const char *resource,
                           void (*visit)(void *arg, const char *uid, uint64_t version,
                                         const struct pl_doc *doc),
                           void *arg);
-/* Whether there is an object of "apps/v1/deployments". */
-bool pl_world_has_objects(struct pl_world *world, const char *resource);
+/* The highest version of an object of "apps/v1/deployments"; 0: there is none. */
+uint64_t pl_world_newest(struct pl_world *world, const char *resource);
 
 /* Appends the status that an actor of the server would write into this object now, as JSON; see
  * apiserver/actors.h. False: none, or there is no such object. */

@@ -15,7 +15,7 @@ local MOST_AT_ONCE = 1000 -- while no time passes
 local MOST = 10000 -- in one settle
 
 -- The actors of the server, which also act in `perilune dev --simulate`. ends: what is deleted has
--- work left, the end of its grace period.
+-- work left, the end of its grace period. counts: changes of other objects make work, too.
 local ACTORS = {
   deployments = { kind = "apps/v1/Deployment", resource = "apps/v1/deployments" },
   replicasets = { kind = "apps/v1/ReplicaSet", resource = "apps/v1/replicasets" },
@@ -23,7 +23,8 @@ local ACTORS = {
   jobs = { kind = "batch/v1/Job", resource = "batch/v1/jobs" },
   pods = { kind = "v1/Pod", resource = "v1/pods", ends = true },
   claims = { kind = "v1/PersistentVolumeClaim", resource = "v1/persistentvolumeclaims" },
-  budgets = { kind = "policy/v1/PodDisruptionBudget", resource = "policy/v1/poddisruptionbudgets" },
+  budgets = { kind = "policy/v1/PodDisruptionBudget", resource = "policy/v1/poddisruptionbudgets",
+    counts = true },
 }
 
 -- Their names, sorted.
@@ -112,10 +113,20 @@ local function act_later(self, actor, object)
   end)
 end
 
+-- Whether an actor may have work that it had not before. What an actor of the server has to do follows
+-- from the object alone, except for budgets.
+local function has_news(self, actor)
+  if not actor.resource then
+    return true
+  end
+  local newest, seen = world.newest(self.handle, actor.resource), actor.seen
+  actor.seen = newest
+  return newest > 0 and (newest ~= seen or actor.counts)
+end
+
 function M.run(self)
   for _, actor in ipairs(self.actors) do
-    local some = not actor.resource or world.has_objects(self.handle, actor.resource)
-    for _, object in ipairs(some and self:list(actor.kind) or {}) do
+    for _, object in ipairs(has_news(self, actor) and self:list(actor.kind) or {}) do
       if work_of(self, actor, object) then
         act_later(self, actor, object)
       end
@@ -184,7 +195,7 @@ function M.install(World)
     end
     o = check.options("simulate", o, { delay = check.delay })
     add(self, { id = #self.actors + 1 .. " ", kind = actor.kind, resource = actor.resource,
-      of = actor.of, ends = actor.ends, delay = o.delay or 0 })
+      of = actor.of, ends = actor.ends, counts = actor.counts, delay = o.delay or 0 })
     return self
   end
 end
