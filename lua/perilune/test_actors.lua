@@ -113,8 +113,8 @@ local function act_later(self, actor, object)
   end)
 end
 
--- Whether an actor may have work that it had not before. What an actor of the server has to do follows
--- from the object alone, except for budgets.
+-- Whether an actor may have work that it had not before. What an actor of the server has to do
+-- follows from the object alone, except for budgets.
 local function has_news(self, actor)
   if not actor.resource then
     return true
