@@ -107,10 +107,29 @@ static const char *metavar_of(const struct pl_flag *flag)
     return *flag->metavar != '\0' ? flag->metavar : "VALUE";
 }
 
-static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *i,
-                      struct pl_err *err)
+struct words {
+    char *const *argv;
+    int argc, at;
+};
+
+/* given: NULL, if the word has no value; then it is the next word, and "true" for a switch. */
+static int take(struct pl_flags *flags, size_t i, const char *given, const char *source,
+                struct words *words, struct pl_err *err)
 {
-    const char *word = argv[*i];
+    const struct pl_flag *flag = &flags->table[i];
+    if (!pl_flag_is_taken(flag, flags->command))
+        return of_others(flag, source, err);
+    if (given == NULL && takes_value(flag)) {
+        if (words->at + 1 >= words->argc)
+            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source, metavar_of(flag));
+        given = words->argv[++words->at];
+    }
+    return flags_put(flags, i, given != NULL ? given : "true", source, err);
+}
+
+static int parse_long(struct pl_flags *flags, struct words *words, struct pl_err *err)
+{
+    const char *word = words->argv[words->at];
     size_t name_len = strcspn(word + 2, "=");
     struct pl_slice name = pl_slice(word + 2, name_len);
     const char *given = word[2 + name_len] == '=' ? word + 2 + name_len + 1 : NULL;
@@ -129,41 +148,27 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
         snprintf(what, sizeof(what), "unknown flag %s", source);
         return unknown(flags, flags->command, name, what, err);
     }
-    const struct pl_flag *flag = &flags->table[found];
-    if (!pl_flag_is_taken(flag, flags->command))
-        return of_others(flag, source, err);
-    if (given == NULL && takes_value(flag)) {
-        if (*i + 1 >= argc)
-            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source, metavar_of(flag));
-        given = argv[++*i];
-    }
-    return flags_put(flags, found, given ? given : is_no ? "false" : "true", source, err);
+    return take(flags, found, is_no ? "false" : given, source, words, err);
 }
 
-static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int *i,
-                       struct pl_err *err)
+/* The value may follow the letter at once: -nweb, -n=web, -n web. */
+static int parse_short(struct pl_flags *flags, struct words *words, struct pl_err *err)
 {
-    const char *word = argv[*i];
-    for (size_t f = 0; f < flags->count; f++) {
-        if (flags->table[f].letter != word[1])
-            continue;
-        if (!pl_flag_is_taken(&flags->table[f], flags->command))
-            return of_others(&flags->table[f], word, err);
-        if (word[2] != '\0')
-            return flags_put(flags, f, word + 2, word, err);
-        if (*i + 1 >= argc)
-            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", word,
-                              metavar_of(&flags->table[f]));
-        return flags_put(flags, f, argv[++*i], word, err);
-    }
+    const char *word = words->argv[words->at], *rest = word + 2;
+    const char source[] = {'-', word[1], '\0'};
+    const char *given = *rest == '\0' ? NULL : rest + (*rest == '=');
+    for (size_t f = 0; f < flags->count; f++)
+        if (flags->table[f].letter == word[1])
+            return take(flags, f, given, source, words, err);
     return pl_err_set(err, PL_EINVAL, "unknown flag %s; --help lists them", word);
 }
 
 static int parse_argv(struct pl_flags *flags, int argc, char *const *argv, struct pl_err *err)
 {
     bool only_paths = false;
-    for (int i = 0; i < argc; i++) {
-        const char *word = argv[i];
+    struct words words = {argv, argc, 0};
+    for (; words.at < argc; words.at++) {
+        const char *word = argv[words.at];
         int rc = 0;
         if (only_paths || word[0] != '-' || word[1] == '\0')
             flags_append(&flags->paths, &flags->path_count, word);
@@ -172,9 +177,9 @@ static int parse_argv(struct pl_flags *flags, int argc, char *const *argv, struc
         else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             flags->help = true;
         else if (word[1] == '-')
-            rc = parse_long(flags, argv, argc, &i, err);
+            rc = parse_long(flags, &words, err);
         else
-            rc = parse_short(flags, argv, argc, &i, err);
+            rc = parse_short(flags, &words, err);
         if (rc != 0)
             return rc;
     }

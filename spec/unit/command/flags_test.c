@@ -11,7 +11,7 @@ static const struct pl_flag table[] = {
     {.name = "context", .metavar = "NAME", .help = "a text"},
     {.name = "namespace", .metavar = "NS", .help = "texts", .repeatable = true},
     {.name = "filename", .letter = 'f', .metavar = "PATH", .help = "short", .repeatable = true},
-    {.name = "dry-run", .type = PL_FLAG_SWITCH, .help = "a switch"},
+    {.name = "dry-run", .letter = 'd', .type = PL_FLAG_SWITCH, .help = "a switch"},
     {.name = "wait", .type = PL_FLAG_SWITCH, .fallback = "true", .help = "a switch that is on"},
     {.name = "lanes",
      .type = PL_FLAG_INTEGER,
@@ -170,6 +170,24 @@ TEST(flags_and_paths_come_in_any_order_and_both_forms)
     CHECK(!pl_flags_switch(&flags, "wait"));
     CHECK_STR(pl_flags_all(&flags, "filename")[1], "y");
     pl_flags_deinit(&flags);
+}
+
+TEST(a_letter_stands_for_its_flag_in_every_form)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL, WORDS("-f=x", "-fy", "-f", "z", "-d", "a.lua")), 0);
+    CHECK_STR(pl_flags_all(&flags, "filename")[0], "x");
+    CHECK_STR(pl_flags_all(&flags, "filename")[1], "y");
+    CHECK_STR(pl_flags_all(&flags, "filename")[2], "z");
+    CHECK(pl_flags_switch(&flags, "dry-run"));
+    CHECK_INT(flags.path_count, 1); /* a switch never takes the next argument */
+    pl_flags_deinit(&flags);
+    CHECK_INT(parse(&flags, NULL, WORDS("-d", "--lanes", "2", "-d=false")), 0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 2);
+    CHECK(!pl_flags_switch(&flags, "dry-run"));
+    pl_flags_deinit(&flags);
+    refused(WORDS("-d=maybe"), "-d: \"maybe\": it must be true or false");
+    refused(WORDS("-f"), "-f needs a value (PATH)");
 }
 
 TEST(the_last_of_a_flag_wins_unless_it_repeats)
@@ -367,7 +385,7 @@ TEST(a_flag_of_other_commands_says_whose_it_is)
         {"--no-lead", "--no-lead is a flag of `perilune run` and `perilune dev`"},
         {"--lead=true", "--lead is a flag of `perilune run` and `perilune dev`"},
         {"--manifest=x", "--manifest is a flag of `perilune dev`"},
-        {"-mx", "-mx is a flag of `perilune dev`"},
+        {"-mx", "-m is a flag of `perilune dev`"},
         {"--many=x", "--many is a flag of `perilune run`, `perilune rbac`, `perilune manifests`, "
                      "`perilune status` and `perilune dev`; --help lists "},
         {"--laed", "unknown flag --laed"},
