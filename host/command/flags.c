@@ -253,7 +253,6 @@ static int merge_value(struct pl_flags *flags, size_t i, struct pl_node value, c
 {
     struct pl_scratch scratch;
     enum pl_type type = pl_node_type(value);
-    char text[512];
     struct pl_slice slice = {NULL, 0};
     if (type == PL_STRING)
         slice = pl_node_str(value, &scratch);
@@ -261,12 +260,15 @@ static int merge_value(struct pl_flags *flags, size_t i, struct pl_node value, c
         slice = pl_node_number(value, &scratch);
     else if (type == PL_BOOL)
         slice = pl_slice_z(pl_node_bool(value) ? "true" : "false");
-    if (slice.ptr == NULL || slice.len >= sizeof(text))
+    if (slice.ptr == NULL)
         return pl_err_set(err, PL_EINVAL, "%s must be a string, number or boolean, not %s", source,
                           pl_type_name(type));
-    memcpy(text, slice.ptr, slice.len);
-    text[slice.len] = '\0';
-    return flags_put(flags, i, text, source, err);
+    if (pl_slice_chr(slice, '\0') != NULL)
+        return pl_err_set(err, PL_EINVAL, "%s must not contain the character NUL", source);
+    char *text = pl_memdup0(slice.ptr, slice.len);
+    int rc = flags_put(flags, i, text, source, err);
+    pl_free(text);
+    return rc;
 }
 
 int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,

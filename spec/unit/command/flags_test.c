@@ -265,6 +265,29 @@ TEST(a_mistake_in_the_file_or_environment_names_its_place)
     pl_flags_deinit(&flags);
 }
 
+TEST(a_text_of_the_file_has_any_length_and_no_nul)
+{
+    struct pl_flags flags;
+    char json[2048];
+    snprintf(json, sizeof(json), "{\"context\":\"%01000d\"}", 0);
+    struct pl_doc *file = pl_scan_text(pl_slice_z(json), &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(parse(&flags, NULL, nothing), 0);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), 0);
+    CHECK_INT(strlen(pl_flags_text(&flags, "context")), 1000);
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+
+    file =
+        pl_scan_text(pl_slice_z("{\"space\":\"a\\u0000b\"}"), &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(parse(&flags, NULL, nothing), 0);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
+    CHECK_STR(err.message, "c.yaml: flags.space must not contain the character NUL");
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
 TEST(names_of_objects_are_names)
 {
     static const char *const good[] = {
