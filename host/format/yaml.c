@@ -485,11 +485,21 @@ static bool decode_json(struct pl_slice text, struct pl_docs *out)
     return doc != NULL;
 }
 
+/* Some editors begin a file with a byte order mark. libyaml takes it for a character of the text
+ * when it is told the encoding. */
+static struct pl_slice without_mark(struct pl_slice text)
+{
+    struct pl_slice mark = pl_slice_z("\xef\xbb\xbf");
+    bool has_mark = text.len >= mark.len && memcmp(text.ptr, mark.ptr, mark.len) == 0;
+    return has_mark ? pl_slice(text.ptr + mark.len, text.len - mark.len) : text;
+}
+
 int pl_yaml_decode(struct pl_slice text, struct pl_docs *out, struct pl_err *err)
 {
     *out = (struct pl_docs){NULL, 0, 0};
     if (text.len > PL_SCAN_BYTES)
         return pl_err_set(err, PL_ELIMIT, "the text is longer than %u bytes", PL_SCAN_BYTES);
+    text = without_mark(text);
     if (decode_json(text, out))
         return 0;
     struct reader r = {.in = text, .err = err};

@@ -77,6 +77,15 @@ TEST(several_documents_are_read_and_empty_ones_left_out)
     check("%YAML 1.2\n---\na: 1\n", "{'a':1}");
 }
 
+TEST(a_byte_order_mark_at_the_beginning_is_no_text)
+{
+    check("\xef\xbb\xbf"
+          "a: 1\nb: 2\n",
+          "{'a':1,'b':2}");
+    check("\xef\xbb\xbf{\"a\":\"\\ud83d\\ude00\"}", "{'a':'\xf0\x9f\x98\x80'}");
+    check("\xef\xbb\xbf", "");
+}
+
 TEST(aliases_and_merge_keys_are_followed)
 {
     check("a: &x {p: 1, q: [2]}\nb: *x\nc: [*x, *x]\n",
