@@ -29,7 +29,8 @@
 #define LEAD    "run|dev|rbac" /* commands whose work depends on leader election */
 
 #define MEMORY_LEAST (1 << 20)
-#define LANES_MAX    1024 /* each is a thread with a Lua state */
+#define MEMORY_MOST  ((int64_t)1 << 50) /* of one Lua state; several of them fit into 64 bits */
+#define LANES_MAX    1024               /* each is a thread with a Lua state */
 
 static const struct pl_flag table[] = {
     {.name = "kubeconfig",
@@ -91,6 +92,7 @@ static const struct pl_flag table[] = {
      .fallback = "512MiB",
      .metavar = "SIZE",
      .least = MEMORY_LEAST,
+     .most = MEMORY_MOST,
      .help = "memory limit of each Lua state"},
     {.name = "reconcile-cpu-limit",
      .of = HOST,

@@ -114,17 +114,21 @@ static const char *misfit_duration(const struct pl_flag *flag, const char *text,
     return flag->most > 0 ? too_long(flag, room) : "it is longer than 292 years";
 }
 
-/* A limit is whole MiB. */
+/* Limits are whole MiB. */
 static const char *misfit_size(const struct pl_flag *flag, const char *text,
                                char room[PL_FLAG_MISFIT])
 {
     uint64_t size;
-    if (pl_size_parse(pl_slice_z(text), &size) && size > 0 && size >= (uint64_t)flag->least)
+    if (pl_size_parse(pl_slice_z(text), &size) && size > 0 && size >= (uint64_t)flag->least &&
+        (flag->most == 0 || size <= (uint64_t)flag->most))
         return NULL;
     if (flag->least == 0)
         return "it must be a size such as 512MiB";
-    snprintf(room, PL_FLAG_MISFIT, "it must be a size of at least %lldMiB",
-             (long long)(flag->least >> 20));
+    int len = snprintf(room, PL_FLAG_MISFIT, "it must be a size of at least %lldMiB",
+                       (long long)(flag->least >> 20));
+    if (flag->most > 0)
+        snprintf(room + len, PL_FLAG_MISFIT - (size_t)len, " and at most %lldMiB",
+                 (long long)(flag->most >> 20));
     return room;
 }
 

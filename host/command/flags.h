@@ -14,7 +14,7 @@ enum pl_flag_type {
     PL_FLAG_INTEGER,  /* from `least` to `most` */
     PL_FLAG_NUMBER,   /* from `least` to `most` */
     PL_FLAG_DURATION, /* "30s"; from `least` to `most`, in nanoseconds */
-    PL_FLAG_SIZE,     /* "512MiB"; at least `least` */
+    PL_FLAG_SIZE,     /* "512MiB"; from `least` to `most` */
     PL_FLAG_CHOICE,   /* one of `choices` */
 };
 

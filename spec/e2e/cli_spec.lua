@@ -123,6 +123,8 @@ describe("the command line", function()
     { { "rbac", "--pid", "7", "a.lua" }, "--pid goes with --recorded" },
     { { "test", "--plan", "x", "." }, "--plan goes with --explore" },
     { { "run", "--lua-memory", "1023KiB", "a.lua" }, "it must be a size of at least 1MiB" },
+    { { "check", "--lua-memory", "4EiB", "a.lua" },
+      '"4EiB": it must be a size of at least 1MiB and at most 1073741824MiB' },
     { { "run", "--shards", "4", "--no-leader-elect", "a.lua" }, "--shards elects leaders: leave out" },
     { { "run", "--shards", "257", "a.lua" }, "it must be a whole number from 1 to 256" },
     { { "reload", "--keys", "3" }, "--keys goes with --shadow" },

@@ -436,7 +436,7 @@ require("perilune").controller("edit"):For("v1/Namespace")
     { { "--image", "i", "-n", "x", "--replicas", "99999999999" }, 2,
       '--replicas: "99999999999": it must be a whole number from 1 to 2147483647' },
     { { "--image", "i", "-n", "x", "--lanes", "4294967297" }, 2, "it must be a whole number from 1 to 1024" },
-    { { "--image", "i", "-n", "x", "--lua-memory", "8191PiB" }, 2, "more than a machine has" },
+    { { "--image", "i", "-n", "x", "--lua-memory", "15EiB" }, 2, "and at most 1073741824MiB" },
     { { "--image", "i", "-n", "x", "--lua-memory", "1PiB", "--lanes", "1024" }, 2, "more than a machine has" },
     { { "--image", "i", "-n", "x", "--cluster", "--server", "http://127.0.0.1:1" }, 1, "http://127.0.0.1:1: " },
   }

@@ -31,7 +31,12 @@ static const struct pl_flag table[] = {
      .help = "d"},
     {.name = "grace", .type = PL_FLAG_DURATION, .most = 3600 * PL_SECOND, .help = "d"},
     {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
-    {.name = "room", .type = PL_FLAG_SIZE, .least = 3 << 20, .metavar = "S", .help = "s"},
+    {.name = "room",
+     .type = PL_FLAG_SIZE,
+     .least = 3 << 20,
+     .most = 5 << 20,
+     .metavar = "S",
+     .help = "s"},
     {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
     {.name = "late", .with = "lead|format", .type = PL_FLAG_SWITCH, .help = "with one of them"},
@@ -118,6 +123,8 @@ TEST(numbers_that_do_not_fit_say_what_does)
     refused(WORDS("--memory", "0"), "--memory: \"0\": it must be a size such as 512MiB");
     refused(WORDS("--room", "3145727"), "--room: \"3145727\": it must be a size of at least 3MiB");
     refused(WORDS("--room", "x"), "it must be a size of at least 3MiB");
+    refused(WORDS("--room", "5242881"), "it must be a size of at least 3MiB and at most 5MiB");
+    refused(WORDS("--room", "99EiB"), "it must be a size of at least 3MiB and at most 5MiB");
     refused(WORDS("--for", "999ms"), "--for: \"999ms\": it must be from 1s to 1h");
     refused(WORDS("--for", "1h1s"), "it must be from 1s to 1h");
     refused(WORDS("--for", "9999999h"), "it must be from 1s to 1h");
@@ -137,6 +144,8 @@ TEST(the_limits_themselves_fit)
                           "3MiB")),
               0);
     CHECK_INT(pl_flags_size(&flags, "room"), 3 << 20);
+    pl_flags_deinit(&flags);
+    CHECK_INT(parse(&flags, NULL, WORDS("--room", "5MiB")), 0);
     pl_flags_deinit(&flags);
 }
 
