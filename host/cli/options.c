@@ -51,6 +51,7 @@ static const struct pl_flag table[] = {
     {.name = "namespace",
      .of = LEAD "|manifests|uninstall",
      .letter = 'n',
+     .names = PL_NAMES_NAMESPACE,
      .metavar = "NS",
      .help = "watch only this namespace; for manifests: the namespace in which the host will run",
      .repeatable = true},
@@ -455,9 +456,7 @@ static int read_address(const struct pl_flags *flags, const char *name, int port
 {
     bool in_cluster = getenv("KUBERNETES_SERVICE_HOST") != NULL;
     int rc = pl_bind_address_choose(pl_flags_text(flags, name), port, in_cluster, out, err);
-    if (rc != 0)
-        pl_err_prefix(err, "--%s", name);
-    return rc;
+    return rc != 0 ? pl_flags_blame(flags, name, err) : 0;
 }
 
 /* Only `dev` has the page, except with `--once`, which soon ends. */
@@ -468,9 +467,7 @@ static int read_page_address(struct pl_options *options, struct pl_err *err)
     bool wanted = text != NULL || (is_dev && !pl_flags_switch(&options->flags, "once"));
     const char *otherwise = wanted ? "127.0.0.1:0" : "0";
     int rc = pl_bind_address_parse(text != NULL ? text : otherwise, &options->page_address, err);
-    if (rc != 0)
-        pl_err_prefix(err, "--ui-bind-address");
-    return rc;
+    return rc != 0 ? pl_flags_blame(&options->flags, "ui-bind-address", err) : 0;
 }
 
 static int read_addresses(struct pl_options *options, struct pl_err *err)
@@ -494,23 +491,28 @@ static const char *option_of(const char *text)
     return is_option ? comma : NULL;
 }
 
+static int parse_record(const char *text, size_t *len, uint64_t *max, struct pl_err *err)
+{
+    const char *option = option_of(text);
+    *len = option != NULL ? (size_t)(option - text) : strlen(text);
+    if (*len == 0 || (option != NULL && (strncmp(option, ",max=", 5) != 0 ||
+                                         !pl_size_parse(pl_slice_z(option + 5), max))))
+        return pl_err_set(err, PL_EINVAL,
+                          "\"%s\": it must be FILE or FILE,max=SIZE such as /tmp/record,max=64MiB",
+                          text);
+    return *max < PL_RECORD_LEAST ? pl_err_set(err, PL_EINVAL, "max is at least 1MiB") : 0;
+}
+
 static int read_record(struct pl_options *options, struct pl_err *err)
 {
     const char *text = pl_flags_text(&options->flags, "record");
     bool secrets = pl_flags_switch(&options->flags, "record-secrets");
     uint64_t max = (uint64_t)64 << 20;
+    size_t len;
     if (text == NULL)
         return 0;
-    const char *option = option_of(text);
-    size_t len = option != NULL ? (size_t)(option - text) : strlen(text);
-    if (len == 0 || (option != NULL && (strncmp(option, ",max=", 5) != 0 ||
-                                        !pl_size_parse(pl_slice_z(option + 5), &max))))
-        return pl_err_set(err, PL_EINVAL,
-                          "--record takes FILE or FILE,max=SIZE such as /tmp/record,max=64MiB, "
-                          "not \"%s\"",
-                          text);
-    if (max < PL_RECORD_LEAST)
-        return pl_err_set(err, PL_EINVAL, "--record: max is at least 1MiB");
+    if (parse_record(text, &len, &max, err) != 0)
+        return pl_flags_blame(&options->flags, "record", err);
     options->record_path = pl_memdup0(text, len);
     options->record = (struct pl_record_options){.path = options->record_path,
                                                  .max = (size_t)max,
@@ -520,36 +522,22 @@ static int read_record(struct pl_options *options, struct pl_err *err)
 }
 
 /* kubectl accepts "host:port", too; a bare word is probably a typing error. */
-static int check_server(const char *server, struct pl_err *err)
+static int check_server(const struct pl_flags *flags, struct pl_err *err)
 {
+    const char *server = pl_flags_text(flags, "server");
+    if (server == NULL)
+        return 0;
     struct pl_server_name name;
     char *url = strstr(server, "://") != NULL ? pl_strdup(server)
                 : strchr(server, ':') != NULL ? pl_format("http://%s", server)
                                               : NULL;
     bool good = url != NULL && pl_server_name_parse(url, &name);
     pl_free(url);
-    return good ? 0
-                : pl_err_set(err, PL_EINVAL,
-                             "--server takes https://HOST[:PORT][/PATH] or HOST:PORT, not \"%s\"",
-                             server);
-}
-
-static int check_namespace(const char *name, struct pl_err *err)
-{
-    bool good = strlen(name) <= 63 && pl_text_is_label(pl_slice_z(name));
-    return good ? 0
-                : pl_err_set(err, PL_EINVAL, "--namespace: \"%s\" is not the name of a namespace",
-                             name);
-}
-
-static int check_target(const struct pl_flags *flags, struct pl_err *err)
-{
-    const char *server = pl_flags_text(flags, "server");
-    int rc = server != NULL ? check_server(server, err) : 0;
-    char *const *names = pl_flags_all(flags, "namespace");
-    for (size_t i = 0; rc == 0 && names != NULL && names[i] != NULL; i++)
-        rc = check_namespace(names[i], err);
-    return rc;
+    if (good)
+        return 0;
+    pl_err_set(err, PL_EINVAL, "\"%s\": it must be https://HOST[:PORT][/PATH] or HOST:PORT",
+               server);
+    return pl_flags_blame(flags, "server", err);
 }
 
 bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
@@ -570,13 +558,13 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         *exit_code = PL_EXIT_FAILURE;
         return false;
     }
-    if (pl_flags_check(&options->flags, &err) != 0 || check_target(&options->flags, &err) != 0 ||
+    if (pl_flags_check(&options->flags, &err) != 0 || check_server(&options->flags, &err) != 0 ||
         read_addresses(options, &err) != 0 ||
         pl_leader_read(&options->flags, &options->leader, &err) != 0 ||
         pl_webhook_read(&options->flags, &options->webhook, &err) != 0 ||
         read_record(options, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
-        *exit_code = PL_EXIT_USAGE;
+        *exit_code = err.code == PL_ESYNTAX ? PL_EXIT_FAILURE : PL_EXIT_USAGE;
         return false;
     }
     configure_log(&options->flags);

@@ -34,17 +34,20 @@ static int read_service(const char *text, struct pl_webhook_options *out, struct
                             &out->service_name, &out->service_port, err);
 }
 
-static int read_url(const char *text, struct pl_webhook_options *out, struct pl_err *err)
+static int read_url(const struct pl_flags *flags, struct pl_webhook_options *out,
+                    struct pl_err *err)
 {
+    const char *text = pl_flags_text(flags, "webhook-url");
     if (text == NULL)
         return 0;
     size_t head = strlen("https://");
     bool good = strncmp(text, "https://", head) == 0 && text[head] != '\0' &&
                 strpbrk(text + head, "/?#@ ") == NULL;
     out->url = text;
-    return good ? 0
-                : pl_err_set(err, PL_EINVAL,
-                             "--webhook-url takes https://HOST:PORT, not \"%.200s\"", text);
+    if (good)
+        return 0;
+    pl_err_set(err, PL_EINVAL, "\"%.200s\": it must be https://HOST:PORT", text);
+    return pl_flags_blame(flags, "webhook-url", err);
 }
 
 static int read_target(const struct pl_flags *flags, struct pl_webhook_options *out,
@@ -61,7 +64,7 @@ static int read_target(const struct pl_flags *flags, struct pl_webhook_options *
     if (out->cert_dir == NULL && !out->self_signed)
         return pl_err_set(err, PL_EINVAL, "--no-webhook-self-signed needs --webhook-cert-dir");
     int rc = read_service(service, out, err);
-    return rc != 0 ? rc : read_url(url, out, err);
+    return rc != 0 ? rc : read_url(flags, out, err);
 }
 
 void pl_webhook_options_deinit(struct pl_webhook_options *options)
@@ -84,9 +87,8 @@ int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out
     };
     int rc = pl_bind_address_choose(pl_flags_text(flags, "webhook-bind-address"), PORT, in_cluster,
                                     &out->address, err);
-    if (rc != 0)
-        pl_err_prefix(err, "--webhook-bind-address");
-    return rc != 0 ? rc : read_target(flags, out, err);
+    return rc != 0 ? pl_flags_blame(flags, "webhook-bind-address", err)
+                   : read_target(flags, out, err);
 }
 
 /* ---- derived options ---- */

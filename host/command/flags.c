@@ -64,6 +64,8 @@ static int flags_put(struct pl_flags *flags, size_t i, const char *text, const c
         value->texts[value->count] = NULL;
     }
     flags_append(&value->texts, &value->count, text);
+    pl_free(value->source);
+    value->source = pl_strdup(source);
     return 0;
 }
 
@@ -303,8 +305,18 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
         }
         if (rc != 0)
             return rc;
+        flags->values[i].in_file = true;
     }
     return 0;
+}
+
+int pl_flags_blame(const struct pl_flags *flags, const char *name, struct pl_err *err)
+{
+    const struct pl_flag_value *value = &flags->values[flags_at(flags, name)];
+    pl_err_prefix(err, "%s", value->source);
+    if (value->in_file)
+        err->code = PL_ESYNTAX;
+    return err->code;
 }
 
 /* ---- flags that have no effect without another one ---- */
@@ -366,6 +378,7 @@ void pl_flags_deinit(struct pl_flags *flags)
         for (size_t k = 0; k < flags->values[i].count; k++)
             pl_free(flags->values[i].texts[k]);
         pl_free(flags->values[i].texts);
+        pl_free(flags->values[i].source);
     }
     for (size_t i = 0; i < flags->path_count; i++)
         pl_free(flags->paths[i]);

@@ -58,9 +58,11 @@ struct pl_flags {
     struct pl_flag_value {
         char **texts; /* owned */
         size_t count;
-        bool typed; /* on the command line */
-    } * values;     /* owned, one for each flag */
-    char **paths;   /* owned: arguments that are not flags */
+        char *source; /* owned: "--lanes", "PERILUNE_LANES", "FILE: flags.lanes"; NULL: not set */
+        bool typed;   /* on the command line */
+        bool in_file;
+    } * values;   /* owned, one for each flag */
+    char **paths; /* owned: arguments that are not flags */
     size_t path_count;
     bool help; /* --help was given */
 };
@@ -79,6 +81,10 @@ PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, c
  * may have such flags. */
 PL_MUST_USE int pl_flags_check(const struct pl_flags *flags, struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
+
+/* For a command that looks closer at the value of a flag that is set: puts the value's source
+ * before the message. Returns the code of err, which becomes ESYNTAX for a --config file. */
+int pl_flags_blame(const struct pl_flags *flags, const char *name, struct pl_err *err);
 
 /* Values, or their defaults, also for other commands' flags. The name must be in the table. Texts
  * live as long as the flags. NULL: not set. */

@@ -97,9 +97,9 @@ describe("the command line", function()
     { { "version", "please" }, "it takes no arguments: please" },
     { { "run", "-f", "x", "a.lua" }, "-f is a flag of `perilune dev`" },
     { { "check", "--no-reload", "a.lua" }, "--no-reload is a flag of `perilune run` and `perilune dev`" },
-    { { "run", "--server", "nope", "a.lua" }, "--server takes" },
-    { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
-    { { "run", "--namespace", "../x", "a.lua" }, "not the name of a namespace" },
+    { { "run", "--server", "nope", "a.lua" }, '--server: "nope": it must be https://HOST' },
+    { { "run", "--server", "ftp://nope", "a.lua" }, '--server: "ftp://nope": it must be https://' },
+    { { "run", "--namespace", "../x", "a.lua" }, "must be a namespace's name" },
     { { "run", "--namespace", "", "a.lua" }, "must not be empty" },
     { { "run", "--webhook-secret", "foo", "a.lua" }, "NAMESPACE/NAME such as my-app/certs" },
     { { "uninstall", "--webhook-secret", "foo", "a.lua" }, "NAMESPACE/NAME such as my-app/certs" },
@@ -117,8 +117,8 @@ describe("the command line", function()
     { { "run", "--shard-by", "uid", "a.lua" }, "--shard-by goes with --shards" },
     { { "run", "--kube-api-burst", "5", "a.lua" }, "--kube-api-burst goes with --kube-api-qps" },
     { { "run", "--record-secrets", "a.lua" }, "--record-secrets goes with --record" },
-    { { "run", "--record", "x,most=1MiB", "a.lua" }, "--record takes FILE or FILE,max=SIZE" },
-    { { "run", "--record", "x,max=much", "a.lua" }, "--record takes FILE or FILE,max=SIZE" },
+    { { "run", "--record", "x,most=1MiB", "a.lua" }, "it must be FILE or FILE,max=SIZE" },
+    { { "run", "--record", "x,max=much", "a.lua" }, "it must be FILE or FILE,max=SIZE" },
     { { "check", "--context", "x", "a.lua" }, "--context goes with --cluster" },
     { { "rbac", "--pid", "7", "a.lua" }, "--pid goes with --recorded" },
     { { "test", "--plan", "x", "." }, "--plan goes with --explore" },
@@ -228,6 +228,23 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert.equal(1, refused)
     assert(why:find("did you mean --lanes", 1, true), why)
   end)
+
+  for flag, value in pairs({
+    namespace = "Web", server = "nope", ["ui-bind-address"] = "8080", ["metrics-bind-address"] = "8080",
+    ["webhook-bind-address"] = "8080", ["webhook-url"] = "http://a", record = "x,max=much",
+  }) do
+    it("names the place of what a value of --" .. flag .. " must be", function()
+      local script = e2e.write_file(e2e.folder() .. "/place.lua", "")
+      local file = e2e.write_file(e2e.folder() .. "/place.yaml", ("flags:\n  %s: %q\n"):format(flag, value))
+      local code, _, err = e2e.run("run", script, "--config", file)
+      assert.equal(1, code)
+      local place = ("%s: flags.%s: %q"):format(file, flag, value)
+      assert(err:find("perilune run: " .. place, 1, true), err)
+      code, _, err = e2e.run("run", script, "--" .. flag, value)
+      assert.equal(2, code)
+      assert(err:find(("perilune run: --%s: %q"):format(flag, value), 1, true), err)
+    end)
+  end
 
   it("gives no socket the number of a standard stream that was closed", function()
     local out = e2e.folder() .. "/closed.kubeconfig"

@@ -137,7 +137,7 @@ describe("perilune run --once with flags that are mistakes", function()
     ['--once-timeout: "-3s": it must be a duration'] = { "--once", "--once-timeout", "-3s" },
     ["--once-timeout goes with --once"] = { "--once-timeout", "5s" },
     ["did you mean --once?"] = { "--onec" },
-    ['not "http:///x"'] = { "--once", "--server", "http:///x" },
+    ['--server: "http:///x": it must be https://'] = { "--once", "--server", "http:///x" },
   }
   for message, flags in pairs(words) do
     it("says: " .. message, function()

@@ -519,6 +519,6 @@ perilune.controller("copies"):For("v1/ConfigMap", {labels = "copy=yes", predicat
     assert.matches("/nowhere/at/all", err)
     refused, _, err = e2e.run("run", "examples/hello", "--record", "a,max=much")
     assert.equal(2, refused)
-    assert.matches("%-%-record takes FILE", err)
+    assert.matches('%-%-record: "[^"]*": it must be FILE', err)
   end)
 end)

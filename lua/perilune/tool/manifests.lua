@@ -29,8 +29,6 @@ local function settings(tool, input)
       or "--image IMAGE is missing: a container image that contains perilune")
   elseif #namespaces ~= 1 then
     tool.usage("give one -n NS: the namespace in which the host will run")
-  elseif not host.is_name(namespaces[1], "dns-label") then
-    tool.usage("-n: %q is not the name of a namespace", namespaces[1])
   end
   local first = input.declared and rights.first(input.declared.controllers)
   local name = flags.name or first and first.name or "perilune"

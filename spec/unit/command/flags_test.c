@@ -274,6 +274,30 @@ TEST(a_mistake_in_the_file_or_environment_names_its_place)
     pl_flags_deinit(&flags);
 }
 
+TEST(a_later_mistake_names_the_place_of_the_value)
+{
+    struct pl_flags flags;
+    const char *const environment[] = {"PERILUNE_SPACE=a", NULL};
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"many\":\"b\"}"), &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(parse(&flags, environment, WORDS("--context=x", "-f", "y")), 0);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), 0);
+    static const char *const names[][2] = {{"context", "--context: no"},
+                                           {"filename", "-f: no"},
+                                           {"space", "PERILUNE_SPACE: no"},
+                                           {"many", "c.yaml: flags.many: no"}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        int want = i == 3 ? PL_ESYNTAX : PL_EINVAL;
+        pl_err_set(&err, PL_EINVAL, "no");
+        CHECK_INT(pl_flags_blame(&flags, names[i][0], &err), want);
+        CHECK_INT(err.code, want);
+        CHECK_STR(err.message, names[i][1]);
+    }
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
 TEST(a_text_of_the_file_has_any_length_and_no_nul)
 {
     struct pl_flags flags;
