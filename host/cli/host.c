@@ -370,17 +370,20 @@ static int open_page(struct host *host, struct pl_err *err)
     return options.address.off ? 0 : pl_open_page(&options, &host->page, err);
 }
 
+static bool is_in_use(const struct host *host)
+{
+    return atomic_load(&host->stuck) > 0 ||
+           (host->manager != NULL && !pl_manager_is_clean(host->manager)) ||
+           !pl_repls_is_closed(host->repls);
+}
+
 /* Runs that could not be ended still use what would be freed. */
 static void end_if_runs_remain(struct host *host)
 {
-    if (atomic_load(&host->stuck) > 0) {
-        pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host->exit_code));
-        pl_terminate(host->exit_code);
-    }
-    if (host->manager != NULL && !pl_manager_is_clean(host->manager))
-        pl_terminate(host->exit_code);
-    if (!pl_repls_is_closed(host->repls))
-        pl_terminate(host->exit_code);
+    if (!is_in_use(host))
+        return;
+    pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host->exit_code));
+    pl_terminate(host->exit_code);
 }
 
 /* Closes the parts that query the host or change its scripts. */

@@ -212,16 +212,23 @@ static void on_cancel(struct pl_timer *timer)
         pl_controller_cancel_runs(manager->controllers[i]);
 }
 
-static void on_grace_over(struct pl_timer *timer)
+static void tell_unfinished(struct pl_manager *manager)
 {
-    struct pl_manager *manager = PL_CONTAINER_OF(timer, struct pl_manager, grace);
     size_t running = 0;
     for (size_t i = 0; i < manager->count; i++)
         running += pl_controller_in_flight(manager->controllers[i]);
-    pl_gate_close(pl_cluster_gate(manager->o.cluster), "stopping",
-                  "the host is stopping and its grace period is over");
     pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
     manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
+}
+
+/* The stop is clean when only informers have not ended: they lose nothing. */
+static void on_grace_over(struct pl_timer *timer)
+{
+    struct pl_manager *manager = PL_CONTAINER_OF(timer, struct pl_manager, grace);
+    pl_gate_close(pl_cluster_gate(manager->o.cluster), "stopping",
+                  "the host is stopping and its grace period is over");
+    if (manager->to_stop > 0)
+        tell_unfinished(manager);
     manager_end(manager, true); /* the gate is closed for good, so all work has ended (rule 125) */
 }
 

@@ -288,6 +288,11 @@ void pl_hooks_stop(struct pl_hooks *hooks, int64_t drain_ns, void (*done)(void *
     hooks->draining = true;
     hooks->stopped = done;
     hooks->stopped_arg = arg;
+    if (hooks->server == NULL && pl_list_empty(&hooks->requests)) {
+        hooks->drained = hooks->ending = true;
+        hooks_tell_stopped(&hooks->drain);
+        return;
+    }
     if (hooks->server != NULL)
         pl_server_close_after(hooks->server);
     else

@@ -46,7 +46,8 @@ PL_MUST_USE int pl_hooks_set_certificate(struct pl_hooks *hooks, const char *cer
                                          const char *key_pem, struct pl_err *err);
 
 /* Continues to listen for drain_ns, closes each connection after its next answer, and answers
- * requests under way. Then the listener is closed and done is called, once, later. */
+ * requests under way. Then the listener is closed and done is called, once; at once if there is
+ * neither a listener nor a request. */
 void pl_hooks_stop(struct pl_hooks *hooks, int64_t drain_ns, void (*done)(void *arg), void *arg);
 
 /* ---- without a connection ---- */

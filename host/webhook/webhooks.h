@@ -45,7 +45,7 @@ void pl_webhooks_destroy(struct pl_webhooks *webhooks);
  * listening is retried. */
 PL_MUST_USE int pl_webhooks_switch(struct pl_webhooks *webhooks, struct pl_edition *const *editions,
                                    size_t count, struct pl_err *err);
-/* See pl_hooks_stop; with --webhook-drain. done is called once, later. */
+/* See pl_hooks_stop; with --webhook-drain. done is called once, at once or later. */
 void pl_webhooks_stop(struct pl_webhooks *webhooks, void (*done)(void *arg), void *arg);
 
 /* Whether there are handlers. */

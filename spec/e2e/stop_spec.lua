@@ -91,6 +91,16 @@ describe("SIGTERM", function()
     return (server:get(leases .. "perilune-mirror").spec.holderIdentity or ""):match("%S+")
   end
 
+  it("is clean without a grace period when nothing runs", function()
+    leads = false
+    local host = start(server, { "--graceful-shutdown-timeout", "0s" })
+    host:logged("controller started")
+    host:stop()
+    local last = host:log()[#host:log()]
+    assert.equal("stopped", last.msg)
+    assert.equal(0, last.exit_code)
+  end)
+
   -- The test waits longer than the grace period; the host must end by itself, and in order.
   local function stops(host)
     local from = e2e.now()

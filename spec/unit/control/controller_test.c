@@ -643,6 +643,23 @@ TEST(a_grace_period_that_runs_out_ends_with_1)
     stage_deinit(&stage);
 }
 
+TEST(without_grace_a_stop_is_clean_when_nothing_runs)
+{
+    struct stage stage;
+    stage_init(&stage);
+    pl_manager_destroy(stage.manager);
+    stage.manager = pl_manager_create(&(struct pl_manager_options){
+        .cluster = stage.bed.cluster, .stopped = on_manager_stopped, .arg = &stage});
+    struct pl_controller_spec spec = spec_of("maps");
+    begin_with(&stage, &spec);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    pl_manager_stop(stage.manager);
+    bed_pass(&stage.bed, 0);
+    CHECK_INT(stage.stopped, 1);
+    CHECK_INT(stage.exit_code, 0);
+    stage_deinit(&stage);
+}
+
 TEST(a_stop_does_not_wait_for_those_who_still_read)
 {
     struct stage stage;
