@@ -284,6 +284,18 @@ bool pl_line_is_served(const char *path)
     return served;
 }
 
+/* libuv says "permission denied" of a folder that is not there. */
+static int look_for_folder(const char *path, struct pl_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash != NULL ? pl_memdup0(path, (size_t)(slash - path) + 1) : pl_strdup(".");
+    struct stat st;
+    int rc =
+        stat(folder, &st) == 0 ? 0 : pl_err_set(err, PL_EIO, "%s: %s", folder, strerror(errno));
+    pl_free(folder);
+    return rc;
+}
+
 static int make_way(const char *path, struct pl_err *err)
 {
     struct sockaddr_un address;
@@ -293,7 +305,7 @@ static int make_way(const char *path, struct pl_err *err)
                           "the path is too long for a socket: it may have %zu bytes at most: %s",
                           sizeof address.sun_path - 1, path);
     if (lstat(path, &st) != 0)
-        return 0;
+        return look_for_folder(path, err);
     if (!S_ISSOCK(st.st_mode))
         return pl_err_set(err, PL_EEXIST, "%s exists and is not a socket", path);
     if (pl_line_is_served(path))

@@ -231,6 +231,20 @@ TEST(what_is_no_socket_is_left_alone)
     tear_down(&world);
 }
 
+TEST(a_folder_that_is_not_there_is_named)
+{
+    struct world world;
+    struct pl_err err;
+    char want[200];
+    set_up(&world);
+    char *path = pl_format("%s/none/a.sock", world.dir);
+    snprintf(want, sizeof want, "%s/none/: No such file or directory", world.dir);
+    CHECK(pl_line_server_create(world.loop, path, &ops, &world, &err) == NULL);
+    CHECK_STR(err.message, want);
+    pl_free(path);
+    tear_down(&world);
+}
+
 TEST(lines_over_the_limit_cut_the_connection)
 {
     struct world world;
