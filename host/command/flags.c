@@ -441,3 +441,8 @@ char *const *pl_flags_all(const struct pl_flags *flags, const char *name)
 {
     return flags->values[flags_at(flags, name)].texts;
 }
+
+bool pl_flags_is_typed(const struct pl_flags *flags, const char *name)
+{
+    return flags->values[flags_at(flags, name)].typed;
+}

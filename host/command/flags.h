@@ -97,6 +97,8 @@ uint64_t pl_flags_size(const struct pl_flags *flags, const char *name);
 /* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. They live as long
  * as the flags. */
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
+/* Whether the command line has the flag. */
+bool pl_flags_is_typed(const struct pl_flags *flags, const char *name);
 
 /* Appends the command's flags as --help shows them. */
 struct pl_buf;

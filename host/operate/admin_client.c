@@ -37,7 +37,8 @@ int pl_admin_connect(struct pl_admin_client *client, const struct pl_flags *flag
     char found[PL_ADMIN_PATH];
     *client = (struct pl_admin_client){.fd = -1};
     const char *path = pl_flags_text(flags, "admin-socket");
-    if (path != NULL)
+    bool other = pl_flags_is_typed(flags, "pid") && !pl_flags_is_typed(flags, "admin-socket");
+    if (path != NULL && !other)
         return connect_to(client, path, err);
     int rc = pl_admin_path_find((pid_t)pl_flags_integer(flags, "pid"), found, err);
     return rc == 0 ? connect_to(client, found, err) : rc;

@@ -630,6 +630,13 @@ perilune.controller("calls")
     assert(err:find("/nowhere/at/all.sock", 1, true), err)
   end)
 
+  it("asks the host with the typed --pid, whatever socket the environment names", function()
+    local code, _, err = e2e.run_with({ PERILUNE_ADMIN_SOCKET = socket }, "status", "--pid", "1")
+    assert.equal(1, code)
+    assert(err:find("no host with pid 1 has a socket", 1, true), err)
+    assert.equal(0, (e2e.run_with({ PERILUNE_ADMIN_SOCKET = socket }, "status")))
+  end)
+
   it("does not keep a host from running when it can't be made", function()
     local other = start("/nowhere/at/all.sock")
     assert.truthy(other:text():find("no admin socket", 1, true))
