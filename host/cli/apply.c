@@ -222,18 +222,24 @@ static bool is_worth_another_try(struct apply *apply, const struct pl_err *err)
            pl_loop_now(apply->loop) < apply->give_up_at;
 }
 
+static void tell_applied(const struct pl_doc *doc)
+{
+    struct pl_node object = pl_doc_root(doc);
+    struct pl_buf key = PL_BUF_INIT;
+    struct pl_scratch scratch;
+    pl_meta_put_key(object, &key);
+    pl_log(PL_LOG_INFO, "applied",
+           pl_strn("kind", pl_node_str(pl_node_getz(object, "kind"), &scratch)),
+           pl_str("key", pl_buf_z(&key)));
+    pl_buf_deinit(&key);
+}
+
 static void on_applied(void *arg, const struct pl_written *written)
 {
     struct apply *apply = arg;
     struct manifest *item = &apply->items[apply->at];
     if (written->err == NULL) {
-        struct pl_buf key = PL_BUF_INIT;
-        pl_meta_put_key(pl_doc_root(item->doc), &key);
-        struct pl_scratch scratch;
-        pl_log(PL_LOG_INFO, "applied",
-               pl_strn("kind", pl_node_str(pl_node_getz(pl_doc_root(item->doc), "kind"), &scratch)),
-               pl_str("key", pl_buf_z(&key)));
-        pl_buf_deinit(&key);
+        tell_applied(written->object != NULL ? written->object : item->doc);
         apply->at++;
         apply->give_up_at = pl_loop_now(apply->loop) + GIVE_UP_NS;
         apply_next(apply);
@@ -262,6 +268,7 @@ static void apply_next(struct apply *apply)
         .name = pl_meta_name(object, &name),
         .body = item->doc,
         .force = true,
+        .to_default = true,
         .force_write = true,
         .live = true,
         .field_manager = pl_slice_z("perilune-dev"),

@@ -48,6 +48,7 @@ struct pl_write {
     bool partial;         /* the object came from `select` or a metadata-only source */
     struct pl_doc *owner; /* sets the controller reference; NULL: none */
     bool adopt;
+    bool to_default;  /* of a namespaced kind, without a namespace: into "default", as by kubectl */
     bool force_write; /* send it even if it would change nothing */
     bool live;        /* from perilune.live: never skipped */
     bool dry_run;

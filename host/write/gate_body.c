@@ -15,7 +15,7 @@ static void set_body(struct pl_gate_op *op, struct pl_doc *body)
     op->w.body = body;
 }
 
-/* The request goes to the owner's namespace. */
+/* The request goes to this namespace. */
 static void use_namespace(struct pl_gate_op *op, struct pl_slice ns)
 {
     pl_free(op->texts[0]);
@@ -27,13 +27,15 @@ static void use_namespace(struct pl_gate_op *op, struct pl_slice ns)
     op->key = pl_buf_take(&key);
 }
 
-void pl_gate_follow_owner(struct pl_gate_op *op)
+void pl_gate_fill_namespace(struct pl_gate_op *op)
 {
     bool fills = op->w.verb == PL_VERB_CREATE || pl_gate_op_is_apply(op);
-    if (op->w.owner == NULL || !fills || op->w.ns.len > 0 || !op->resource->namespaced)
+    bool knows_one = op->w.owner != NULL || op->w.to_default;
+    if (!knows_one || !fills || op->w.ns.len > 0 || !op->resource->namespaced)
         return;
     struct pl_scratch scratch;
-    struct pl_slice ns = pl_meta_namespace(pl_doc_root(op->w.owner), &scratch);
+    struct pl_slice ns = op->w.owner != NULL ? pl_meta_namespace(pl_doc_root(op->w.owner), &scratch)
+                                             : pl_slice_z("default");
     if (ns.len > 0)
         use_namespace(op, ns);
 }

@@ -118,8 +118,8 @@ PL_MUST_USE int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *e
 void pl_gate_check_rights(struct pl_gate_op *op);
 
 /* gate_body.c: the document that is sent. */
-/* A missing namespace of a created or applied object is filled from a namespaced owner. */
-void pl_gate_follow_owner(struct pl_gate_op *op);
+/* A missing namespace of a created or applied object is that of a namespaced owner, or default. */
+void pl_gate_fill_namespace(struct pl_gate_op *op);
 PL_MUST_USE int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
 /* Step 4: uid and resourceVersion of the object that was read. */
 void pl_gate_carry(struct pl_gate_op *op);

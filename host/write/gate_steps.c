@@ -127,7 +127,7 @@ static void on_gate_resource(void *arg, const struct pl_resource *resource,
         return;
     }
     op->resource = resource;
-    pl_gate_follow_owner(op);
+    pl_gate_fill_namespace(op);
     if (pl_gate_check(op, &op->err) != 0) {
         pl_gate_fail(op, &op->err);
         return;

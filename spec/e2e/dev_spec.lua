@@ -66,6 +66,25 @@ items:
     host:stop()
   end)
 
+  it("applies what has no namespace to default, as kubectl does, also of a kind that it applies", function()
+    local crd = ("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, "
+      .. "metadata: {name: bells.example.com}, spec: {group: example.com, scope: Namespaced, "
+      .. "names: {kind: Bell, plural: bells}, versions: [{name: v1, served: true, storage: true, "
+      .. "schema: {openAPIV3Schema: {type: object}}}]}}\n---\n")
+    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("bare") .. ".yaml", crd
+      .. "{apiVersion: v1, kind: ConfigMap, metadata: {name: bare}}\n---\n"
+      .. "{apiVersion: v1, kind: Namespace, metadata: {name: bare}}\n---\n"
+      .. "{apiVersion: example.com/v1, kind: Bell, metadata: {name: bare}}\n")
+    local server = dev(e2e.write_file(maps,
+      'require("perilune").controller("maps"):For("v1/ConfigMap"):Reconcile(function() end)\n'), "-f", file)
+    host:logged("^controller started$")
+    host:logged(function(line) return line.msg == "applied" and line.key == "default/bare" end)
+    assert.truthy(server:get("/api/v1/namespaces/default/configmaps/bare"))
+    assert.truthy(server:get("/api/v1/namespaces/bare"))
+    assert.truthy(server:get("/apis/example.com/v1/namespaces/default/bells/bare"))
+    host:stop()
+  end)
+
   it("says which document and item of a manifest is wrong", function()
     local good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n---\n"
     local err, path = refused(good .. "apiVersion: v1\nkind: List\n")
