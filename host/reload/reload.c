@@ -238,6 +238,19 @@ static bool decode_config(struct pl_reload *reload, struct pl_doc **config)
                              &reload->wrong) == 0);
 }
 
+static struct pl_node flags_of(const struct pl_doc *config)
+{
+    return pl_node_getz(pl_doc_root(config), "flags");
+}
+
+/* The process has read its flags at the start. */
+static void tell_of_flags(const struct pl_reload *reload, const struct pl_doc *config)
+{
+    if (!pl_node_equal(flags_of(reload->o.lanes.config), flags_of(config)))
+        pl_log(PL_LOG_WARN, "flags in the config have changed: they take effect at the next start",
+               pl_str("config", reload->o.config));
+}
+
 static bool reload_load(void *arg)
 {
     struct pl_reload *reload = arg;
@@ -253,6 +266,7 @@ static bool reload_load(void *arg)
         refuse_config(reload);
         return false;
     }
+    tell_of_flags(reload, config);
     lanes.config = config;
     lanes.config_path = reload->o.config;
     lanes.config_text = pl_buf_slice(&reload->config.text);
