@@ -101,7 +101,7 @@ void pl_wire_heard(struct wire_call *call)
 
 void pl_wire_add_piece(struct wire_call *call, struct pl_slice text)
 {
-    if (call->host_done || call->lost)
+    if (call->host_done)
         return;
     struct wire_piece *piece = pl_calloc(1, sizeof *piece + text.len + 1);
     piece->len = text.len;

@@ -60,6 +60,7 @@ function exec:stale_of_step()
 end
 
 function exec:start_again()
+  self:keep_unanswered()
   self.restarts = self.restarts + 1
   self.restarted, self.wrote, self.open, self.runs = true, {}, {}, {}
   self:await(nil)

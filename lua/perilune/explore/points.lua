@@ -153,6 +153,16 @@ function exec:version(text)
   end
 end
 
+-- A write whose answer did not come may have been done: keeps what is stored now.
+function exec:keep_unanswered()
+  for _, entry in pairs(self.watched and self.open or {}) do
+    if entry.version then
+      self.versions[#self.versions + 1] = flats.of_records(self.world:explore_objects(), {})
+      return
+    end
+  end
+end
+
 local function has_others_finalizer(object)
   for _, name in ipairs(object.metadata.finalizers or {}) do
     if name == flats.FINALIZER then
