@@ -327,6 +327,41 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     assert.is_true(execution.settles[1].over)
   end)
 
+  it("gives a key whose cache is held back as many runs as it needs undisturbed", function()
+    local END = [[
+    local two = live:get("v1/Secret", "default/two")
+    if map.data.text == "2" and not two then
+      client:create({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "two" } },
+        { owner = map })
+    elseif map.data.text == "1" and two then
+      client:delete(two)
+    end]]
+    for _, steps in ipairs({ [[
+    local state = live:get("v1/Secret", "default/state")
+    local of, step = map.data.text, state and tonumber(perilune.base64.decode(state.data.step)) or 0
+    if not state or state.data.of ~= perilune.base64.encode(of) then
+      step = -1
+    end
+    if step < 15 then
+      client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "state" },
+        stringData = { of = of, step = tostring(step + 1) } }, { owner = map })
+      return
+    end]], [[
+    waits = waits or {}
+    waits[map.data.text] = (waits[map.data.text] or 0) + 1
+    if waits[map.data.text] < 7 then return { requeue = true } end]] }) do
+      local o = options("local waits\n" .. controller("local live = perilune.live\n" .. steps .. END), function(world)
+        apply(world, "1")
+        world:settle()
+        world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+        world:settle()
+      end)
+      local result = search.replay(o, assert(plans.parse("stale ConfigMap 1.1 @2")))
+      assert.same({ "replaced v1/Secret default/two metadata.uid: stale ConfigMap 1.1 @2" }, found(result))
+      assert.same({}, result.unmet)
+    end
+  end)
+
   it("gives up an object that somebody else's finalizer keeps before the scenario makes it again", function()
     for _, between in ipairs({ function() end, function(world) world:advance("1m") end }) do
       local o = options(SECRET, function(world)

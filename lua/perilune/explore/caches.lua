@@ -3,8 +3,9 @@
 -- step. Nothing is judged while a cache is held back. Adds its methods to an executor's class.
 
 local HELD_RECONCILES = 300 -- limit of reconciles while a cache is held back
-local HELD_RUNS = 12 -- and of one key: work that repeats itself until the cache is current adds nothing
-local HELD_RETRIES = 3 -- of one key, without a change: the next ones will be the same
+-- Of one key, if it needs no more undisturbed:
+local HELD_RUNS = 12 -- work that repeats itself until the cache is current adds nothing
+local HELD_RETRIES = 3 -- runs that back off without a change: the next ones will be the same
 local SLOW = 0.1 -- seconds of a write until a cache is listed again: so work that repeats itself is soon over
 local RELIST = 120 -- limit of seconds until an expired watch is listed again
 
@@ -87,7 +88,8 @@ end
 
 -- Calls f(...) for a limited number of reconciles. Returns false when these are used up.
 local function within(self, f, ...)
-  self.world:explore_limit(HELD_RECONCILES, HELD_RUNS, HELD_RETRIES)
+  self.world:explore_limit(HELD_RECONCILES, math.max(HELD_RUNS, 2 * self.needed),
+    math.max(HELD_RETRIES, self.needed))
   local ok, e = pcall(f, ...)
   self.world:explore_limit()
   if not ok and not self.says_unsettled(e) then

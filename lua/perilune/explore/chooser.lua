@@ -16,7 +16,8 @@ chooser.__index = chooser
 -- always next, so that each has another place than usual; others, fork: see branch_off}.
 function M.new(plan, how)
   local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {},
-    missed = {}, by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
+    missed = {}, by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0,
+    most_runs = 0 }, chooser)
   for _, d in ipairs(plan) do
     self:expect(d)
   end
@@ -185,7 +186,13 @@ end
 
 -- A key was reconciled in this step.
 function chooser:ran(controller, key)
-  note(self.keys, self.step, { controller = controller, key = key }, controller .. " " .. key)
+  local name = controller .. " " .. key
+  note(self.keys, self.step, { controller = controller, key = key }, name)
+  if self.runs_of ~= self.step then
+    self.runs_of, self.runs = self.step, {}
+  end
+  self.runs[name] = (self.runs[name] or 0) + 1
+  self.most_runs = math.max(self.most_runs, self.runs[name])
 end
 
 -- True when every part of the plan has happened.

@@ -455,6 +455,7 @@ function exec:result()
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
     points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
+    most_runs = self.choose.most_runs,
     claims = self.false_claims, removed = self.removed,
     requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
     kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
@@ -470,8 +471,8 @@ function M.new(o)
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
       cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
-      patient = how.patient, down = how.down, longest = 0, spent = 0, claims = claims.new(), false_claims = {},
-      removed = {} }, exec)
+      patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,
+      claims = claims.new(), false_claims = {}, removed = {} }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end

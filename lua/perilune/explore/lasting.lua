@@ -38,7 +38,7 @@ function search:unclocked(plan, findings)
   if not some then
     return findings
   end
-  local execution, out = self.o.execute(plan, { seed = self.o.seed, down = LONG_DOWN }), {}
+  local execution, out = self.o.execute(plan, { seed = self.o.seed, down = LONG_DOWN, runs = self.runs }), {}
   self.count = self.count + 1
   if execution.inconclusive then
     return findings
@@ -62,7 +62,7 @@ function search:lasting(plan, findings)
   end
   local seconds = (self.reference.longest or 0) > LONG and LONGER or PATIENCE
   self.patient = self.patient or self.o.execute({}, { seed = self.o.seed, patient = seconds })
-  local execution = self.o.execute(plan, { seed = self.o.seed, patient = seconds })
+  local execution = self.o.execute(plan, { seed = self.o.seed, patient = seconds, runs = self.runs })
   self.count = self.count + 1
   if execution.inconclusive then
     return findings

@@ -62,7 +62,7 @@ end
 
 -- Settled points are compared at once, so that branches share what is known of their beginning.
 function search:how()
-  return { seed = self.o.seed, lines = self:watches_lines(),
+  return { seed = self.o.seed, lines = self:watches_lines(), runs = self.runs,
     versions = self.taint and next(self.taint.random) ~= nil,
     recorded = self.taint and function(settle, i)
       judges.prepare(self.reference, settle, i, self.taint, self.rules)
@@ -251,6 +251,7 @@ function search:begin()
   if next(self.taint.random) then
     self.reference = self:run({})
   end
+  self.runs = self.reference.most_runs
   self:take({}, self.reference, self:judge(self.reference))
   return true
 end
