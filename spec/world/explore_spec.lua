@@ -362,6 +362,24 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     end
   end)
 
+  it("lets a key try again during an outage until that is over", function()
+    local result = search.replay(options("local failures = 0\n" .. controller([[
+    if client:get("v1/Secret", "default/copy") or map.data.failed then return end
+    local _, e = perilune.try(client.create, client, { apiVersion = "v1", kind = "Secret",
+      metadata = { namespace = "default", name = "copy" } }, { owner = map })
+    failures = e and failures + 1 or 0
+    if failures == 8 then
+      client:patch(map, { data = { failed = "yes" } })
+    elseif e then
+      error(e)
+    end]]), function(world)
+      apply(world, "1")
+      world:settle()
+    end), assert(plans.parse("outage create Secret @1")))
+    assert.same({ "state v1/ConfigMap default/a data.failed: outage create Secret @1" }, found(result))
+    assert.same({}, result.unmet)
+  end)
+
   it("gives up an object that somebody else's finalizer keeps before the scenario makes it again", function()
     for _, between in ipairs({ function() end, function(world) world:advance("1m") end }) do
       local o = options(SECRET, function(world)

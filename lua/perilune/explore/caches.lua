@@ -86,10 +86,13 @@ function exec:catch_up(o)
   self:run_on(o)
 end
 
--- Calls f(...) for a limited number of reconciles. Returns false when these are used up.
-local function within(self, f, ...)
+local function limit_held(self)
   self.world:explore_limit(HELD_RECONCILES, math.max(HELD_RUNS, 2 * self.needed),
     math.max(HELD_RETRIES, self.needed))
+end
+
+-- Calls f(...) within the limits of reconciles that were set. Returns false when these are used up.
+local function within(self, f, ...)
   local ok, e = pcall(f, ...)
   self.world:explore_limit()
   if not ok and not self.says_unsettled(e) then
@@ -100,10 +103,18 @@ end
 
 -- It is no error when the world has not settled then.
 function exec:settle_within(o)
+  limit_held(self)
+  within(self, self.world.settle, self.world, o)
+end
+
+-- While the server refuses, each retry may lead to something else: a script may give up.
+function exec:settle_refused(o)
+  self.world:explore_limit(HELD_RECONCILES)
   within(self, self.world.settle, self.world, o)
 end
 
 function exec:advance_within(seconds)
+  limit_held(self)
   return within(self, self.advance, self, seconds)
 end
 end

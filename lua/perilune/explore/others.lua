@@ -63,7 +63,7 @@ end
 -- Runs until nothing more happens while the server refuses. Then the server works again, and what has failed
 -- is tried again: the limit of the scenario's settle begins after that.
 function exec:end_outages()
-  self:settle_within({ limit = OUTAGE })
+  self:settle_refused({ limit = OUTAGE })
   self.outages = {}
   local finish = self.world:explore_end()
   for _ = 1, STEPS do
