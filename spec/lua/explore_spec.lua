@@ -462,6 +462,26 @@ describe("the search", function()
     assert.same({ { "crash", "one", 0, true }, { "lose", "three", 0, true } }, found)
   end)
 
+  it("reports a finding once, also when a smaller plan leads to it and the whole one did not", function()
+    local execute = toy.executor({ broker = grows_mended }, scenario)
+    local function differs(plan, how)
+      local execution, refused = execute(plan, how), false
+      for _, d in ipairs(plan) do
+        refused = refused or d.what == "refuse"
+      end
+      local settle = execution.settles[#execution.settles]
+      settle.state[#settle.state + 1] = flats.of({ { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "b", namespace = "default", uid = "b" },
+        data = { size = refused and #plan == 1 and "1" or "2" },
+        status = { phase = refused and "Failed" or "Ready" } } })[1]
+      return execution
+    end
+    local result = search.explore({ seed = 1, executions = 3000, random = 50, clock = os.clock, execute = differs })
+    assert.equal(50, result.random)
+    assert.equal(1, #result.groups)
+    assert.equal("data.size", result.groups[1].finding.field)
+  end)
+
   it("tells parts that are findings from those that make a difference which does not last", function()
     local execute = toy.executor({ broker = grows_mended }, scenario)
     local function differs(plan, how)

@@ -187,16 +187,22 @@ function search:add_group(plan, execution, findings)
   end
 end
 
+-- Adds findings to a known group. Returns whether there is one.
+function search:add_to_known(findings)
+  local group = self:known(findings)
+  if group then
+    group.others = group.others + 1
+    self:note_beside(group, findings)
+  end
+  return group ~= nil
+end
+
 -- Adds the findings of an execution: as a new group, or to a known one. execution: nil if it was in a
 -- branch. Returns whether there are any that last.
 function search:take(plan, execution, findings)
   if #findings == 0 then
     return false
-  end
-  local group = self:known(findings)
-  if group then
-    group.others = group.others + 1
-    self:note_beside(group, findings)
+  elseif self:add_to_known(findings) then
     return true
   end
   if not execution then
@@ -209,6 +215,9 @@ function search:take(plan, execution, findings)
   end
   local smaller, smaller_execution, fewer = self:shrink(plan, key_of(findings[1]))
   execution, findings = smaller_execution or execution, fewer or findings
+  if fewer and self:add_to_known(fewer) then
+    return true
+  end
   self:add_group(smaller, execution, findings)
   self:same_trace(smaller, execution)
   return true
