@@ -2,7 +2,8 @@
  * that always request another run, and tasks that sleep in a loop, are settled when they were
  * waited for once and have changed nothing: `keys` has the cluster's version at the last wait of
  * each key, and of each place where a task sleeps. Retries after a failure are always waited for,
- * unless their number is limited. */
+ * unless their number is limited. When a disturbance has killed the last host, others still have
+ * work to do: it is for the caller to start a host meanwhile. */
 #include "world/world_impl.h"
 
 #include "base/alloc.h"
@@ -109,11 +110,14 @@ static struct wanted next_wanted(struct pl_world *world)
 int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err)
 {
     int64_t end = limit_ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + limit_ns;
+    unsigned crashes = world->crashes;
     pl_world_forget_runs(world);
     for (;;) {
         int rc = drain(world, err);
         if (rc != 0)
             return rc;
+        if (world->crashes != crashes && pl_list_empty(&world->hosts))
+            return 0;
         int64_t timer;
         bool some = pl_world_next_timer(world, &timer);
         const char *busy = busy_with(world);

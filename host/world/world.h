@@ -46,8 +46,8 @@ bool pl_world_step(struct pl_world *world, int64_t end_ns);
 PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, bool until_crash,
                                  struct pl_err *err);
 /* Runs until no work continues by itself and nothing is due within that time, or until a full round
- * of all keys has changed nothing. ELIMIT, with the busiest keys, after 10,000 reconciles;
- * ETIMEOUT, with the current work, after limit_ns. */
+ * of all keys has changed nothing, or until a disturbance has killed the last host. ELIMIT, with
+ * the busiest keys, after 10,000 reconciles; ETIMEOUT, with the current work, after limit_ns. */
 PL_MUST_USE int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
 /* Sets that limit of reconciles; 0: 10,000. */
 void pl_world_limit(struct pl_world *world, unsigned reconciles);

@@ -362,6 +362,28 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     end
   end)
 
+  it("starts a host again that is killed while the cluster's own controllers have work left", function()
+    local o = options(controller([[
+    if client:get("v1/Secret", "default/copy") then return end
+    local pod = perilune.live:get("v1/Pod", "default/a")
+    if not pod then
+      client:create({ apiVersion = "v1", kind = "Pod", metadata = { namespace = "default", name = "a" },
+        spec = { containers = { { name = "a", image = "a" } } } }, { owner = map })
+    end
+    client:patch(map, { data = { first = pod and pod.status.phase or "none" } })
+    client:apply({ apiVersion = "v1", kind = "Secret", metadata = { namespace = "default", name = "copy" } },
+      { owner = map })]]), function(world)
+      world:simulate("pods", { delay = "10s" })
+      apply(world, "1")
+      world:settle()
+    end)
+    for _, how in ipairs({ "after", "unanswered" }) do
+      local result = search.replay(o, assert(plans.parse(("crash %s maps default/a create Pod @1"):format(how))))
+      assert.same({}, result.unmet)
+      assert.equal("Pending", result.groups[1].finding.is)
+    end
+  end)
+
   it("lets a key try again during an outage until that is over", function()
     local result = search.replay(options("local failures = 0\n" .. controller([[
     if client:get("v1/Secret", "default/copy") or map.data.failed then return end
