@@ -4,7 +4,8 @@
  * change are the same case.
  *
  * Plurals come from discovery, one kind after the other. Kinds that are not served are asked for
- * again, and left out meanwhile. */
+ * again, and left out meanwhile. While it is not known whether a kind is served, its configuration
+ * stays as it is: it may contain the webhook already. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -260,9 +261,19 @@ void pl_registrar_leave(struct pl_registrar *r, enum pl_hook_sort sort, const st
 
 /* ---- the desired state ---- */
 
+static bool has_failed(const struct pl_registrar *r, enum pl_hook_sort sort)
+{
+    for (size_t i = 0; i < r->entry_count; i++)
+        if (r->entries[i].spec->sort == sort && r->entries[i].failed)
+            return true;
+    return false;
+}
+
 static void want_config(struct pl_registrar *r, enum pl_hook_sort sort)
 {
     const struct pl_registration_target target = pl_registrar_target(r);
+    if (has_failed(r, sort))
+        return;
     if (r->entry_count == 0 && find_item(r, sort, NULL) == NULL)
         return; /* a list finds the objects that an earlier process has left */
     struct pl_registration_entry *all = pl_calloc(r->entry_count + 1, sizeof *all);
@@ -314,11 +325,11 @@ static void on_registrar_resource(void *arg, const struct pl_resource *resource,
     struct pl_registrar *r = arg;
     struct pl_registrar_entry *entry = &r->entries[r->asked++];
     r->asking = false;
+    entry->failed = resource == NULL && err->code != PL_ENOTFOUND;
     if (resource != NULL)
         entry->plural = pl_strdup(resource->plural);
     else
         r->unknown = true;
-    PL_UNUSED(err);
     ask_next(r);
 }
 

@@ -28,6 +28,7 @@ struct pl_registrar_entry {
     const struct pl_hook_spec *spec; /* of the edition */
     const struct pl_hook_kind *kind;
     char *plural; /* owned; NULL: not known */
+    bool failed;  /* the question for it failed: the server may serve the kind */
 };
 
 struct pl_registrar {

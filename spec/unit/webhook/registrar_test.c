@@ -463,6 +463,27 @@ TEST(without_handlers_what_an_earlier_process_left_goes)
     scene_deinit(&scene);
 }
 
+TEST(a_kind_that_cannot_be_asked_for_stays_registered)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    scene.bed.no_discovery = true;
+    pl_registrar_set_ca(scene.registrar, "ca");
+    struct fake_request *group = comes(&scene, "GET", "/apis/example.com/v1", 0);
+    REQUIRE(group != NULL);
+    bed_reply(&scene.bed, group, 503, BED_STATUS(503, "ServiceUnavailable"));
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 2 * PL_SECOND);
+    if (get != NULL)
+        bed_reply(&scene.bed, get, 200, LEFT("own", OURS));
+    CHECK(comes(&scene, "DELETE", "", 2 * PL_SECOND) == NULL);
+    scene.bed.no_discovery = false;
+    get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene.bed, get, 200, LEFT("own", OURS));
+    CHECK(comes(&scene, "PATCH", VALIDATING "/own", 0) != NULL);
+    scene_deinit(&scene);
+}
+
 TEST(what_other_replicas_write_again_is_removed_again_later_but_not_for_ever)
 {
     struct scene scene;
