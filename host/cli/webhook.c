@@ -222,7 +222,7 @@ static void webhook_build_status(void *arg, struct pl_build *b)
     pl_build_put_strz(b, "address", pl_webhooks_address(webhooks));
     if (expiry_s > 0)
         pl_build_put_int(b, "certificate_expiry", expiry_s);
-    if (pl_webhooks_is_refused(webhooks, &why))
+    if (pl_webhooks_is_incomplete(webhooks, &why))
         pl_build_put_text(b, "not_registered", pl_buf_slice(&why));
     pl_buf_deinit(&why);
     pl_build_end(b);

@@ -319,6 +319,17 @@ void pl_registrar_want_all(struct pl_registrar *r)
 
 static void ask_next(struct pl_registrar *r);
 
+void pl_registrar_note_unknown(struct pl_registrar_entry *entry, const char *why)
+{
+    if (why != NULL && entry->unknown != NULL && strcmp(entry->unknown, why) == 0)
+        return;
+    pl_free(entry->unknown);
+    entry->unknown = pl_strdup_or_null(why);
+    if (why != NULL)
+        pl_log(PL_LOG_WARN, "a webhook is not registered", pl_str("webhook", entry->kind->name),
+               pl_str("error", why));
+}
+
 static void on_registrar_resource(void *arg, const struct pl_resource *resource,
                                   const struct pl_err *err)
 {
@@ -330,6 +341,7 @@ static void on_registrar_resource(void *arg, const struct pl_resource *resource,
         entry->plural = pl_strdup(resource->plural);
     else
         r->unknown = true;
+    pl_registrar_note_unknown(entry, resource == NULL ? err->message : NULL);
     ask_next(r);
 }
 
@@ -375,8 +387,10 @@ static void drop_entries(struct pl_registrar *r)
 {
     pl_discovery_forget(pl_site_discovery(r->site), r);
     r->asking = false;
-    for (size_t i = 0; i < r->entry_count; i++)
+    for (size_t i = 0; i < r->entry_count; i++) {
         pl_free(r->entries[i].plural);
+        pl_free(r->entries[i].unknown);
+    }
     pl_free(r->entries);
     for (size_t i = 0; i < r->edition_count; i++)
         pl_edition_unref(r->editions[i]);
@@ -422,17 +436,23 @@ void pl_registrar_set_url(struct pl_registrar *r, const char *url)
     ask_all(r);
 }
 
-bool pl_registrar_is_refused(const struct pl_registrar *r, struct pl_buf *why)
+bool pl_registrar_is_incomplete(const struct pl_registrar *r, struct pl_buf *why)
 {
-    bool any = false;
+    const char *between = "";
+    for (size_t i = 0; i < r->entry_count; i++) {
+        if (r->entries[i].unknown == NULL)
+            continue;
+        pl_buf_add_f(why, "%s%s: %s", between, r->entries[i].kind->name, r->entries[i].unknown);
+        between = "; ";
+    }
     for (const struct pl_registrar_item *item = r->items; item != NULL; item = item->next) {
         if (item->refused == NULL)
             continue;
-        pl_buf_add_f(why, "%s%s %s: %s", any ? "; " : "", resources[item->sort].kind.kind,
-                     item->name, item->refused);
-        any = true;
+        pl_buf_add_f(why, "%s%s %s: %s", between, resources[item->sort].kind.kind, item->name,
+                     item->refused);
+        between = "; ";
     }
-    return any;
+    return *between != '\0';
 }
 
 static void on_registrar_limit(struct pl_timer *timer)

@@ -32,8 +32,9 @@ void pl_registrar_set_ca(struct pl_registrar *registrar, const char *ca_pem);
 /* Changes the URL; copied. Nothing is written while the URL is NULL and the initial one was NULL,
  * too. */
 void pl_registrar_set_url(struct pl_registrar *registrar, const char *url);
-/* Whether the last write of an object failed. Appends what the server said. */
-bool pl_registrar_is_refused(const struct pl_registrar *registrar, struct pl_buf *why);
+/* Whether something is not registered: its last write failed, or its kind or CRD is not known.
+ * Appends why. */
+bool pl_registrar_is_incomplete(const struct pl_registrar *registrar, struct pl_buf *why);
 /* Removes all registrations; done is called once, later, at the latest after limit_ns. */
 void pl_registrar_remove(struct pl_registrar *registrar, int64_t limit_ns, void (*done)(void *arg),
                          void *arg);

@@ -27,8 +27,9 @@ struct pl_registrar_item {
 struct pl_registrar_entry {
     const struct pl_hook_spec *spec; /* of the edition */
     const struct pl_hook_kind *kind;
-    char *plural; /* owned; NULL: not known */
-    bool failed;  /* the question for it failed: the server may serve the kind */
+    char *plural;  /* owned; NULL: not known */
+    char *unknown; /* owned: why the plural or the CRD is not known; NULL: it is, or nobody asked */
+    bool failed;   /* the question for it failed: the server may serve the kind */
 };
 
 struct pl_registrar {
@@ -68,6 +69,9 @@ void pl_registrar_want_all(struct pl_registrar *r);
  * CRD. */
 void pl_registrar_leave(struct pl_registrar *r, enum pl_hook_sort sort, const struct pl_kind *kind,
                         struct pl_slice name);
+
+/* Remembers and logs why the webhook of the entry can't be registered yet; NULL: it can. */
+void pl_registrar_note_unknown(struct pl_registrar_entry *entry, const char *why);
 
 /* ---- registrar_lists.c ---- */
 

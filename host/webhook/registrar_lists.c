@@ -185,6 +185,20 @@ static void name_crds(struct pl_registrar *r, const struct pl_docs *crds)
     }
 }
 
+static bool note_missing(struct pl_registrar *r, const char *why)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->entry_count; i++) {
+        struct pl_registrar_entry *entry = &r->entries[i];
+        if (entry->spec->sort != PL_HOOK_CONVERT)
+            continue;
+        bool missing = pl_registrar_item_of(r, PL_HOOK_CONVERT, &entry->kind->kind)->name == NULL;
+        pl_registrar_note_unknown(entry, missing ? why : NULL);
+        any = any || missing;
+    }
+    return any;
+}
+
 static void on_crds(void *arg, const struct pl_answer *answer)
 {
     struct pl_registrar *r = end_shot(arg);
@@ -194,10 +208,8 @@ static void on_crds(void *arg, const struct pl_answer *answer)
     if (answer->err == NULL && answer->items != NULL)
         name_crds(r, answer->items);
     pl_registrar_want_all(r);
-    bool missing = false;
-    for (const struct pl_registrar_item *item = r->items; item != NULL; item = item->next)
-        missing = missing || (item->name == NULL && pl_registrar_converts(r, &item->kind));
-    if (missing)
+    if (note_missing(r,
+                     answer->err != NULL ? answer->err->message : "there is no CRD of this kind"))
         pl_registrar_again(r);
 }
 

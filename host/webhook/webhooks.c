@@ -332,9 +332,9 @@ bool pl_webhooks_is_ready(const struct pl_webhooks *w, struct pl_buf *why)
     return false;
 }
 
-bool pl_webhooks_is_refused(const struct pl_webhooks *w, struct pl_buf *why)
+bool pl_webhooks_is_incomplete(const struct pl_webhooks *w, struct pl_buf *why)
 {
-    return w->registrar != NULL && pl_registrar_is_refused(w->registrar, why);
+    return w->registrar != NULL && pl_registrar_is_incomplete(w->registrar, why);
 }
 
 const struct pl_hooks *pl_webhooks_hooks(const struct pl_webhooks *w)

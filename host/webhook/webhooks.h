@@ -52,8 +52,8 @@ void pl_webhooks_stop(struct pl_webhooks *webhooks, void (*done)(void *arg), voi
 bool pl_webhooks_is_used(const struct pl_webhooks *webhooks);
 /* Whether they are reachable. Otherwise appends the reason. */
 bool pl_webhooks_is_ready(const struct pl_webhooks *webhooks, struct pl_buf *why);
-/* Whether the API server refused a registration. Appends what it said. */
-bool pl_webhooks_is_refused(const struct pl_webhooks *webhooks, struct pl_buf *why);
+/* Whether a registration is missing that should be there. Appends why. */
+bool pl_webhooks_is_incomplete(const struct pl_webhooks *webhooks, struct pl_buf *why);
 /* Belongs to the webhooks. */
 const struct pl_hooks *pl_webhooks_hooks(const struct pl_webhooks *webhooks);
 /* "127.0.0.1:9443"; "" while it does not listen. Part of the webhooks; borrowed for the moment. */

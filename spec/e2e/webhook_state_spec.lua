@@ -75,6 +75,32 @@ perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "n
     host:stop(0)
   end)
 
+  it("of kinds that are not there are told by status until they are", function()
+    local script = ([[local perilune = require("perilune")
+perilune.webhook.validate("GROUP/v1/Duck", function() end)
+perilune.webhook.convert("GROUP/Duck", function(object) return object end)
+]]):gsub("GROUP", group)
+    local host = start(script)
+    local function told()
+      local _, out = e2e.ask(socket, "status")
+      return out:match("\n +not registered: ([^\n]*)\n"), out
+    end
+    e2e.eventually("both are told", function()
+      local line, out = told()
+      return line and line:find("validate.duck." .. group .. ": the server does not serve", 1, true)
+        and line:find("convert.duck." .. group .. ": there is no CRD of this kind", 1, true), out
+    end)
+    server:create(CRDS, { apiVersion = crd.apiVersion, kind = crd.kind, metadata = { name = "ducks." .. group },
+      spec = { group = group, scope = "Namespaced", names = { plural = "ducks", kind = "Duck" },
+        versions = crd.spec.versions } })
+    e2e.eventually("both are registered, and nothing is told", function()
+      local line, out = told()
+      return line == nil and config("validating")
+        and server:get(CRDS .. "/ducks." .. group).spec.conversion.strategy == "Webhook", out
+    end)
+    host:stop(0)
+  end)
+
   it("that an earlier process left go when the scripts of the next one have none of them", function()
     local all = ([[local perilune = require("perilune")
 perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=NAME" })

@@ -300,7 +300,15 @@ TEST(a_conversion_that_is_no_longer_wanted_during_its_write_is_taken_back)
     scene_deinit(&scene);
 }
 
-TEST(a_kind_that_is_not_served_is_registered_when_it_is)
+static void check_missing(const struct scene *scene, const char *want)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    CHECK(pl_registrar_is_incomplete(scene->registrar, &why) == (*want != '\0'));
+    CHECK_STR(pl_buf_z(&why), want);
+    pl_buf_deinit(&why);
+}
+
+TEST(a_kind_that_is_not_served_is_told_and_registered_when_it_is)
 {
     struct scene scene;
     scene_init(&scene, PL_HOOK_VALIDATE);
@@ -308,11 +316,15 @@ TEST(a_kind_that_is_not_served_is_registered_when_it_is)
     pl_registrar_set_ca(scene.registrar, "ca");
     nothing_is_there(&scene);
     CHECK(comes(&scene, "PATCH", "", 20 * PL_SECOND) == NULL);
+    check_missing(&scene,
+                  "x.website.example.com: the server does not serve example.com/v1/Website; there "
+                  "is no API group example.com: is its CustomResourceDefinition installed?");
     scene.bed.no_websites = false;
     struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
     REQUIRE(get != NULL);
     bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
     CHECK(comes(&scene, "PATCH", VALIDATING "/own", 0) != NULL);
+    check_missing(&scene, "");
     scene_deinit(&scene);
 }
 
@@ -334,25 +346,17 @@ TEST(a_crd_that_cannot_be_converted_is_told_by_an_event)
     scene_deinit(&scene);
 }
 
-static void check_refusal(const struct scene *scene, const char *want)
-{
-    struct pl_buf why = PL_BUF_INIT;
-    CHECK(pl_registrar_is_refused(scene->registrar, &why) == (*want != '\0'));
-    CHECK_STR(pl_buf_z(&why), want);
-    pl_buf_deinit(&why);
-}
-
 TEST(what_the_server_refuses_is_told_until_it_takes_it)
 {
     struct scene scene;
     scene_init(&scene, PL_HOOK_VALIDATE);
     struct fake_request *apply = first_validation(&scene);
-    check_refusal(&scene, "");
+    check_missing(&scene, "");
     bed_reply(&scene.bed, apply, 422,
               "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
               "\"Invalid\",\"code\":422,\"message\":\"compilation failed\"}");
     bed_run(&scene.bed);
-    check_refusal(&scene, "ValidatingWebhookConfiguration own: compilation failed");
+    check_missing(&scene, "ValidatingWebhookConfiguration own: compilation failed");
     struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", PL_SECOND);
     REQUIRE(get != NULL);
     bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
@@ -360,19 +364,22 @@ TEST(what_the_server_refuses_is_told_until_it_takes_it)
     REQUIRE(apply != NULL);
     take(&scene, apply);
     bed_run(&scene.bed);
-    check_refusal(&scene, "");
+    check_missing(&scene, "");
     scene_deinit(&scene);
 }
 
-TEST(a_crd_that_is_not_there_is_looked_for_again)
+TEST(a_crd_that_is_not_there_is_told_and_looked_for_again)
 {
     struct scene scene;
     scene_init(&scene, PL_HOOK_CONVERT);
     pl_registrar_set_ca(scene.registrar, "ca");
     nothing_is_there(&scene);
     answer_list(&scene, CRDS, "");
+    bed_run(&scene.bed);
+    check_missing(&scene, "x.website.example.com: there is no CRD of this kind");
     answer_list(&scene, CRDS, CRD_OBJECT);
     CHECK(comes(&scene, "GET", CRDS "/" CRD, 0) != NULL);
+    check_missing(&scene, "");
     scene_deinit(&scene);
 }
 
@@ -476,6 +483,8 @@ TEST(a_kind_that_cannot_be_asked_for_stays_registered)
     if (get != NULL)
         bed_reply(&scene.bed, get, 200, LEFT("own", OURS));
     CHECK(comes(&scene, "DELETE", "", 2 * PL_SECOND) == NULL);
+    check_missing(&scene,
+                  "x.website.example.com: discovery of example.com/v1: ServiceUnavailable!");
     scene.bed.no_discovery = false;
     get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
     REQUIRE(get != NULL);
