@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_BYTES ((size_t)1 << 20)
 #define SOON_NS    (50 * PL_MS)
@@ -62,6 +63,16 @@ static int pair_files_read_file(const char *path, struct pl_buf *out, struct pl_
     return got > 0 ? pl_err_set(err, PL_ELIMIT, "%s is larger than 1 MiB", path) : 0;
 }
 
+/* The CA's file may be missing or empty. */
+static void read_authority(struct look *look)
+{
+    const char *path = look->paths[2];
+    if (access(path, F_OK) != 0 || pair_files_read_file(path, &look->texts[2], &look->err) != 0)
+        return;
+    if (look->texts[2].len > 0 && pl_certificates_count(pl_buf_z(&look->texts[2])) == 0)
+        pl_err_set(&look->err, PL_EINVAL, "%s is not a list of certificates", path);
+}
+
 /* Watches first, so that no change is missed. */
 static void run_look(void *arg)
 {
@@ -76,8 +87,8 @@ static void run_look(void *arg)
         !pl_certificate_has_key(pl_buf_z(&look->texts[0]), pl_buf_z(&look->texts[1])))
         pl_err_set(&look->err, PL_EINVAL, "%s and %s are not a certificate and its key",
                    look->paths[0], look->paths[1]);
-    if (pair_files_read_file(look->paths[2], &look->texts[2], NULL) != 0)
-        pl_buf_clear(&look->texts[2]);
+    if (look->err.code == 0)
+        read_authority(look);
 }
 
 static struct look *create_look(struct pl_pair_files *files)

@@ -1,7 +1,7 @@
 /* A certificate and its key in the files tls.crt and tls.key of a folder, read again when they
  * change: also in a Secret's volume, whose files change by a swap of ..data, and when the folder is
- * replaced. An invalid or incomplete pair is logged and changes nothing. Loop's thread; the files
- * are read on another thread, except the first time. */
+ * replaced. An invalid or incomplete pair, or an invalid ca.crt, is logged and changes nothing.
+ * Loop's thread; the files are read on another thread, except the first time. */
 #pragma once
 
 #include "net/loop.h"

@@ -162,6 +162,36 @@ perilune.webhook.validate("v1/Pod", function() end, { object_selector = "never=N
     host:stop(0)
   end)
 
+  it("keep the CA that is registered while their folder has one that is broken", function()
+    local folder = e2e.folder() .. "/" .. name .. "-certs"
+    local made = os.execute(("mkdir %s && cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+      .. "-nodes -days 2 -subj /CN=a -addext subjectAltName=IP:127.0.0.1 -keyout tls.key -out tls.crt 2>/dev/null "
+      .. "&& cp tls.crt ca.crt"):format(folder, folder))
+    assert(made == true or made == 0)
+    local good = e2e.read_file(folder .. "/ca.crt")
+    local script = ([[local perilune = require("perilune")
+perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=%s" })
+]]):format(name)
+    local host = start(script, "--webhook-cert-dir", folder)
+    local bundle = e2e.eventually("it is registered", function()
+      host:must_run()
+      local found = config("validating")
+      return found and found.webhooks[1].clientConfig.caBundle
+    end)
+    e2e.write_file(folder .. "/ca.crt", good:sub(1, 100))
+    host:logged("can't be used")
+    assert.equal(bundle, config("validating").webhooks[1].clientConfig.caBundle)
+    e2e.write_file(folder .. "/ca.crt", good .. good)
+    e2e.eventually("the CA that is in order is registered", function()
+      return config("validating").webhooks[1].clientConfig.caBundle ~= bundle
+    end)
+    host:stop(0)
+    e2e.write_file(folder .. "/ca.crt", "nonsense")
+    host = start(script, "--webhook-cert-dir", folder)
+    assert.equal(1, (host.child:wait(e2e.patience)))
+    assert.matches("ca.crt", host:text())
+  end)
+
   it("do not take a Secret of somebody else, and keep the other keys of their own", function()
     local secrets = "/api/v1/namespaces/" .. server:new_namespace() .. "/secrets"
     local namespace = secrets:match("namespaces/([^/]+)")
