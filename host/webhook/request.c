@@ -149,9 +149,10 @@ static void log_failure(struct request *request, const char *message, const char
         route->repeated++;
         return;
     }
+    char *key = pl_review_failed_key(&request->review);
     struct pl_field fields[] = {
         pl_str("webhook", request->kind->name),
-        pl_str("key", request->review.key),
+        pl_str("key", key),
         pl_str("operation", request->review.operation),
         pl_str("uid", request->review.uid),
         pl_str("error", message),
@@ -160,6 +161,7 @@ static void log_failure(struct request *request, const char *message, const char
     };
     pl_log_fields(PL_LOG_ERROR, "webhook failed", fields,
                   PL_ARRAY_LEN(fields) - (traceback == NULL));
+    pl_free(key);
     pl_free(route->error);
     route->error = pl_strdup(message);
     route->error_ns = now;

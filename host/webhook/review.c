@@ -163,7 +163,7 @@ static int read_conversion(struct pl_review *review, struct pl_doc *doc, struct 
                           pl_type_name(pl_node_type(objects)));
     call->review = pl_doc_ref(doc);
     call->desired = dup_text(request, "desiredAPIVersion");
-    review->operation = pl_strdup("");
+    review->operation = pl_strdup("CONVERT");
     review->key = pl_strdup(review->uid);
     if (*call->desired == '\0')
         return pl_err_set(err, PL_EINVAL, "the ConversionReview has no desiredAPIVersion");
@@ -199,11 +199,23 @@ int pl_review_kind(const struct pl_review *review, struct pl_kind *kind, struct 
     return rc;
 }
 
+static struct pl_node failed_object(const struct pl_review *review)
+{
+    return pl_node_at(pl_hook_call_objects(review->call), review->call->answer.count);
+}
+
 char *pl_review_failed_name(const struct pl_review *review)
 {
-    struct pl_node object =
-        pl_node_at(pl_hook_call_objects(review->call), review->call->answer.count);
-    return dup_text(pl_node_getz(object, "metadata"), "name");
+    return dup_text(pl_node_getz(failed_object(review), "metadata"), "name");
+}
+
+char *pl_review_failed_key(const struct pl_review *review)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    if (review->call->sort != PL_HOOK_CONVERT)
+        return pl_strdup(review->key);
+    pl_meta_put_key(failed_object(review), &key);
+    return pl_buf_take(&key);
 }
 
 /* ---- reading ---- */

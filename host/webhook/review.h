@@ -13,7 +13,7 @@ struct pl_review {
     char *uid;                 /* owned */
     char *key; /* owned: "namespace/name" of the object, for logs; a uid where it has no name */
     /* Of admission; owned */
-    char *operation;                /* "CREATE" */
+    char *operation;                /* "CREATE"; "CONVERT" for a conversion */
     char *name, *group, *kind_name; /* of the object; "" when it has none */
 };
 
@@ -37,6 +37,8 @@ PL_MUST_USE int pl_review_kind(const struct pl_review *review, struct pl_kind *k
 /* The name of the object at which a conversion failed: the one after those with an answer; "" when
  * there is none. The caller frees it. */
 char *pl_review_failed_name(const struct pl_review *review);
+/* The key of the object that a failure is about; of a conversion as above. The caller frees it. */
+char *pl_review_failed_key(const struct pl_review *review);
 
 /* The deadline from the API server's query, `timeout=10s`; false when it is missing or invalid. */
 bool pl_review_timeout(struct pl_slice query, int64_t *ns);

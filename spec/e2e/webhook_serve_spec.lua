@@ -194,6 +194,10 @@ perilune.controller("waits"):For("missing.example.com/v1/Thing"):Reconcile(funct
     response = hooks.answer(host, "/convert", hooks.conversion("example.com/v2",
       { { apiVersion = "example.com/v1", kind = "Other", metadata = { name = "x" } } }))
     assert.matches("^x: no handler converts example.com/Other", response.result.message)
+    local line = host:logged(function(found)
+      return found.msg == "webhook failed" and tostring(found.error):find("cannot", 1, true)
+    end)
+    assert.same({ "b", "CONVERT" }, { line.key, line.operation })
     host:stop(0)
   end)
 
