@@ -165,9 +165,9 @@ static void on_sent(void *arg, const struct pl_answer *answer)
 void pl_gate_log_dry_run(const struct pl_gate_op *op)
 {
     const struct pl_write *w = &op->w;
+    const struct pl_controller_spec *writer = pl_gate_writer(op);
     char kind[PL_KIND_TEXT];
-    pl_log(PL_LOG_INFO, "dry run",
-           pl_str("controller", w->controller ? w->controller->spec->name : ""),
+    pl_log(PL_LOG_INFO, "dry run", pl_str("controller", writer != NULL ? writer->name : ""),
            pl_str("verb", w->exec ? "exec" : pl_verb_name(w->verb)),
            pl_str("kind", op->resource != NULL ? pl_kind_text(&w->kind, kind) : "raw"),
            pl_str("key", op->key));

@@ -284,6 +284,7 @@ perilune.controller("waits"):For("missing.example.com/v1/Thing"):Reconcile(funct
     assert.is_true(validate({ what = "read", namespace = namespace, name = "m" }).allowed)
     assert.is_true(validate({ what = "write", namespace = namespace, name = "m" }, { dryRun = true }).allowed)
     assert.is_nil(server:get(map("m")))
+    assert.equal("validate.website.example.com", host:logged("^dry run$").controller)
     assert.is_true(validate({ what = "write", namespace = namespace, name = "m" }).allowed)
     assert.truthy(server:get(map("m")))
     assert.equal("taken by m", validate({ what = "read", namespace = namespace, name = "m" }).status.message)
