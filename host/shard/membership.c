@@ -67,7 +67,7 @@ const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int6
 {
     const struct pl_hand *hand = &m->hands[i];
     *for_ns = hand->there ? pl_membership_now(m) - hand->since_ns : 0;
-    return hand->holder != NULL ? hand->holder->id : "";
+    return hand->there && hand->holder != NULL ? hand->holder->id : "";
 }
 
 const char *pl_membership_stranger(const struct pl_membership *m)

@@ -128,8 +128,8 @@ bool pl_membership_is_newcomer(const struct pl_membership *m);
 bool pl_membership_has_share(const struct pl_membership *m);
 /* Its id; "" when it has not joined. Borrowed until the membership changes. */
 const char *pl_membership_id(const struct pl_membership *m);
-/* The holder of shard i in this member's view; "": none. for_ns: time since that was first seen.
- * Borrowed until Leases are reported again. */
+/* The holder that the Lease of shard i names, in this member's view; "": none. for_ns: time since
+ * that was first seen. Borrowed until Leases are reported again. */
 const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int64_t *for_ns);
 /* A deployment without shards that holds the name; NULL: none. Borrowed until the Lease is reported
  * again. */

@@ -170,6 +170,18 @@ void pl_membership_see(struct pl_membership *m, const struct pl_shard_lease *lea
     pl_roster_see(m, lease);
 }
 
+/* Another client has deleted it. Its holder, if it is not us, may not know yet: it counts as the
+ * holder until it has expired, or somebody has written the Lease again, which it does itself. */
+static void shard_gone(struct pl_membership *m, unsigned i)
+{
+    struct pl_hand *hand = &m->hands[i];
+    hand->there = hand->out = hand->doubtful = hand->unsure = false;
+    if (i < m->count && hand->holder != NULL && !hand->holder->is_ours)
+        return;
+    hand->holder = NULL;
+    hand->since_ns = pl_membership_now(m);
+}
+
 void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *lease)
 {
     struct pl_member *member = NULL;
@@ -181,10 +193,7 @@ void pl_membership_gone(struct pl_membership *m, const struct pl_shard_lease *le
         if (!member->dead) /* a vanished member stays so */
             member->changed_ns = pl_membership_now(m);
     } else if (lease->kind == PL_LEASE_OF_SHARD && lease->index < PL_SHARDS_MAX) {
-        struct pl_hand *hand = &m->hands[lease->index];
-        hand->there = hand->out = hand->doubtful = hand->unsure = false;
-        hand->holder = NULL;
-        hand->since_ns = pl_membership_now(m);
+        shard_gone(m, lease->index);
     } else if (lease->kind == PL_LEASE_OF_NAME) {
         pl_main_lease_gone(m);
     }

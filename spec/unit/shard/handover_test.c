@@ -271,6 +271,21 @@ TEST(shards_whose_leases_somebody_deletes_are_taken_again)
     world_deinit(&w);
 }
 
+/* Its holder may still act, if no news reach it. */
+TEST(a_shards_lease_that_somebody_deletes_is_not_taken_before_its_holder_can_know)
+{
+    struct world w;
+    open_world(&w, 28, 3, 12);
+    w.processes[1].cut_until_ns = w.now_ns + 8 * S;
+    for (unsigned i = 0; i < 12; i++)
+        if (strcmp(w.leases[1 + i].holder, w.processes[1].id) == 0)
+            delete_lease(&w, &w.leases[1 + i]);
+    rest(&w);
+    CHECK_INT(w.two_actors, 0);
+    check_named(&w, 12);
+    world_deinit(&w);
+}
+
 TEST(a_shards_lease_without_its_label_gets_it_back)
 {
     struct world w;
