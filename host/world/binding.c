@@ -528,22 +528,43 @@ static int binding_newest(lua_State *L)
     return 1;
 }
 
+static int changed_outside(lua_State *L)
+{
+    pl_world_changed_outside(pl_binding_check(L)->world);
+    return 0;
+}
+
 static const luaL_Reg functions[] = {
-    {"close", close_world},       {"start", binding_start},
-    {"sync", sync_host},          {"stop", stop_host},
-    {"crash", crash_host},        {"load_ahead", load_ahead},
-    {"reload", reload_host},      {"runs_host", runs_host},
-    {"request", request},         {"version", version},
-    {"seen", take_seen},          {"runs", take_runs},
-    {"lines", seen_lines},        {"on_http", set_on_http},
+    {"close", close_world},
+    {"start", binding_start},
+    {"sync", sync_host},
+    {"stop", stop_host},
+    {"crash", crash_host},
+    {"load_ahead", load_ahead},
+    {"reload", reload_host},
+    {"runs_host", runs_host},
+    {"request", request},
+    {"version", version},
+    {"seen", take_seen},
+    {"runs", take_runs},
+    {"lines", seen_lines},
+    {"on_http", set_on_http},
     {"on_exec", set_on_exec}, /* commands in Pods */
-    {"on_stored", set_on_stored}, {"alarm", set_alarm},
-    {"metrics", metrics},         {"why", why},
-    {"forget_why", forget_why},   {"controllers", add_controllers},
-    {"step", binding_step},       {"settle", binding_settle},
-    {"advance", binding_advance}, {"settled", settled},
-    {"now", binding_now},         {"actor_status", actor_status},
-    {"newest", binding_newest},   {NULL, NULL},
+    {"on_stored", set_on_stored},
+    {"alarm", set_alarm},
+    {"metrics", metrics},
+    {"why", why},
+    {"forget_why", forget_why},
+    {"controllers", add_controllers},
+    {"step", binding_step},
+    {"settle", binding_settle},
+    {"advance", binding_advance},
+    {"settled", settled},
+    {"now", binding_now},
+    {"actor_status", actor_status},
+    {"newest", binding_newest},
+    {"changed_outside", changed_outside},
+    {NULL, NULL},
 };
 
 void pl_world_push(lua_State *L, struct pl_watchdog *dog)

@@ -26,6 +26,7 @@
  *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
  *   actor_status(world, resource, key) -> the status that the server's actor for
  *                  "apps/v1/deployments" would write now, as JSON; nil: nothing is left to do
+ *   changed_outside(world)             something outside of the cluster has changed
  *   newest(world, resource) -> the highest version of an object; 0: there is none
  *   alarm(world, delay, f)             f() is called once, then; settling waits for it
  *

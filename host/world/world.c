@@ -284,7 +284,12 @@ int pl_world_exhausted(struct pl_world *world, struct pl_err *err)
 
 uint64_t pl_world_changes(const struct pl_world *world)
 {
-    return pl_world_version(world) - world->renewals;
+    return pl_world_version(world) - world->renewals + world->changed_outside;
+}
+
+void pl_world_changed_outside(struct pl_world *world)
+{
+    world->changed_outside++;
 }
 
 static bool backs_off(enum pl_outcome outcome)

@@ -49,6 +49,8 @@ PL_MUST_USE int pl_world_advance(struct pl_world *world, int64_t ns, bool until_
  * of all keys has changed nothing, or until a disturbance has killed the last host. ELIMIT, with
  * the busiest keys, after 10,000 reconciles; ETIMEOUT, with the current work, after limit_ns. */
 PL_MUST_USE int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
+/* Something outside of the cluster has changed, which a round may wait for. */
+void pl_world_changed_outside(struct pl_world *world);
 /* Sets that limit of reconciles; 0: 10,000. */
 void pl_world_limit(struct pl_world *world, unsigned reconciles);
 /* Sets another limit, of one key's reconciles. A new world has none. */

@@ -33,6 +33,7 @@ struct pl_world {
     struct pl_alarms alarms;
     struct pl_listing listing; /* of all hosts */
     uint64_t renewals;         /* writes that only renewed Leases; they count as no change */
+    uint64_t changed_outside;  /* changes outside of the cluster */
     int64_t pace_ns;           /* of each write of a host */
     uint64_t told_version;     /* version of the last `stored` call */
     bool refused;              /* `stored` returned false */
@@ -51,7 +52,8 @@ bool pl_world_step_now(struct pl_world *world);
 bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
 /* The clock never goes back. */
 void pl_world_move_to(struct pl_world *world, int64_t at_ns);
-/* Differs after every write, except renewals of Leases by a leader. */
+/* Differs after every write, except renewals of Leases by a leader, and after every change outside
+ * of the cluster. */
 uint64_t pl_world_changes(const struct pl_world *world);
 /* Returns the error when `stored` has returned false. */
 int pl_world_refusal(struct pl_world *world, struct pl_err *err);

@@ -180,6 +180,22 @@ local function answer_http(self, request)
     suggestion(request.url)), 0)
 end
 
+-- The tables of World:external as a text; nil: there are none, or they are not plain.
+local function text_of(externals)
+  local ok, text = pcall(host.json_encode, externals)
+  return ok and next(externals) and text or nil
+end
+
+-- Answers a request, and tells the world when the rule has changed what is outside.
+local function answer_outside(self, request)
+  local before = text_of(self.externals)
+  local answer = answer_http(self, request)
+  if text_of(self.externals) ~= before then
+    world.changed_outside(self.handle)
+  end
+  return answer
+end
+
 -- ---- invariants ----
 
 -- What is wrong, as the rule says it: a text or an error object, also after false; nil: nothing.
@@ -238,7 +254,7 @@ function M.begin(self)
   self.always_rules, self.externals = {}, {}
   actors.begin(self, follow_stores)
   world.on_http(self.handle, function(request)
-    return answer_http(self, request)
+    return answer_outside(self, request)
   end)
 end
 

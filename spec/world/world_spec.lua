@@ -167,6 +167,33 @@ end)
     assert.equal("2030-01-02T03:04:05Z", world:get(CONFIG, "default/now").metadata.creationTimestamp)
   end)
 
+  it("is not settled while asking again changes something outside of the cluster", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("op"):For("v1/ConfigMap", { labels = "op=yes" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if not c then return end
+  local op = perilune.http.request({ url = "https://cloud.example.com/op" }).json
+  if c.data.done ~= tostring(op.left == 0) then
+    client:patch(c, { data = { done = tostring(op.left == 0) } })
+  end
+  return { requeue_after = "5s" }
+end)
+]] }
+    local cloud, asked = world:external("cloud"), 0
+    cloud.left = 7
+    world:http("https://cloud.example.com/*", function()
+      asked = asked + 1
+      cloud.left = math.max(cloud.left - 1, 0)
+      return { json = { left = cloud.left } }
+    end)
+    local object = config("op", { done = "false" })
+    object.metadata.labels = { op = "yes" }
+    world:create(object)
+    world:settle()
+    assert.equal("true", world:get(CONFIG, "default/op").data.done)
+    assert.is_true(asked < 12)
+  end)
+
   it("is settled when asking again for ever has changed nothing", function()
     local world = test.world{ scripts = script[[
 perilune.controller("poll"):For("v1/ConfigMap", { labels = "poll=yes" }):Reconcile(function(request)
