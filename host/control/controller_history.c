@@ -72,8 +72,7 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
                                pl_slice_z(says_why ? outcome->message : "")};
     controller_history_note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
     struct pl_tracer *tracer = pl_cluster_tracer(c->cluster);
-    bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TIMEOUT ||
-                  outcome->outcome == PL_OUTCOME_TERMINAL;
+    bool failed = pl_outcome_is_error(outcome->outcome);
     if (tracer != NULL)
         pl_tracer_run(tracer, run->id, c->name, run->key, name, parts[2], failed, took_ns);
 }

@@ -168,8 +168,7 @@ void pl_controller_metrics_run(struct pl_controller *c, enum pl_outcome outcome,
     struct pl_controller_metrics *m = &c->metrics;
     if (!m->on || outcome == PL_OUTCOME_CANCELED)
         return;
-    bool failed = outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TIMEOUT ||
-                  outcome == PL_OUTCOME_TERMINAL;
+    bool failed = pl_outcome_is_error(outcome);
     bool requeue = outcome == PL_OUTCOME_REQUEUE || outcome == PL_OUTCOME_CONFLICT;
     pl_series_add(failed                                ? m->error
                   : requeue                             ? m->requeue

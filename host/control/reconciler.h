@@ -64,6 +64,10 @@ enum pl_outcome {
 
 /* "requeue_after": as scripts return it, and as people see it. */
 const char *pl_outcome_name(enum pl_outcome outcome);
+/* The run counts as an error. */
+bool pl_outcome_is_error(enum pl_outcome outcome);
+/* The key runs again after a backoff. */
+bool pl_outcome_backs_off(enum pl_outcome outcome);
 
 struct pl_outcome_of_run {
     enum pl_outcome outcome;

@@ -155,8 +155,7 @@ static void on_rehearsal_ran(void *arg, struct pl_controller *controller, const 
                              const struct pl_outcome_of_run *outcome)
 {
     struct pl_rehearsal *r = arg;
-    bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TERMINAL ||
-                  outcome->outcome == PL_OUTCOME_TIMEOUT || outcome->outcome == PL_OUTCOME_CONFLICT;
+    bool failed = pl_outcome_is_error(outcome->outcome) || outcome->outcome == PL_OUTCOME_CONFLICT;
     PL_UNUSED(controller);
     PL_LIST_FOR (link, &r->runs) {
         struct run *own = PL_CONTAINER_OF(link, struct run, link);
@@ -200,8 +199,7 @@ static void rehearsal_again(struct pl_rehearsal *r, struct pl_slice key)
 
 static const char *error_of(const struct pl_outcome_of_run *outcome)
 {
-    bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TERMINAL ||
-                  outcome->outcome == PL_OUTCOME_TIMEOUT || outcome->outcome == PL_OUTCOME_CONFLICT;
+    bool failed = pl_outcome_is_error(outcome->outcome) || outcome->outcome == PL_OUTCOME_CONFLICT;
     return !failed ? NULL : outcome->message != NULL ? outcome->message : "it failed";
 }
 

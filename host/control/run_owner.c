@@ -37,3 +37,15 @@ const char *pl_outcome_name(enum pl_outcome outcome)
     };
     return names[outcome];
 }
+
+bool pl_outcome_is_error(enum pl_outcome outcome)
+{
+    return outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TIMEOUT ||
+           outcome == PL_OUTCOME_TERMINAL;
+}
+
+bool pl_outcome_backs_off(enum pl_outcome outcome)
+{
+    return outcome == PL_OUTCOME_REQUEUE || outcome == PL_OUTCOME_ERROR ||
+           outcome == PL_OUTCOME_TIMEOUT || outcome == PL_OUTCOME_CONFLICT;
+}

@@ -51,7 +51,7 @@ static bool find_script(lua_State *L, lua_Debug *ar)
 {
     for (int level = 0; lua_getstack(L, level, ar); level++) {
         lua_getinfo(L, "Sl", ar);
-        if (ar->currentline > 0 && strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) != 0)
+        if (ar->currentline > 0 && !pl_is_own_chunk(ar->source))
             return true;
     }
     return false;
@@ -266,9 +266,8 @@ static void note_function(struct pl_limits *limits, lua_State *L, lua_Debug *ar,
     struct pl_line_function *noted = &limits->functions[place];
     lua_getinfo(L, "S", ar);
     noted->function = lua_topointer(L, -1);
-    bool own = strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
     bool in_file = *ar->source == '@' || *ar->source == '=';
-    noted->path = in_file && !own ? ar->source + 1 : NULL;
+    noted->path = in_file && !pl_is_own_chunk(ar->source) ? ar->source + 1 : NULL;
     if (limits->noted == 0) {
         lua_newtable(L);
         limits->noted = luaL_ref(L, LUA_REGISTRYINDEX);

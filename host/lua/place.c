@@ -9,9 +9,8 @@ static bool is_own_chunk(const struct pl_state *s, const char *source)
 {
     /* Specs load Perilune's modules from their files. Assertions of perilune.test are called by
      * luassert. */
-    return strncmp(source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0 ||
-           (s->eager &&
-            (strstr(source, "lua/perilune/") != NULL || strstr(source, "/luassert/") != NULL));
+    return pl_is_own_chunk(source) || (s->eager && (strstr(source, "lua/perilune/") != NULL ||
+                                                    strstr(source, "/luassert/") != NULL));
 }
 
 bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)

@@ -12,6 +12,7 @@
 #include "base/slice.h"
 
 #include <lauxlib.h>
+#include <string.h>
 #include <lua.h>
 #include <luajit.h>
 #include <lualib.h>
@@ -195,3 +196,7 @@ static inline void pl_meta_hide(lua_State *L)
 int pl_weak_ref(lua_State *L, const char *mode);
 /* Prefix of chunk names of Perilune's own Lua; their frames are not shown. */
 #define PL_OWN_CHUNK "=perilune:"
+static inline bool pl_is_own_chunk(const char *source)
+{
+    return strncmp(source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
+}

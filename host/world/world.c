@@ -292,12 +292,6 @@ void pl_world_changed_outside(struct pl_world *world)
     world->changed_outside++;
 }
 
-static bool backs_off(enum pl_outcome outcome)
-{
-    return outcome == PL_OUTCOME_REQUEUE || outcome == PL_OUTCOME_ERROR ||
-           outcome == PL_OUTCOME_CONFLICT || outcome == PL_OUTCOME_TIMEOUT;
-}
-
 void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
@@ -311,7 +305,7 @@ void pl_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ra
         world->too_many++;
     if (pl_ran_failed(ran)) /* a failed run is not a round without changes */
         count->version = UINT64_MAX;
-    if (backs_off(ran->outcome->outcome))
+    if (pl_outcome_backs_off(ran->outcome->outcome))
         pl_round_retry(count, pl_world_changes(world));
     world->reconciles++;
     note_exhausted(world, what, ran);

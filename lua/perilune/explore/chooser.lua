@@ -16,8 +16,7 @@ chooser.__index = chooser
 -- always next, so that each has another place than usual; others, fork: see branch_off}.
 function M.new(plan, how)
   local self = setmetatable({ plan = plan, second = how.second, step = 0, seen = {}, points = {}, used = {},
-    missed = {}, by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0,
-    most_runs = 0 }, chooser)
+    missed = {}, by_key = {}, by_step = {}, kinds = {}, events = {}, deletions = {}, keys = {}, applied = 0 }, chooser)
   for _, d in ipairs(plan) do
     self:expect(d)
   end
@@ -170,13 +169,15 @@ function chooser:event(kind, text, version)
   return counts[self.step]
 end
 
+-- Returns the item that the step has under this name.
 local function note(by_step, step, item, name)
   local list = by_step[step] or {}
   by_step[step] = list
   if not list[name] then
-    list[name] = true
+    list[name] = item
     list[#list + 1] = item
   end
+  return list[name]
 end
 
 -- Somebody deletes an object in this step.
@@ -186,13 +187,20 @@ end
 
 -- A key was reconciled in this step.
 function chooser:ran(controller, key)
-  local name = controller .. " " .. key
-  note(self.keys, self.step, { controller = controller, key = key }, name)
-  if self.runs_of ~= self.step then
-    self.runs_of, self.runs = self.step, {}
+  local item = note(self.keys, self.step, { controller = controller, key = key, runs = 0 },
+    controller .. " " .. key)
+  item.runs = item.runs + 1
+end
+
+-- The most runs of one key in one step.
+function chooser:most_runs()
+  local most = 0
+  for _, list in pairs(self.keys) do
+    for _, item in ipairs(list) do
+      most = math.max(most, item.runs)
+    end
   end
-  self.runs[name] = (self.runs[name] or 0) + 1
-  self.most_runs = math.max(self.most_runs, self.runs[name])
+  return most
 end
 
 -- True when every part of the plan has happened.

@@ -455,7 +455,7 @@ function exec:result()
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
     points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
-    most_runs = self.choose.most_runs,
+    most_runs = self.choose:most_runs(),
     claims = self.false_claims, removed = self.removed,
     requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
     kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,

@@ -52,12 +52,16 @@ function search:spent()
   return self.o.clock() - self.began >= (self.o.budget or 30)
 end
 
+-- All lines with code of the files that ran, read again when there is another file; nil: nobody can tell.
+function search:code_of_files()
+  self.read = self.read or self.o.code and self.o.code(self.lines)
+  return self.read
+end
+
 -- Watching lines costs time, so it ends when all lines of the files that ran were reached.
 function search:watches_lines()
-  if self.taint and self.o.code and not self.reached_all then
-    self.reached_all = #report.unreached(self.o.code(self.lines), self.lines) == 0
-  end
-  return not self.reached_all
+  local code = self.taint and self:code_of_files()
+  return not code or #report.unreached(code, self.lines) > 0
 end
 
 -- Settled points are compared at once, so that branches share what is known of their beginning.
@@ -71,7 +75,9 @@ end
 
 function search:reach(lines)
   for file, of in pairs(lines or {}) do
-    self.lines[file] = self.lines[file] or {}
+    if not self.lines[file] then
+      self.lines[file], self.read = {}, nil
+    end
     for line in pairs(of) do
       self.lines[file][line] = true
     end
@@ -430,9 +436,7 @@ function M.explore(o)
     self.effects = count_effects(self.reference)
   end
   self.seconds = o.clock() - self.began
-  if o.code then
-    self.code = o.code(self.lines)
-  end
+  self.code = self:code_of_files()
   return self
 end
 
