@@ -12,6 +12,7 @@
 #include "lane/lane.h"
 #include "lane/memo.h"
 #include "lua/origin.h"
+#include "lua/script_memory.h"
 #include "lua/state.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -490,6 +491,13 @@ size_t pl_lanes_memory(struct pl_lanes *lanes)
             bytes += pl_limits_used(limits);
     }
     return bytes;
+}
+
+bool pl_lanes_script_memory(struct pl_lanes *lanes, uint64_t *digest)
+{
+    PL_REQUIRE(lanes->options.count == 1);
+    struct pl_state *s = lanes->lanes[0]->s;
+    return s != NULL && pl_script_memory(s, digest);
 }
 
 const char *pl_lanes_lua_version(void)

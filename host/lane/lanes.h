@@ -169,6 +169,8 @@ struct pl_lane_sleep {
 void pl_lanes_each_sleep(struct pl_lanes *lanes,
                          void (*visit)(void *arg, const struct pl_lane_sleep *sleep), void *arg);
 
+/* pl_script_memory of the only lane, which has no thread. */
+bool pl_lanes_script_memory(struct pl_lanes *lanes, uint64_t *digest);
 /* Lua heap in use over all states; number of lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);
 int pl_lanes_stuck(struct pl_lanes *lanes);

@@ -49,14 +49,17 @@
  *   asks_rule(world) -> bool           whether a rule of the spec runs, which the world waits for
  *   reverse_lists(world, reversed) -> bool     lists of caches are reversed, or not any more; true:
  *                                      one had several objects since the last call
+ *   memory(world, name) -> a text      what a host that runs knows besides its caches; nothing: it
+ *                                      can't be told
  *   point_body(world) -> the body of the request or answer at the point that the chooser was called
  *                      at; nil: it was not called
  *
  *   objects(world, resource, known) -> names, texts    the stored objects of "apps/v1/deployments":
  *                                      "UID VERSION" of each, and as JSON those whose name is no
- *                                      key of `known`, without uid, resourceVersion,
- *                                      creationTimestamp and managedFields. No request is made.
- *                                      Nothing, if it is stored in another version
+ *                                      key of `known`, without uid, resourceVersion and
+ *                                      creationTimestamp, and with a digest as managedFields.
+ *                                      No request is made. Nothing, if it is stored in another
+ *                                      version
  *
  * Callbacks: a function, or nil for none. The world calls it on its own thread. An error that it
  * raises ends the current call of the world with that message:

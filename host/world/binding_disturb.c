@@ -2,8 +2,10 @@
  * or late. Ordinary specs, and undisturbed executions, call none of them. */
 #include "world/binding_impl.h"
 
+#include "base/hash.h"
 #include "value/write.h"
 
+#include <inttypes.h>
 #include <lauxlib.h>
 
 static int disturb_limit(lua_State *L)
@@ -92,12 +94,31 @@ struct listing {
 /* Members that differ between two objects that are otherwise alike, so they are not compared. */
 static bool is_left_out(struct pl_slice member)
 {
-    static const char names[][20] = {"managedFields", "uid", "resourceVersion",
-                                     "creationTimestamp"};
+    static const char names[][20] = {"uid", "resourceVersion", "creationTimestamp"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         if (pl_slice_eqz(member, names[i]))
             return true;
     return false;
+}
+
+/* Writes a text that is the same for objects whose fields have the same managers, at any time: the
+ * order of the entries follows the time, too. */
+static void write_managers(struct pl_buf *out, struct pl_node managed)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_iter entries = pl_iter(managed);
+    uint64_t sum = 0;
+    while (pl_iter_next(&entries)) {
+        struct pl_iter members = pl_iter(entries.value);
+        pl_buf_clear(&text);
+        while (pl_iter_next(&members)) {
+            if (!pl_slice_eqz(members.key, "time"))
+                pl_write(&text, members.value, PL_WRITE_COMPACT);
+        }
+        sum += pl_hash(text.ptr, text.len, 0);
+    }
+    pl_buf_add_f(out, "\"%016" PRIx64 "\"", sum);
+    pl_buf_deinit(&text);
 }
 
 /* Writes an object, or its metadata, without these members. */
@@ -113,6 +134,8 @@ static void write_bare(struct pl_buf *out, struct pl_node value, bool is_metadat
         pl_buf_add_char(out, ':');
         if (!is_metadata && pl_slice_eqz(it.key, "metadata"))
             write_bare(out, it.value, true);
+        else if (is_metadata && pl_slice_eqz(it.key, "managedFields"))
+            write_managers(out, it.value);
         else
             pl_write(out, it.value, PL_WRITE_COMPACT);
         between = ",";
@@ -158,6 +181,17 @@ static int point_body(lua_State *L)
     return 1;
 }
 
+static int host_memory(lua_State *L)
+{
+    uint64_t digest;
+    struct pl_replica *replica =
+        pl_world_replica(pl_binding_check(L)->world, luaL_checkstring(L, 2));
+    if (replica == NULL || !pl_replica_memory(replica, &digest))
+        return 0;
+    lua_pushlstring(L, (const char *)&digest, sizeof digest);
+    return 1;
+}
+
 /* Whether a rule of the spec runs, which the world waits for. */
 static int asks_rule(lua_State *L)
 {
@@ -180,6 +214,7 @@ void pl_binding_add_disturbing(lua_State *L)
         {"pace", pace},
         {"reverse_lists", reverse_lists},
         {"objects", list_objects},
+        {"memory", host_memory},
         {"point_body", point_body},
         {"asks_rule", asks_rule},
         {NULL, NULL},

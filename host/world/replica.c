@@ -376,6 +376,21 @@ void pl_replica_each_due(struct pl_replica *replica,
     pl_lanes_each_sleep(pl_generation_lanes(replica->current), see_sleep, &to);
 }
 
+static void see_any(void *arg, const struct pl_replica_due *due)
+{
+    PL_UNUSED(due);
+    *(bool *)arg = true;
+}
+
+bool pl_replica_memory(struct pl_replica *replica, uint64_t *digest)
+{
+    bool has_later_work = false;
+    pl_replica_each_due(replica, see_any, &has_later_work);
+    return !has_later_work && replica->hooks == NULL && pl_memos_count(replica->memos) == 0 &&
+           replica->closing_count == 0 &&
+           pl_lanes_script_memory(pl_generation_lanes(replica->current), digest);
+}
+
 struct pl_cluster *pl_replica_cluster(struct pl_replica *replica)
 {
     return replica->cluster;

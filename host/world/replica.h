@@ -84,6 +84,10 @@ struct pl_replica_due {
 void pl_replica_each_due(struct pl_replica *replica,
                          void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);
 
+/* What it knows besides its caches: pl_script_memory. false: it can't be told, or it has later
+ * work, webhooks, or memos of keys. */
+bool pl_replica_memory(struct pl_replica *replica, uint64_t *digest);
+
 /* All that follow live as long as the replica. */
 struct pl_cluster *pl_replica_cluster(struct pl_replica *replica);
 struct pl_manager *pl_replica_manager(struct pl_replica *replica);

@@ -26,12 +26,46 @@ perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" })
   end)
 ]]
 
-local function run(world)
+-- Two failures, and it no longer follows what it watches: nothing in the cluster tells so.
+local REMEMBERING = [[
+local perilune = require("perilune")
+local failures = 0
+perilune.controller("maps"):For("v1/ConfigMap", { labels = "app=yes" })
+  :Writes("v1/ConfigMap", { "create", "update" })
+  :Reconcile(function(request)
+    local map = perilune.live:get("v1/ConfigMap", request)
+    if not map or failures > 1 and map.data.text == "2" then return end
+    local ok, problem = pcall(perilune.live.create_or_update, perilune.live, { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "copy", namespace = request.namespace } }, function(copy)
+      copy.data = { text = map.data.text }
+    end)
+    if not ok then
+      failures = failures + 1
+      error(problem)
+    end
+  end)
+]]
+
+local function run(world, at_second_step)
   world:create{ apiVersion = "v1", kind = "ConfigMap", data = { text = "1" },
     metadata = { name = "a", namespace = "default", labels = { app = "yes" } } }
   world:settle()
+  if at_second_step then at_second_step() end
   world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
   world:settle()
+end
+
+local function write(path, mode, text)
+  local file = assert(io.open(path, mode))
+  file:write(text)
+  file:close()
+end
+
+local function size_of(path)
+  local file = assert(io.open(path))
+  local size = file:seek("end")
+  file:close()
+  return size
 end
 
 describe("branches", function()
@@ -41,9 +75,9 @@ describe("branches", function()
     folder = os.tmpname()
     os.remove(folder)
     os.execute("mkdir " .. folder)
-    local file = assert(io.open(folder .. "/main.lua", "w"))
-    file:write(SCRIPT)
-    file:close()
+  end)
+  before_each(function()
+    write(folder .. "/main.lua", "w", SCRIPT)
   end)
   teardown(function()
     os.execute("rm -r " .. folder)
@@ -64,14 +98,14 @@ describe("branches", function()
   end
 
   -- The output of the search, and how often the scenario ran in this process.
-  local function explore(branch, executions)
+  local function explore(branch, executions, at_second_step)
     local ran = 0
     local scenario = { name = "maps", folder = folder, options = { scripts = folder .. "/main.lua" } }
     local execute = executor.new({ kind_of = worlds.kind_of, open = function(how, at)
       return worlds.open(scenario, how, at)
     end, f = function(world)
       ran = ran + 1
-      run(world)
+      run(world, at_second_step)
     end })
     local shown = {}
     local result = search.explore({ execute = execute, branch = branch, at_a_time = 3, seed = 3,
@@ -92,6 +126,35 @@ describe("branches", function()
       assert.equal(alone, together)
       assert.is_true(few < all / 2, few .. " of " .. all)
     end
+  end)
+
+  -- How many branches there were, and how many began the second step.
+  local function begun(script, executions)
+    write(folder .. "/main.lua", "w", script)
+    local ended, second = folder .. "/ended", folder .. "/second"
+    write(ended, "w", "")
+    write(second, "w", "")
+    explore({ fork = worlds.branch.fork, wait = worlds.branch.wait, finish = function(text)
+      write(ended, "a", "x")
+      worlds.branch.finish(text)
+    end }, executions, function() write(second, "a", "x") end)
+    return size_of(ended), size_of(second)
+  end
+
+  it("end where all is as in the undisturbed run, unless the script remembers something", function()
+    if not worlds.branch then return pending("a sanitizer sees one process") end
+    local ended, second = begun(REMEMBERING, 120)
+    local without_ended, without_second = begun(REMEMBERING:gsub("failures = failures %+ 1", ""), 120)
+    assert.is_true(second < ended)
+    assert.is_true(without_second < second, without_second .. " of " .. without_ended)
+  end)
+
+  it("do not end where only the script knows of a difference", function()
+    if not worlds.branch then return pending("a sanitizer sees one process") end
+    write(folder .. "/main.lua", "w", REMEMBERING)
+    local alone, together = explore(nil, 400), explore(worlds.branch, 400)
+    assert.truthy(alone:find("state  ConfigMap default/copy data.text is 1, undisturbed 2", 1, true), alone)
+    assert.equal(alone, together)
   end)
 
   it("that fail are run again in this process", function()

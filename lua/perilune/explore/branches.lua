@@ -93,8 +93,17 @@ local function list_of(plan_list)
   return out
 end
 
+-- Tells the value of an execution, or that there is none, and ends the branch.
+local function tell(o, look, plan, execution)
+  local ok, result = pcall(function()
+    return M.pack(look(plan, execution))
+  end)
+  o.branch.finish(ok and result or "")
+end
+
 -- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_pairs: each plan has two
--- parts, and the first one begins first. Returns index -> value. A plan has no value if it had no
+-- parts, and the first one begins first. how.may_end: look needs nothing that follows once an execution is like
+-- the undisturbed one. Returns index -> value. A plan has no value if it had no
 -- branch: its parts do not happen, is_over() was true when it was its turn, or the system had no room for
 -- another process.
 function M.run(o, plan_list, how, look, is_over, in_pairs)
@@ -112,15 +121,17 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     end
     return is_branch
   end
+  how.ended = how.may_end and function(execution)
+    if mine and not mine.others then
+      tell(o, look, plan_list[mine.i], execution)
+    end
+  end
   collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
   local ok, result = pcall(o.execute, {}, how)
   if mine and mine.others then
     o.branch.finish(M.pack(run:take_all()))
   elseif mine then
-    ok, result = pcall(function()
-      return M.pack(look(plan_list[mine.i], ok and result or error(result, 0)))
-    end)
-    o.branch.finish(ok and result or "")
+    tell(o, look, plan_list[mine.i], ok and result)
   end
   local found = run:take_all()
   collectgarbage("restart")

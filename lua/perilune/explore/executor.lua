@@ -39,6 +39,7 @@ function exec:fault(d)
 end
 
 require("perilune.explore.caches")(exec)
+require("perilune.explore.converged")(exec)
 require("perilune.explore.points")(exec)
 require("perilune.explore.others")(exec)
 require("perilune.explore.user")(exec)
@@ -254,7 +255,8 @@ function exec:record(merged)
   local state = self:state()
   self.longest = math.max(self.longest, self.world:now() - self.began - self.spent)
   self.spent = self.world:now() - self.began
-  local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over }
+  local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over,
+    memory = #self.plan == 0 and not self.choose.waiting and self.world:explore_memory() or nil }
   self.settles[#self.settles + 1] = settle
   if self.recorded then
     self.recorded(settle, #self.settles)
@@ -330,6 +332,7 @@ function exec:settle(o)
   self:wait_if_patient()
   self:restart_here(o)
   self:record(false)
+  self:end_if_converged()
 end
 
 -- Lets each step settle until the same time, however long its disturbances took.
@@ -471,6 +474,7 @@ function M.new(o)
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
       versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
       cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
+      undisturbed = how.undisturbed, ended = how.ended,
       patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,
       claims = claims.new(), false_claims = {}, removed = {} }, exec)
     how = self:set_clocks(how)

@@ -144,8 +144,14 @@ local function named(object)
   return M.kind_of(object) .. " " .. M.key_of(object)
 end
 
+-- What host/world writes for managedFields. A list of a server has them with times.
+local function managers_of(value)
+  return (value == nil or type(value) == "string") and (value or "none") or nil
+end
+
 -- The part of an object's state that depends on nothing else: {kind, key, id, name, uid, generation,
--- flat, owners, deleting, texts}. `texts`: the paths of texts, which may be uids of other objects.
+-- flat, owners, deleting, texts, managers}. `texts`: the paths of texts, which may be uids of other objects.
+-- `managers`: a text that is the same if the fields have the same managers; nil: unknown.
 function M.record(object)
   local meta, flat, texts, owners = object.metadata, {}, {}, {}
   local context = { uids = {}, generation = meta.generation, kind = object.kind }
@@ -158,7 +164,7 @@ function M.record(object)
   end
   return { kind = M.kind_of(object), key = M.key_of(object), id = named(object), name = object.kind,
     uid = meta.uid, generation = meta.generation, flat = flat, owners = owners, texts = texts,
-    allocated = context.allocated,
+    allocated = context.allocated, managers = managers_of(meta.managedFields),
     deleting = meta.deletionTimestamp ~= nil and meta.deletionTimestamp ~= host.null }
 end
 
@@ -235,7 +241,7 @@ function M.of_records(records, externals)
     if not M.left_out[record.name] then
       state[#state + 1] = { kind = record.kind, key = record.key, id = record.id, uid = record.uid,
         generation = record.generation, flat = with_names(record, uids), owners = record.owners,
-        deleting = record.deleting, allocated = record.allocated }
+        deleting = record.deleting, allocated = record.allocated, managers = record.managers }
     end
   end
   for name, value in pairs(externals or {}) do

@@ -67,6 +67,7 @@ end
 -- Settled points are compared at once, so that branches share what is known of their beginning.
 function search:how()
   return { seed = self.o.seed, lines = self:watches_lines(), runs = self.runs,
+    undisturbed = self.taint and self.reference,
     versions = self.taint and next(self.taint.random) ~= nil,
     recorded = self.taint and function(settle, i)
       judges.prepare(self.reference, settle, i, self.taint, self.rules)
@@ -311,20 +312,25 @@ function search:outcome(plan, execution, wants_partners)
 end
 
 -- The outcomes of plans that had branches, by their places in the list.
-function search:branch_off(plan_list, look, in_pairs)
+function search:branch_off(plan_list, look, o)
   if not self.o.branch or #plan_list < 2 then
     return {} -- a copy for one plan gains nothing
   end
   local function is_over() return self:spent() end
-  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_pairs)
+  local function run(list, in_pairs)
+    local how = self:how()
+    how.may_end = not o.wants_partners
+    return branches.run(self.o, list, how, look, is_over, in_pairs)
+  end
+  local found = run(plan_list, o.in_pairs)
   local left, places = {}, {}
-  for i, plan in ipairs(in_pairs and plan_list or {}) do
+  for i, plan in ipairs(o.in_pairs and plan_list or {}) do
     if found[i] == nil then -- its parts come in the other order, or one of them never
       left[#left + 1], places[#places + 1] = plan, i
     end
   end
   if #left > 0 and not is_over() then
-    for i, outcome in pairs(branches.run(self.o, left, self:how(), look, is_over)) do
+    for i, outcome in pairs(run(left)) do
       found[places[i]] = outcome
     end
   end
@@ -348,7 +354,7 @@ function search:each(plan_list, o, visit)
   end
   while from <= #plan_list and not self:spent() do
     local some = { unpack(plan_list, from, math.min(from + self:room(most), #plan_list)) }
-    local found = self:branch_off(some, look, o.in_pairs)
+    local found = self:branch_off(some, look, o)
     for i, plan in ipairs(some) do
       if self.o.executions and self:spent() then
         return

@@ -76,6 +76,7 @@ function exec:user_world()
       elseif not prepares[name] then
         self:start_replicas()
       end
+      self:note_call(name, looks[name])
       if changes[name] then
         self:before_step(name, ...)
         local text = step_text(name, ...)

@@ -240,6 +240,11 @@ function Extended:explore_hold(resource, held)
   native.hold(self.handle, resource, held)
 end
 
+-- A text that is the same if the first host knows the same besides its caches; nil: nobody can tell.
+function Extended:explore_memory()
+  return native.memory(self.handle, self.hosts[1])
+end
+
 -- Whether the chooser is asked at answers and waits, too.
 function Extended:explore_attend(on)
   native.attend(self.handle, on)
