@@ -114,6 +114,69 @@ describe("a situation", function()
     assert.not_equal(name("lag Pod @2", stale, copies, is_possible), name("lag Secret @2", stale, copies, is_possible))
   end)
 
+  it("knows whether a restart finds the cluster undisturbed while a cache is held back", function()
+    local execute = toy.executor({ copy = copies }, scenario)
+    local reference, execution = execute({}, { seed = 1 }), execute({}, { seed = 1 })
+    for _, run in ipairs({ reference, execution }) do
+      for _, settle in ipairs(run.settles) do
+        judges.canonize(settle, states.no_taint(), {})
+      end
+    end
+    local function finds(held, stale, settle)
+      execution.while_held = { [2] = settle }
+      return situations.of(reference, execution):restarts_undisturbed(parse(held), parse(stale))
+    end
+    local first, second = execution.settles[1], execution.settles[2]
+    assert.is_true(finds("lag Pod @2", "stale ConfigMap 1.0 @2", second))
+    assert.is_true(finds("unobserved Pod @1", "stale ConfigMap 1.0 @2", second))
+    assert.is_false(finds("lag Pod @2", "stale ConfigMap 1.0 @2", first)) -- another state
+    assert.is_false(finds("lag Pod @1", "stale ConfigMap 1.0 @2", second)) -- it is over before
+    assert.is_false(finds("late collection @2", "stale ConfigMap 1.0 @2", second)) -- no cache
+    assert.is_false(finds("lag Pod @2", "stale ConfigMap 1.0 @2", nil))
+  end)
+
+  it("knows which caches had no event after a restart", function()
+    local execute = toy.executor({ copy = copies }, scenario)
+    local reference, execution = execute({}, { seed = 1 }), execute({}, { seed = 1 })
+    for _, run in ipairs({ reference, execution }) do
+      run.kinds = { ConfigMap = { 3, 3 }, Pod = { [2] = 1 } }
+      for _, settle in ipairs(run.settles) do
+        judges.canonize(settle, states.no_taint(), {})
+      end
+    end
+    execution.kinds = { ConfigMap = { 3, 5 }, Pod = { [2] = 1 }, Secret = { [2] = 1 } }
+    local situation = situations.of(reference, execution)
+    local quiet = situation:quiet_after(parse("stale ConfigMap 1.0 @2"))
+    assert.same({ ConfigMap = false, Pod = true, Secret = false }, quiet.kinds)
+    assert.equal(situation:rest(3), quiet.rest)
+    assert.is_nil(situation:quiet_after(parse("restart @2")))
+    execution.settles[2].over = false
+    assert.is_nil(situations.of(reference, execution):quiet_after(parse("stale ConfigMap 1.0 @2")).rest)
+  end)
+
+  it("of what is held back without a difference is that of the restart, or of the next step", function()
+    local class = {}
+    require("perilune.explore.pairs")(class)
+    local function named(held, stale, quiet, finds_undisturbed)
+      return class.name_of_pair({ of_singles = { quiet = { [stale] = quiet }, after = {} } }, parse(held),
+        { parse(stale), "both", nil, finds_undisturbed ~= false })
+    end
+    local quiet, busy = { kinds = { Pod = true }, rest = "rest" }, { kinds = { Pod = false }, rest = "rest" }
+    local stale = "stale ConfigMap 1.0 @2"
+    assert.is_nil(named("lag Pod @2", stale, quiet))
+    assert.equal("both", named("lag Pod @2", stale, busy))
+    assert.equal("both", named("lag Pod @2", stale, nil))
+    assert.equal("both", named("lag Pod @2", stale, quiet, false))
+    assert.is_nil(named("lag ConfigMap @2", stale, quiet)) -- the restart holds it back, too
+    assert.equal("both", named("unobserved ConfigMap @2", stale, quiet))
+    assert.is_nil(named("unobserved Pod @1", stale, quiet))
+    local next_step = named("unobserved Pod @2", stale, quiet)
+    assert.not_equal("both", next_step)
+    assert.equal(next_step, named("unobserved Pod @2", "stale ConfigMap 1.3 @2", quiet))
+    assert.not_equal(next_step, named("unobserved Pod @2", stale, { kinds = { Pod = true }, rest = "other" }))
+    assert.equal("both", named("unobserved Pod @2", stale, { kinds = { Pod = true } }))
+  end)
+
   it("tells old caches apart by what they have", function()
     local function with(events)
       local situation = of("")

@@ -3,8 +3,8 @@
 -- for all of them. Plans with the same first part are branches of the branch with that part. Several branches
 -- run at a time. A branch reports its findings as text; its worlds end with it.
 --
--- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} as perilune.world has
--- them, at_a_time: the most branches that run.
+-- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} and perhaps
+-- {keep_free_memory(), give_free_memory(kept)} as perilune.world has them, at_a_time: the most branches that run.
 
 local buffer = require("string.buffer")
 local plans = require("perilune.explore.plan")
@@ -126,6 +126,7 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
       tell(o, look, plan_list[mine.i], execution)
     end
   end
+  local kept = o.branch.keep_free_memory and o.branch.keep_free_memory()
   collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
   local ok, result = pcall(o.execute, {}, how)
   if mine and mine.others then
@@ -134,6 +135,9 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     tell(o, look, plan_list[mine.i], ok and result)
   end
   local found = run:take_all()
+  if kept then
+    o.branch.give_free_memory(kept)
+  end
   collectgarbage("restart")
   if not ok then
     error(result, 0)

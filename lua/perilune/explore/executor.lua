@@ -305,6 +305,9 @@ function exec:settle(o)
     self:end_outages()
   end
   self:run_on(o)
+  if #self.held > 0 and #self.plan == 1 then
+    self.while_held[self.choose.step] = { state = self:state() }
+  end
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
       if not self.choose.used[d] then
@@ -457,7 +460,7 @@ function exec:result()
   return setmetatable({ plan = self.plan, trace = self.trace,
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
-    points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
+    points = self.choose.points, while_held = self.while_held, deletions = self.choose.deletions, keys = self.choose.keys,
     most_runs = self.choose:most_runs(),
     claims = self.false_claims, removed = self.removed,
     requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
@@ -472,7 +475,7 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
+      versions_at = {}, held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
       cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
       undisturbed = how.undisturbed, ended = how.ended,
       patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,

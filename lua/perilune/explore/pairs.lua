@@ -6,6 +6,8 @@ local options = require("perilune.explore.options")
 local plans = require("perilune.explore.plan")
 local situations = require("perilune.explore.situation")
 
+local format = string.format
+
 local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
 local FEW, MANY = 64, 256 -- pairs that branch off from one execution: at first, and later
 
@@ -24,12 +26,14 @@ function search:name_singles(all)
 end
 
 -- Disturbances that may follow d: those that are possible after it, in the execution that it led
--- to. {list, after}: list has each as {e, name, text}, as of_pair names the pair; after: what follows d
--- (perilune.explore.situation). A branch computes it, so it must not depend on other results.
+-- to. {list, after, quiet}: list has each as {e, name, text, is_undisturbed}, as of_pair names the pair and
+-- restarts_undisturbed says; after: what follows d; quiet: see quiet_after (perilune.explore.situation). A branch computes it, so it must not depend on other results.
 function search:partners(d, execution)
   local out = {}
-  for _, settle in ipairs(execution.settles) do
-    judges.canonize(settle, self.taint, self.rules)
+  for _, list in ipairs({ execution.settles, execution.while_held }) do
+    for _, settle in pairs(list) do
+      judges.canonize(settle, self.taint, self.rules)
+    end
   end
   local situation = situations.of(self.reference, execution)
   local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
@@ -42,20 +46,38 @@ function search:partners(d, execution)
     elseif not plans.same(d, e) then
       local name, text = situation:of_pair(d, e, self.of_singles.is_possible)
       if name then
-        out[#out + 1] = { e, name, text }
+        out[#out + 1] = { e, name, text, situation:restarts_undisturbed(d, e) }
       end
     end
   end
-  return { list = out, after = situation:after_of(d) }
+  return { list = out, after = situation:after_of(d), quiet = situation:quiet_after(d) }
+end
+
+-- The name of a pair; nil: a single disturbance leads to the same. If what is held back has made no difference until
+-- a restart, and has no event after it in that step, it can make one in the next step only.
+function search:name_of_pair(d, p)
+  local e, name, text, is_undisturbed = unpack(p, 1, 4)
+  local quiet = is_undisturbed and self.of_singles.quiet[plans.print_one(e)]
+  if quiet and d.kind == e.kind and d.what == "lag" then
+    return nil -- the restart holds it back, too
+  elseif quiet and d.kind ~= e.kind and quiet.kinds[d.kind] then
+    if d.what == "lag" or e.step > d.step then
+      return nil
+    elseif quiet.rest then
+      return format("%s after a restart, %s", quiet.rest, plans.print_one(d))
+    end
+  end
+  return text and situations.joined(name, text, self.of_singles.after) or name
 end
 
 -- The second parts of pairs with d to be tried: those with new names, as far as there is room.
 function search:keep_pairs(d, partners)
   local out, room = {}, PAIRS - self.pairs.total
   self.of_singles.after[plans.print_one(d)] = partners.after
+  self.of_singles.quiet[plans.print_one(d)] = partners.quiet
   for _, p in ipairs(partners.list) do
-    local e, name = p[1], p[3] and situations.joined(p[2], p[3], self.of_singles.after) or p[2]
-    if self.named[name] then
+    local e, name = p[1], self:name_of_pair(d, p)
+    if not name or self.named[name] then
       self:leave_out("another pair leads to the same")
     elseif #out >= room then
       self:leave_out("there are more pairs than are kept")
@@ -83,6 +105,25 @@ local function is_classic(d, e)
   return d.what == "crash" and e.what == "stale" and d.step == e.step
 end
 
+-- Pairs with the same first part one after the other, so that it runs once for many of them.
+local function by_first_part(list)
+  local groups, of_first, out = {}, {}, {}
+  for _, pair in ipairs(list) do
+    local name = plans.print_one(pair[1])
+    if not of_first[name] then
+      of_first[name] = {}
+      groups[#groups + 1] = of_first[name]
+    end
+    table.insert(of_first[name], pair)
+  end
+  for _, group in ipairs(groups) do
+    for _, pair in ipairs(group) do
+      out[#out + 1] = pair
+    end
+  end
+  return out
+end
+
 function search:all_pairs(pairs_of)
   local both, others = {}, {}
   for _, of in ipairs(pairs_of) do
@@ -91,7 +132,7 @@ function search:all_pairs(pairs_of)
       list[#list + 1] = begins_before(e, of.d) and { e, of.d } or { of.d, e }
     end
   end
-  for _, pair in ipairs(others) do
+  for _, pair in ipairs(by_first_part(others)) do
     both[#both + 1] = pair
   end
   self:each(both, { at_first = FEW, at_most = MANY, in_pairs = true }, function(plan, outcome, execution)

@@ -422,7 +422,7 @@ end
 local function new(o)
   return setmetatable({ o = o, count = 0, groups = {}, by_key = {}, lines = {}, crashed = {},
     effects_crashed = 0, singles = { done = 0, total = 0 }, pairs = { done = 0, total = 0 },
-    named = {}, of_singles = { is_possible = {}, after = {} }, random = 0, left_out = {},
+    named = {}, of_singles = { is_possible = {}, after = {}, quiet = {} }, random = 0, left_out = {},
     stale = { positions = 0, kinds = {} }, began = o.clock() }, search)
 end
 

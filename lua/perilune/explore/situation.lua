@@ -66,6 +66,7 @@ function situation:read_settles(reference, execution)
     local of_step, text = self.settled[settle.step], settled_text(reference, settle, i)
     of_step.is_open = of_step.is_open or not text
     of_step[#of_step + 1] = text or "open"
+    self.undisturbed[settle.step] = #of_step == 1 and reference.settles[i] or nil
   end
 end
 
@@ -153,6 +154,27 @@ local function held_by(d, e)
   return d.kind and d.step == e.step and format("%s is held", d.kind) or plans.print_one(d)
 end
 
+-- Whether `d` holds a cache back, and the restart of `e` finds the cluster as it is undisturbed. What the process
+-- before it had in its caches, or remembered, is gone then.
+function situation:restarts_undisturbed(d, e)
+  local held = d.kind and is_amid(d, e) and self.while_held[e.step]
+  local want = held and self.undisturbed[e.step]
+  return want ~= nil and want ~= false and #judges.differences(want, held) == 0
+end
+
+-- What a restart `d` at a settled point leads to: {kinds, rest}. kinds: those whose caches had no event after it in
+-- its step; rest: names what follows that step, if it leaves no difference. nil: `d` is none.
+function situation:quiet_after(d)
+  if d.what ~= "stale" then
+    return nil
+  end
+  local kinds, of_step = {}, self.settled[d.step] or {}
+  for kind, counts in pairs(self.kinds) do
+    kinds[kind] = counts[d.step] == (self.reference.kinds[kind] or {})[d.step]
+  end
+  return { kinds = kinds, rest = #of_step == 1 and of_step[1] == "" and self:rest(d.step + 1) or nil }
+end
+
 -- The step before which `e` changes nothing, after `d` if there is one.
 function situation:begin_of(e, d)
   if (e.what == "restart" or e.what == "stale") and #(self.settled[e.step] or {}) == 1
@@ -221,8 +243,9 @@ end
 
 -- The situations of an execution. `reference` is the undisturbed one; all settled points must be canonical.
 function M.of(reference, execution)
-  local self = setmetatable({ trace = execution.trace, steps = execution.steps, settled = {}, rests = {}, views = {},
-    effects = 0, disturbed = 0, effect_at = {}, events = execution.events or {},
+  local self = setmetatable({ reference = reference, trace = execution.trace, steps = execution.steps, settled = {},
+    undisturbed = {}, while_held = execution.while_held or {}, rests = {}, views = {}, effects = 0, disturbed = 0,
+    effect_at = {}, kinds = execution.kinds or {}, events = execution.events or {},
     restarted = (execution.restarted or 0) > 0 }, situation)
   self:read_points(execution)
   self:read_settles(reference, execution)

@@ -416,7 +416,8 @@ function M.open(scenario, how, at, opened)
 end
 
 -- For branches.lua; nil where a process cannot be copied.
-M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = native.finish }
+M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = native.finish,
+  keep_free_memory = native.keep_free_memory, give_free_memory = native.give_free_memory }
 
 -- How many branches can run at a time.
 M.processors = native.processors or 1
