@@ -171,6 +171,25 @@ end)
     end
   end)
 
+  it("judges the point at which a scenario looks at its world", function()
+    local o = options(COPY, function(world)
+      for _, text in ipairs({ "1", "2" }) do
+        apply(world, text)
+        world:settle()
+        assert.equal(text, world:get("v1/ConfigMap", "default/copy").data.text)
+      end
+    end)
+    for _, text in ipairs({ "unobserved ConfigMap @1", "early @2 after 0", "unobserved ConfigMap @2" }) do
+      local execution = o.execute(assert(plans.parse(text)), { seed = 3 })
+      assert.same({}, execution.unmet)
+      assert.equal(2, #execution.settles)
+      for _, settle in ipairs(execution.settles) do
+        assert.is_true(settle.over, text)
+        assert.is_falsy(settle.merged, text)
+      end
+    end
+  end)
+
   local ORDINALS = controller([[
     local names = { "a", "b" }
     local secrets = client:list("v1/Secret", { namespace = request.namespace, owner = map })

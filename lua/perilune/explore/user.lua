@@ -105,15 +105,12 @@ function exec:start_replicas()
 end
 
 -- The scenario expects a settled world now, so disturbances that were to last until after the next
--- step end here.
+-- step end here. The last settled point is judged in this state, unless a step has come since.
 function exec:settle_for_look()
-  self.unfinished = false
-  if #self.outages > 0 then
-    self:end_outages()
-  end
-  self:run_on()
-  if #self.held > 0 or #self.unseen > 0 then
-    self:catch_up()
+  local last = table.remove(self.settles)
+  self:settle({ whole = true })
+  if last.step < self.choose.step then
+    self.settles[#self.settles] = last
   end
 end
 
