@@ -6,7 +6,6 @@
  * buffers. A branch that does not end in time, or that nobody waits for any more, is killed. */
 #include "world/branch.h"
 
-#include "base/alloc.h"
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/check.h"
@@ -19,11 +18,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,10 +32,6 @@
 #define MOST_TEXT     ((size_t)64 << 20) /* bytes of a result */
 #define MOST_BRANCHES 64                 /* at a time */
 #define BRANCH        "perilune.branch"
-#define PIECES        "perilune.pieces"
-#define MOST_KEPT     ((size_t)64 << 20) /* bytes of small pieces, which are up to */
-#define LARGEST_PIECE ((size_t)1 << 10)  /* so large */
-#define PIECE_STEP    ((size_t)16)       /* malloc rounds sizes to this */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BRANCHES                                                                                   \
@@ -94,71 +87,6 @@ static int go_on(lua_State *L, int log, const int ends[2])
     lua_pushinteger(L, ends[1]);
     lua_setfield(L, LUA_REGISTRYINDEX, answer_key);
     lua_pushboolean(L, true);
-    return 1;
-}
-
-/* ---- free memory ---- */
-
-/* Small free pieces of memory lie in many pages. A branch that got them would write to each of
- * these pages, and each first write makes the kernel copy one. So the original keeps all pieces
- * while it has branches: these get new memory, which lies together. */
-struct piece {
-    struct piece *next;
-};
-
-static void pieces_free(struct piece **first)
-{
-    while (*first != NULL) {
-        struct piece *piece = *first;
-        *first = piece->next;
-        pl_free(piece);
-    }
-}
-
-/* Where the memory begins that was never given out; 0: unknown. */
-static uintptr_t end_of_pieces(void)
-{
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-    return (uintptr_t)sbrk(0) - mallinfo2().keepcost;
-#else
-    return 0;
-#endif
-}
-
-/* Takes the free pieces of this size that lie before `end`. */
-static void pieces_take(struct piece **first, size_t size, uintptr_t end, size_t *left)
-{
-    for (; *left >= size; *left -= size) {
-        struct piece *piece = pl_malloc(size);
-        if ((uintptr_t)piece >= end) {
-            pl_free(piece);
-            return;
-        }
-        piece->next = *first;
-        *first = piece;
-    }
-}
-
-static int pieces_gc(lua_State *L)
-{
-    pieces_free(luaL_checkudata(L, 1, PIECES));
-    return 0;
-}
-
-/* keep_free_memory() -> a value; give_free_memory(value) */
-static int keep_free_memory(lua_State *L)
-{
-    struct piece **first = lua_newuserdata(L, sizeof *first);
-    size_t left = MOST_KEPT;
-    *first = NULL;
-    if (luaL_newmetatable(L, PIECES)) {
-        lua_pushcfunction(L, pieces_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    uintptr_t end = end_of_pieces();
-    for (size_t size = sizeof(struct piece); size <= LARGEST_PIECE; size += PIECE_STEP)
-        pieces_take(first, size, end, &left);
     return 1;
 }
 
@@ -335,10 +263,6 @@ void pl_branch_add(lua_State *L, struct pl_watchdog *dog, int log)
     lua_setfield(L, -2, "fork");
     lua_pushcfunction(L, branch_wait);
     lua_setfield(L, -2, "wait");
-    lua_pushcfunction(L, keep_free_memory);
-    lua_setfield(L, -2, "keep_free_memory");
-    lua_pushcfunction(L, pieces_gc);
-    lua_setfield(L, -2, "give_free_memory");
     lua_pushcfunction(L, branch_finish);
     lua_setfield(L, -2, "finish");
     lua_pushinteger(L, processors());

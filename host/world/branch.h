@@ -8,8 +8,6 @@ struct pl_watchdog;
 
 /* Adds to the table on the stack, unless a sanitizer watches this process:
  *
- *   keep_free_memory() -> kept        while the original has branches: they get new memory
- *   give_free_memory(kept)
  *   fork() -> true                    in the branch, which has to call finish
  *             false, branch           in the original
  *             false, nil, message     when there is no branch

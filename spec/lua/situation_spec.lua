@@ -1,5 +1,6 @@
 -- Situations of the explorer: which pairs of disturbances show the same.
 require("spec.support.host")
+local converged = require("perilune.explore.converged")
 local judges = require("perilune.explore.judge")
 local plans = require("perilune.explore.plan")
 local search = require("perilune.explore.search")
@@ -112,6 +113,34 @@ describe("a situation", function()
     end
     assert.equal(name("lag Pod @2", stale, copies, is_possible), name("unobserved Pod @2", stale, copies, is_possible))
     assert.not_equal(name("lag Pod @2", stale, copies, is_possible), name("lag Secret @2", stale, copies, is_possible))
+  end)
+
+  it("knows what follows an execution that ended since it was like the undisturbed run", function()
+    local undisturbed = { steps = 3, trace = { { step = 1 }, { step = 2 }, { step = 3 } },
+      settles = { { step = 1 }, { step = 2 }, { step = 3 } }, points = { { step = 1 }, { step = 3 } },
+      kinds = { Pod = { 2, 2 }, Node = { [3] = 1 } }, keys = { { "key" }, { "key" } }, deletions = {},
+      events = { Pod = { { step = 1, n = 1, version = 5 }, { step = 2, n = 1, version = 6 } } } }
+    local ended = { steps = 1, converged = true, trace = { { step = 1 }, { step = 1 } }, settles = { { step = 1 } },
+      points = { { step = 1 }, { step = 1 } }, last_point = 2, kinds = { Pod = { 4 } }, keys = { { "other" } },
+      deletions = { { "Pod" } }, events = { Pod = { { step = 1, n = 4, version = 90 } } } }
+    local whole = converged.whole(ended, undisturbed)
+    local function steps_of(list)
+      local out = {}
+      for i, entry in ipairs(list) do
+        out[i] = entry.step
+      end
+      return out
+    end
+    assert.same({ 3, { 1, 1, 2, 3 }, { 1, 2, 3 }, { 1, 1, 3 }, 2 }, { whole.steps, steps_of(whole.trace),
+      steps_of(whole.settles), steps_of(whole.points), whole.last_point })
+    assert.same({ Pod = { 4, 2 }, Node = { [3] = 1 } }, whole.kinds)
+    assert.same({ { "other" }, { "key" } }, whole.keys)
+    assert.same({ { "Pod" } }, whole.deletions)
+    assert.same({ 1, 2 }, steps_of(whole.events.Pod))
+    assert.is_true(whole.events.Pod[2].version > 90) -- it comes after all others
+    assert.equal(1, #ended.events.Pod)
+    ended.converged = nil
+    assert.equal(ended, converged.whole(ended, undisturbed))
   end)
 
   it("knows whether a restart finds the cluster undisturbed while a cache is held back", function()

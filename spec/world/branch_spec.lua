@@ -166,16 +166,6 @@ describe("branches", function()
     assert.equal(alone, (explore(impossible, 40)))
   end)
 
-  it("get new memory meanwhile", function()
-    if not native.fork then return pending("a sanitizer sees one process") end
-    local kept = native.keep_free_memory()
-    local branch = begin(function() native.finish(("x"):rep(100000):sub(-5)) end)
-    assert.same({ 1, "xxxxx" }, { native.wait({ branch }) })
-    native.give_free_memory(kept)
-    native.give_free_memory(kept)
-    assert.has_error(function() native.give_free_memory(io.stdout) end)
-  end)
-
   it("tell their result, or that there is none", function()
     if not native.fork then return pending("a sanitizer sees one process") end
     local text = ("x"):rep(1000000) .. "\0\n"

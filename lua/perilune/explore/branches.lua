@@ -3,8 +3,8 @@
 -- for all of them. Plans with the same first part are branches of the branch with that part. Several branches
 -- run at a time. A branch reports its findings as text; its worlds end with it.
 --
--- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} and perhaps
--- {keep_free_memory(), give_free_memory(kept)} as perilune.world has them, at_a_time: the most branches that run.
+-- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} as perilune.world has
+-- them, at_a_time: the most branches that run.
 
 local buffer = require("string.buffer")
 local plans = require("perilune.explore.plan")
@@ -102,8 +102,7 @@ local function tell(o, look, plan, execution)
 end
 
 -- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_pairs: each plan has two
--- parts, and the first one begins first. how.may_end: look needs nothing that follows once an execution is like
--- the undisturbed one. Returns index -> value. A plan has no value if it had no
+-- parts, and the first one begins first. Returns index -> value. A plan has no value if it had no
 -- branch: its parts do not happen, is_over() was true when it was its turn, or the system had no room for
 -- another process.
 function M.run(o, plan_list, how, look, is_over, in_pairs)
@@ -121,12 +120,12 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     end
     return is_branch
   end
-  how.ended = how.may_end and function(execution)
+  how.ended = function(execution)
     if mine and not mine.others then
       tell(o, look, plan_list[mine.i], execution)
     end
   end
-  local kept = o.branch.keep_free_memory and o.branch.keep_free_memory()
+  collectgarbage() -- each copy of the process has a table of all pages
   collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
   local ok, result = pcall(o.execute, {}, how)
   if mine and mine.others then
@@ -135,9 +134,6 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
     tell(o, look, plan_list[mine.i], ok and result)
   end
   local found = run:take_all()
-  if kept then
-    o.branch.give_free_memory(kept)
-  end
   collectgarbage("restart")
   if not ok then
     error(result, 0)

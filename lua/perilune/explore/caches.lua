@@ -86,6 +86,13 @@ function exec:catch_up(o)
   self:run_on(o)
 end
 
+-- Keeps the state that a restart would find now.
+function exec:note_while_held()
+  if #self.held > 0 and #self.plan == 1 then
+    self.while_held[self.choose.step] = { state = self:state() }
+  end
+end
+
 local function limit_held(self)
   self.world:explore_limit(HELD_RECONCILES, math.max(HELD_RUNS, 2 * self.needed),
     math.max(HELD_RETRIES, self.needed))

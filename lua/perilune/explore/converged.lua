@@ -1,14 +1,87 @@
 -- Whether an execution has become like the undisturbed one at a settled point: the cluster is the same, what the
 -- host knows is the same, and nothing of the plan is left. What follows is the same then, too, so a branch ends
 -- there. It must not end one in which something could still differ: whatever cannot be compared, such as
--- variables of the scenario, keeps it going. Adds its methods to an executor's class.
+-- variables of the scenario, keeps it going.
 
 local judges = require("perilune.explore.judge")
 
 -- What the scenario may remember without telling anybody.
 local remembers = { http = true, exec = true, always = true }
 
-return function(exec)
+local M = {}
+
+local LATER = 1e9 -- is added to versions of the rest: they come after all that the execution has
+
+-- ---- the rest of an execution ----
+
+-- Entries of later steps are those of the undisturbed run.
+local function add_later(step, list, rest)
+  for _, entry in ipairs(rest) do
+    if entry.step > step then
+      list[#list + 1] = entry
+    end
+  end
+  return list
+end
+
+local function copy_of(list)
+  local out = {}
+  for key, value in pairs(list or {}) do
+    out[key] = value
+  end
+  return out
+end
+
+local function by_step(step, own, rest)
+  local out = copy_of(own)
+  for s, value in pairs(rest or {}) do
+    if s > step then
+      out[s] = value
+    end
+  end
+  return out
+end
+
+local function with_later_events(step, own, rest)
+  local out = {}
+  for kind, events in pairs(rest or {}) do
+    out[kind] = copy_of(own[kind])
+    for _, event in ipairs(events) do
+      if event.step > step then
+        local later = copy_of(event)
+        later.version = event.version + LATER
+        table.insert(out[kind], later)
+      end
+    end
+  end
+  return out
+end
+
+-- The execution as if it had not ended where it was like `undisturbed`. Only to see what could be disturbed later,
+-- since uids and versions of the rest are others.
+function M.whole(execution, undisturbed)
+  if not execution.converged then
+    return execution
+  end
+  local step, kinds = execution.steps, {}
+  for kind, counts in pairs(undisturbed.kinds) do
+    kinds[kind] = by_step(step, execution.kinds[kind], counts)
+  end
+  local out = { trace = add_later(step, copy_of(execution.trace), undisturbed.trace),
+    settles = add_later(step, copy_of(execution.settles), undisturbed.settles),
+    points = add_later(step, copy_of(execution.points), undisturbed.points),
+    events = with_later_events(step, execution.events, undisturbed.events), kinds = kinds,
+    steps = undisturbed.steps }
+  for _, name in ipairs({ "deletions", "keys", "lists" }) do
+    out[name] = by_step(step, execution[name], undisturbed[name])
+  end
+  return setmetatable(out, { __index = execution })
+end
+
+-- ---- in an execution ----
+
+-- Adds its methods to an executor's class.
+function M.add_to(exec)
 
 -- Notes that the scenario's variables, or its rules, may differ from those of the undisturbed run.
 function exec:note_call(name, looks)
@@ -38,12 +111,16 @@ end
 -- Tells the result of a branch, and ends it, if it has converged at the last settled point.
 function exec:end_if_converged()
   local i = #self.settles
-  local settle, want = self.settles[i], self.undisturbed and self.undisturbed.settles[i]
-  if self.ended and want and want.memory and settle.step == want.step and self.choose.branched
+  local settle, want = self.settles[i], self.how.undisturbed and self.how.undisturbed.settles[i]
+  if self.how.ended and want and want.memory and settle.step == want.step and self.choose.branched
     and not self.choose.waiting and self:is_undisturbed_now() and #judges.differences(want, settle) == 0
     and same_managers(want, settle) and self.world:explore_memory() == want.memory then
     self.lines = self.world:explore_lines()
-    self.ended(self:result())
+    local result = self:result()
+    result.converged = true
+    self.how.ended(result)
   end
 end
 end
+
+return M

@@ -39,7 +39,7 @@ function exec:fault(d)
 end
 
 require("perilune.explore.caches")(exec)
-require("perilune.explore.converged")(exec)
+require("perilune.explore.converged").add_to(exec)
 require("perilune.explore.points")(exec)
 require("perilune.explore.others")(exec)
 require("perilune.explore.user")(exec)
@@ -305,9 +305,7 @@ function exec:settle(o)
     self:end_outages()
   end
   self:run_on(o)
-  if #self.held > 0 and #self.plan == 1 then
-    self.while_held[self.choose.step] = { state = self:state() }
-  end
+  self:note_while_held()
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
       if not self.choose.used[d] then
@@ -460,8 +458,8 @@ function exec:result()
   return setmetatable({ plan = self.plan, trace = self.trace,
     settles = self.settles, errors = self.errors, invariants = self.invariants,
     unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
-    points = self.choose.points, while_held = self.while_held, deletions = self.choose.deletions, keys = self.choose.keys,
-    most_runs = self.choose:most_runs(),
+    points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
+    most_runs = self.choose:most_runs(), while_held = self.while_held,
     claims = self.false_claims, removed = self.removed,
     requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
     kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
@@ -475,11 +473,10 @@ function M.new(o)
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {},
-      cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
-      undisturbed = how.undisturbed, ended = how.ended,
+      versions_at = {}, held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {},
+      relist = {}, cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
       patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,
-      claims = claims.new(), false_claims = {}, removed = {} }, exec)
+      claims = claims.new(), false_claims = {}, removed = {}, how = how }, exec)
     how = self:set_clocks(how)
     self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end

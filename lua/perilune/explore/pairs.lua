@@ -9,7 +9,7 @@ local situations = require("perilune.explore.situation")
 local format = string.format
 
 local PAIRS = 20000 -- limit of those that are kept until it is their turn; about 1 KiB each
-local FEW, MANY = 64, 256 -- pairs that branch off from one execution: at first, and later
+local FEW, MANY = 64, 1024 -- pairs that branch off from one execution: at first, and later
 
 return function(search)
 
@@ -27,7 +27,8 @@ end
 
 -- Disturbances that may follow d: those that are possible after it, in the execution that it led
 -- to. {list, after, quiet}: list has each as {e, name, text, is_undisturbed}, as of_pair names the pair and
--- restarts_undisturbed says; after: what follows d; quiet: see quiet_after (perilune.explore.situation). A branch computes it, so it must not depend on other results.
+-- restarts_undisturbed says; after: what follows d; quiet: see quiet_after (perilune.explore.situation). A branch
+-- computes it, so it must not depend on other results.
 function search:partners(d, execution)
   local out = {}
   for _, list in ipairs({ execution.settles, execution.while_held }) do

@@ -12,6 +12,7 @@
 -- code(lines): all lines with code of the files that ran.
 
 local branches = require("perilune.explore.branches")
+local converged = require("perilune.explore.converged")
 local ignore = require("perilune.explore.ignore")
 local judges = require("perilune.explore.judge")
 local options = require("perilune.explore.options")
@@ -23,7 +24,8 @@ local states = require("perilune.explore.state")
 local format = string.format
 local M = {}
 
-local FEW, MANY = 8, 64 -- plans that branch off from one execution: at first, and later
+local FEW, MANY = 8, 256 -- plans that branch off from one execution: at first, and later
+local QUICK = 2 -- seconds of such plans; slower ones become no more, so that progress is seen
 
 local search = {}
 search.__index = search
@@ -305,32 +307,27 @@ function search:outcome(plan, execution, wants_partners)
     end
   end
   if wants_partners and #out.findings == 0 and options.is_representative(plan[1]) then
-    out.partners = self:partners(plan[1], execution)
+    out.partners = self:partners(plan[1], converged.whole(execution, self.reference))
   end
   self.left_out = before
   return out
 end
 
 -- The outcomes of plans that had branches, by their places in the list.
-function search:branch_off(plan_list, look, o)
+function search:branch_off(plan_list, look, in_pairs)
   if not self.o.branch or #plan_list < 2 then
     return {} -- a copy for one plan gains nothing
   end
   local function is_over() return self:spent() end
-  local function run(list, in_pairs)
-    local how = self:how()
-    how.may_end = not o.wants_partners
-    return branches.run(self.o, list, how, look, is_over, in_pairs)
-  end
-  local found = run(plan_list, o.in_pairs)
+  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_pairs)
   local left, places = {}, {}
-  for i, plan in ipairs(o.in_pairs and plan_list or {}) do
+  for i, plan in ipairs(in_pairs and plan_list or {}) do
     if found[i] == nil then -- its parts come in the other order, or one of them never
       left[#left + 1], places[#places + 1] = plan, i
     end
   end
   if #left > 0 and not is_over() then
-    for i, outcome in pairs(run(left)) do
+    for i, outcome in pairs(branches.run(self.o, left, self:how(), look, is_over)) do
       found[places[i]] = outcome
     end
   end
@@ -353,8 +350,9 @@ function search:each(plan_list, o, visit)
     return self:outcome(plan, execution, o.wants_partners)
   end
   while from <= #plan_list and not self:spent() do
+    local began = self.o.clock()
     local some = { unpack(plan_list, from, math.min(from + self:room(most), #plan_list)) }
-    local found = self:branch_off(some, look, o)
+    local found = self:branch_off(some, look, o.in_pairs)
     for i, plan in ipairs(some) do
       if self.o.executions and self:spent() then
         return
@@ -370,7 +368,8 @@ function search:each(plan_list, o, visit)
     if self.o.progress then
       self.o.progress(self)
     end
-    from, most = from + #some, math.min(most * 2, o.at_most)
+    from = from + #some
+    most = self.o.clock() - began < QUICK and math.min(most * 2, o.at_most) or most
   end
 end
 

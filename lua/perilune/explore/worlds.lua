@@ -416,8 +416,7 @@ function M.open(scenario, how, at, opened)
 end
 
 -- For branches.lua; nil where a process cannot be copied.
-M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = native.finish,
-  keep_free_memory = native.keep_free_memory, give_free_memory = native.give_free_memory }
+M.branch = native.fork and { fork = native.fork, wait = native.wait, finish = native.finish }
 
 -- How many branches can run at a time.
 M.processors = native.processors or 1

@@ -5,7 +5,7 @@
  *
  * It must not miss anything in which a script can keep a value. So whatever it cannot read makes
  * the whole unknown. It allocates nothing in the Lua state, so nothing raises. */
-#include "lua/script_memory.h"
+#include "lane/script_memory.h"
 
 #include "base/hash.h"
 #include "base/map.h"
@@ -43,7 +43,7 @@ static struct pl_slice address_of(const void *const *address)
     return pl_slice((const char *)address, sizeof *address);
 }
 
-static void remember(struct visit *visit, const void *address, uint64_t number)
+static void keep_digest(struct visit *visit, const void *address, uint64_t number)
 {
     pl_map_put(&visit->known, address_of(&address), (void *)(uintptr_t)(number | 1)); /* not 0 */
 }
@@ -53,7 +53,7 @@ static void name_value(struct visit *visit, uint64_t library, const char *name)
 {
     const void *address = lua_topointer(visit->L, -1);
     if (!pl_map_has(&visit->known, address_of(&address)))
-        remember(visit, address, pl_hash(name, strlen(name), library));
+        keep_digest(visit, address, pl_hash(name, strlen(name), library));
 }
 
 static bool is_own_function(lua_State *L)
@@ -200,14 +200,15 @@ static void visit_object(struct visit *visit)
     if (number == 0) {
         uint64_t before = visit->digest;
         visit->digest = 0;
-        remember(visit, address, visit->depth++); /* until it is known: for what leads back to it */
+        keep_digest(visit, address,
+                    visit->depth++); /* until it is known: for what leads back to it */
         if (lua_type(visit->L, -1) == LUA_TTABLE)
             visit_table(visit);
         else
             visit_function(visit);
         visit->depth--;
         number = (uintptr_t)visit->digest | 1;
-        remember(visit, address, visit->digest);
+        keep_digest(visit, address, visit->digest);
         visit->digest = before;
     }
     feed_number(visit, number);

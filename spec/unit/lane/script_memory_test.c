@@ -2,7 +2,7 @@
  * cannot be read makes it unknown. */
 #include "support/state_support.h"
 
-#include "lua/script_memory.h"
+#include "lane/script_memory.h"
 
 #define UNKNOWN 0
 
