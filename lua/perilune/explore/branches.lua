@@ -12,6 +12,7 @@ local plans = require("perilune.explore.plan")
 local M = {}
 
 local AT_A_TIME = 64 -- limit of perilune.world
+local WORTH_IT = 100 -- plans for which the memory is tidied before
 local MOST = 32 -- branches of a branch, which has a limited time for all of them
 
 -- A plain value as text: strings, numbers, booleans, and tables of them.
@@ -125,7 +126,9 @@ function M.run(o, plan_list, how, look, is_over, in_pairs)
       tell(o, look, plan_list[mine.i], execution)
     end
   end
-  collectgarbage() -- each copy of the process has a table of all pages
+  if #plan_list >= WORTH_IT then
+    collectgarbage() -- each copy of the process has a table of all pages
+  end
   collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
   local ok, result = pcall(o.execute, {}, how)
   if mine and mine.others then
