@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "control/remaining_work.h"
+#include "control/report.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "world/elected.h"
@@ -382,12 +383,23 @@ static void see_any(void *arg, const struct pl_replica_due *due)
     *(bool *)arg = true;
 }
 
+/* Whether something of the core will make a difference later. */
+static bool has_later_work(struct pl_replica *replica)
+{
+    bool due = false;
+    pl_replica_each_due(replica, see_any, &due);
+    for (size_t i = 0; i < pl_manager_count(replica->manager) && !due; i++) {
+        struct pl_controller_report report;
+        pl_controller_report(pl_manager_at(replica->manager, i), &report);
+        due = report.failing + report.map_retries + report.waiting > 0;
+    }
+    return due || pl_barred_count(replica->barred) > 0 || replica->closing_count > 0;
+}
+
 bool pl_replica_memory(struct pl_replica *replica, uint64_t *digest)
 {
-    bool has_later_work = false;
-    pl_replica_each_due(replica, see_any, &has_later_work);
-    return !has_later_work && replica->hooks == NULL && pl_memos_count(replica->memos) == 0 &&
-           replica->closing_count == 0 &&
+    return !has_later_work(replica) && replica->hooks == NULL &&
+           pl_memos_count(replica->memos) == 0 &&
            pl_lanes_script_memory(pl_generation_lanes(replica->current), digest);
 }
 

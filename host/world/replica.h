@@ -84,8 +84,8 @@ struct pl_replica_due {
 void pl_replica_each_due(struct pl_replica *replica,
                          void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);
 
-/* What it knows besides its caches: pl_script_memory. false: it can't be told, or it has later
- * work, webhooks, or memos of keys. */
+/* What it knows besides its caches: pl_script_memory. false: it can't be told, or it has webhooks,
+ * memos of keys, keys that fail, or later work. */
 bool pl_replica_memory(struct pl_replica *replica, uint64_t *digest);
 
 /* All that follow live as long as the replica. */
