@@ -121,8 +121,9 @@ describe("a situation", function()
       kinds = { Pod = { 2, 2 }, Node = { [3] = 1 } }, keys = { { "key" }, { "key" } }, deletions = {},
       events = { Pod = { { step = 1, n = 1, version = 5 }, { step = 2, n = 1, version = 6 } } } }
     local ended = { steps = 1, converged = true, trace = { { step = 1 }, { step = 1 } }, settles = { { step = 1 } },
-      points = { { step = 1 }, { step = 1 } }, last_point = 2, kinds = { Pod = { 4 } }, keys = { { "other" } },
-      deletions = { { "Pod" } }, events = { Pod = { { step = 1, n = 4, version = 90 } } } }
+      points = { { step = 1 }, { step = 1 } }, last_point = 2, keys = { { "other" } },
+      kinds = { Pod = { 4 }, Secret = { 1 } }, deletions = { { "Pod" } },
+      events = { Pod = { { step = 1, n = 4, version = 90 } }, Secret = { { step = 1, n = 1, version = 91 } } } }
     local whole = converged.whole(ended, undisturbed)
     local function steps_of(list)
       local out = {}
@@ -133,7 +134,8 @@ describe("a situation", function()
     end
     assert.same({ 3, { 1, 1, 2, 3 }, { 1, 2, 3 }, { 1, 1, 3 }, 2 }, { whole.steps, steps_of(whole.trace),
       steps_of(whole.settles), steps_of(whole.points), whole.last_point })
-    assert.same({ Pod = { 4, 2 }, Node = { [3] = 1 } }, whole.kinds)
+    assert.same({ Pod = { 4, 2 }, Node = { [3] = 1 }, Secret = { 1 } }, whole.kinds)
+    assert.same({ 1 }, steps_of(whole.events.Secret))
     assert.same({ { "other" }, { "key" } }, whole.keys)
     assert.same({ { "Pod" } }, whole.deletions)
     assert.same({ 1, 2 }, steps_of(whole.events.Pod))

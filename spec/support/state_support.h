@@ -12,7 +12,9 @@
 
 #define MIB ((size_t)1 << 20)
 
-static inline struct pl_state *new_state(struct pl_watchdog *dog, size_t memory)
+/* seed: see pl_sandbox_options.rand_seed. */
+static inline struct pl_state *new_seeded_state(struct pl_watchdog *dog, size_t memory,
+                                                uint64_t seed)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -20,12 +22,18 @@ static inline struct pl_state *new_state(struct pl_watchdog *dog, size_t memory)
                                          .memory = memory,
                                          .dog = dog,
                                          .version = "test",
-                                         .generation = 1};
+                                         .generation = 1,
+                                         .rand_seed = seed};
     struct pl_state *s = pl_state_create(&options, &err);
     if (s == NULL)
         fprintf(stderr, "%s\n", err.message);
     REQUIRE(s != NULL);
     return s;
+}
+
+static inline struct pl_state *new_state(struct pl_watchdog *dog, size_t memory)
+{
+    return new_seeded_state(dog, memory, 0);
 }
 
 static inline struct pl_doc *doc_of(const char *json)

@@ -43,15 +43,23 @@ local function by_step(step, own, rest)
 end
 
 local function with_later_events(step, own, rest)
+  local out = copy_of(own)
+  for _, event in ipairs(rest or {}) do
+    if event.step > step then
+      local later = copy_of(event)
+      later.version = event.version + LATER
+      out[#out + 1] = later
+    end
+  end
+  return out
+end
+
+-- kind -> join(step, what the execution has of it, what the rest has).
+local function by_kind(join, step, own, rest)
   local out = {}
-  for kind, events in pairs(rest or {}) do
-    out[kind] = copy_of(own[kind])
-    for _, event in ipairs(events) do
-      if event.step > step then
-        local later = copy_of(event)
-        later.version = event.version + LATER
-        table.insert(out[kind], later)
-      end
+  for _, of_kind in ipairs({ own, rest }) do
+    for kind in pairs(of_kind) do
+      out[kind] = out[kind] or join(step, own[kind], rest[kind])
     end
   end
   return out
@@ -63,15 +71,12 @@ function M.whole(execution, undisturbed)
   if not execution.converged then
     return execution
   end
-  local step, kinds = execution.steps, {}
-  for kind, counts in pairs(undisturbed.kinds) do
-    kinds[kind] = by_step(step, execution.kinds[kind], counts)
-  end
+  local step = execution.steps
   local out = { trace = add_later(step, copy_of(execution.trace), undisturbed.trace),
     settles = add_later(step, copy_of(execution.settles), undisturbed.settles),
     points = add_later(step, copy_of(execution.points), undisturbed.points),
-    events = with_later_events(step, execution.events, undisturbed.events), kinds = kinds,
-    steps = undisturbed.steps }
+    events = by_kind(with_later_events, step, execution.events, undisturbed.events),
+    kinds = by_kind(by_step, step, execution.kinds, undisturbed.kinds), steps = undisturbed.steps }
   for _, name in ipairs({ "deletions", "keys", "lists" }) do
     out[name] = by_step(step, execution[name], undisturbed[name])
   end

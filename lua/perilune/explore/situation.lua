@@ -158,8 +158,11 @@ end
 -- before it had in its caches, or remembered, is gone then.
 function situation:restarts_undisturbed(d, e)
   local held = d.kind and is_amid(d, e) and self.while_held[e.step]
-  local want = held and self.undisturbed[e.step]
-  return want ~= nil and want ~= false and #judges.differences(want, held) == 0
+  local want = self.undisturbed[e.step]
+  if not held or not want then
+    return false
+  end
+  return #judges.differences(want, held) == 0
 end
 
 -- What a restart `d` at a settled point leads to: {kinds, rest}. kinds: those whose caches had no event after it in

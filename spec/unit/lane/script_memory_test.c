@@ -23,23 +23,9 @@ static uint64_t memory_of(struct pl_state *s)
     return known ? digest : UNKNOWN;
 }
 
-static struct pl_state *seeded_state(uint64_t seed)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    struct pl_sandbox_options options = {.hooks = &pl_bind_state_hooks,
-                                         .memory = 64 * MIB,
-                                         .version = "test",
-                                         .generation = 1,
-                                         .rand_seed = seed};
-    struct pl_state *s = pl_state_create(&options, &err);
-    REQUIRE(s != NULL);
-    return s;
-}
-
 static struct pl_state *state_with(const char *code, uint64_t seed)
 {
-    struct pl_state *s = seeded_state(seed);
+    struct pl_state *s = new_seeded_state(NULL, 64 * MIB, seed);
     run(s, code, NULL);
     return s;
 }
@@ -59,7 +45,7 @@ static bool changes(const char *code, const char *later)
 
 static bool is_unknown(const char *code, const char *json)
 {
-    struct pl_state *s = seeded_state(7);
+    struct pl_state *s = new_seeded_state(NULL, 64 * MIB, 7);
     run(s, code, json);
     bool unknown = memory_of(s) == UNKNOWN;
     pl_state_destroy(s);
