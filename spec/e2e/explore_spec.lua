@@ -139,9 +139,10 @@ describe("perilune test --explore", function()
   }) do
     for _, plan in ipairs(plans) do
       it("can do what a plan says: " .. plan, function()
-        local code, findings, _, text = explore("spec/explore/correct", "--filter", "^" .. filter .. "$",
+        local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. filter .. "$",
           "--plan", plan)
         assert.same({}, findings, text)
+        assert.same({ 1, 0, {} }, { #summaries, summaries[1].findings, summaries[1].unmet }, text)
         assert.is_nil(text:find("did not happen", 1, true), text)
         assert.equal(0, code, text)
       end)
@@ -151,8 +152,9 @@ describe("perilune test --explore", function()
   for _, plan in ipairs({ "early @3 after 1", "early @2 after 99", "outage create Secret @2", "clock ahead @1",
     "crash after pool default/a create Secret @1" }) do
     it("says that a plan does not happen: " .. plan, function()
-      local code, findings, _, text = explore("spec/explore/correct", "--filter", "^pool$", "--plan", plan)
+      local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^pool$", "--plan", plan)
       assert.same({}, findings, text)
+      assert.matches(('"%s" did not happen'):format(plan), summaries[1].unmet[1], 1, true)
       assert.truthy(text:find(('"%s" did not happen'):format(plan), 1, true), text)
       assert.equal(1, code, text)
     end)

@@ -248,14 +248,14 @@ function M.json_findings(group, o)
   return concat(lines, "\n")
 end
 
--- The summary as a line of JSON.
+-- The summary as a line of JSON; of a replay it has the parts of the plan that did not happen.
 function M.json_summary(result, o)
   return host.json_encode({ summary = true, scenario = o.scenario, executions = result.count,
     singles = result.singles, pairs = result.pairs, random = result.random, findings = #result.groups,
     effects = result.effects or 0, effects_crashed = result.effects_crashed,
     stale_positions = result.stale.positions, left_out = result.left_out,
     unreached = host.array(M.unreached(result.code, result.lines)), seed = o.seed,
-    differing = result.differing and M.differing(result.differing) })
+    unmet = result.unmet and host.array(result.unmet), differing = result.differing and M.differing(result.differing) })
 end
 
 -- The place where two runs of the same plan differ, for exit code 3.

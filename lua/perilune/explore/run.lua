@@ -117,15 +117,19 @@ local function replay(plan, o, context)
   for _, group in ipairs(result.groups) do
     show_group(group, context)
   end
-  for _, text in ipairs(result.unmet or {}) do
+  local unmet = result.unmet or {}
+  for _, text in ipairs(unmet) do
     complain_of(context.scenario, text, context.say)
   end
   if result.differing then
     complain_of(context.scenario, report.differing(result.differing), context.say)
-  elseif #result.groups == 0 and #(result.unmet or {}) == 0 and not context.json then
+  end
+  if context.json then
+    context.say(report.json_summary(result, context))
+  elseif not result.differing and #result.groups + #unmet == 0 then
     context.say(format("%s: nothing is found with this plan", context.scenario))
   end
-  return code_of(result), #(result.unmet or {}) == 0
+  return code_of(result), #unmet == 0
 end
 
 -- Shows on a terminal how far the search is, in a line that the next output replaces.
