@@ -108,9 +108,9 @@ describe("perilune test --explore", function()
   end
 
   for _, name in ipairs({ "address", "allocator", "backup", "beat", "children", "clock_status", "conditions",
-    "counter", "csr", "deadline", "elected", "events", "finalized", "handshake", "janitor", "last_seen",
+    "counter", "csr", "deadline", "elected", "events", "finalized", "handshake", "history", "janitor", "last_seen",
     "leader_task", "outside", "password", "paused", "poller", "pool", "progressing", "replicas", "retrying",
-    "rotation", "sleeper", "steps", "suffixed", "task", "ttl", "two", "looked at", "weather" }) do
+    "rotation", "sleeper", "steps", "suffixed", "suspended", "task", "ttl", "two", "looked at", "weather" }) do
     it("finds nothing in " .. name .. ", which only looks suspicious", function()
       local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
         "--executions", "40")
@@ -130,6 +130,9 @@ describe("perilune test --explore", function()
   end
 
   for filter, plans in pairs({
+    history = { "early @2 after 0, unobserved ConfigMap @2", "early @2 after 0, unobserved ConfigMap @3" },
+    suspended = { "unobserved StatefulSet @2, crash after suspended default/a patch StatefulSet @2",
+      "unobserved StatefulSet @5, crash after suspended default/a patch StatefulSet @5" },
     beat = { "late requeue @1", "late requeue @2", "crash after beat default/a patch Cluster/status @1.2",
       "refuse 500 beat default/a get Cluster @2.4, refuse 500 beat default/a get Cluster @2.8" },
     allocator = { "order allocator default/c @3", "delay allocator default/b update Cluster/status @3",

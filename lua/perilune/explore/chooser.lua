@@ -84,7 +84,7 @@ function chooser:asked(name)
   end
 end
 
--- A step of the scenario begins. instructs: it changes nothing but labels and annotations.
+-- A step of the scenario begins. instructs: it only tells a controller what to do (see user.lua).
 function chooser:begin_step(text, instructs)
   self.step = self.step + 1
   self.seen = {}

@@ -145,8 +145,8 @@ local function of_caches(execution, from_step, no_stale, add)
 end
 
 -- The steps that may come early, and the least number of effects before them: an object that is deleted before
--- any controller has done something for it is none that they know. What a controller is told by an annotation,
--- such as to pause, may rightly depend on the moment.
+-- any controller has done something for it is none that they know. What a controller does when it is told to
+-- pause may rightly depend on the moment.
 local FIRST_EARLY = { patch = 0, delete = 1 }
 
 local function of_steps(execution, from_step, add)

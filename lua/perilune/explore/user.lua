@@ -32,19 +32,23 @@ local function step_text(name, ...)
   return table.concat(words, " ")
 end
 
--- Whether a merge patch changes labels or annotations alone.
-local function instructs(name, ...)
-  for i = 1, name == "patch" and select("#", ...) or 0 do
-    local patch = select(i, ...)
-    local metadata = type(patch) == "table" and patch.metadata
-    if type(metadata) == "table" and not patch.kind and next(patch, next(patch)) == nil then
-      for field in pairs(metadata) do
-        if field ~= "labels" and field ~= "annotations" then return false end
-      end
-      return true
+-- What only tells a controller what to do: labels, annotations, and fields of a spec with the usual names by which it
+-- stops and goes on.
+local instructions = { metadata = { labels = true, annotations = true },
+  spec = { suspend = true, suspended = true, pause = true, paused = true } }
+
+-- Whether a merge patch, of an object or of a kind and a reference, changes nothing but these.
+local function instructs(name, value, ...)
+  local patch = name == "patch" and select(type(value) == "table" and 1 or 2, ...)
+  if type(patch) ~= "table" or not next(patch) then
+    return false
+  end
+  for part, fields in pairs(patch) do
+    for field in pairs(type(fields) == "table" and fields or { none = true }) do
+      if not (instructions[part] or {})[field] then return false end
     end
   end
-  return false
+  return true
 end
 
 return function(exec)
@@ -78,9 +82,9 @@ function exec:user_world()
       end
       self:note_call(name, looks[name])
       if changes[name] then
-        self:before_step(name, ...)
-        local text = step_text(name, ...)
-        self.choose:begin_step(text, instructs(name, ...))
+        local text, is_told = step_text(name, ...), instructs(name, ...)
+        self:before_step(is_told and "instruct" or name, ...)
+        self.choose:begin_step(text, is_told)
         self:add({ what = "step", text = text })
         local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
         if kind then
@@ -147,10 +151,13 @@ function exec:new_kinds(value)
 end
 
 -- A create or apply of an object that is still being deleted would be lost, which is nobody's
--- fault. Which of two objects comes first may decide for good who gets what both want. So in these cases
--- finalizers of other clients are removed, and events that were to stay unobserved are delivered first.
+-- fault. Which of two objects comes first may decide for good who gets what both want. What a controller
+-- does when it is told to stop depends on the moment. So in these cases finalizers of other clients are
+-- removed, and events that were to stay unobserved are delivered first.
 function exec:before_step(name, value)
-  if #self.unseen + #self.kept == 0 or not (name == "create" or name == "apply") then
+  if #self.unseen > 0 and name == "instruct" then
+    return self:catch_up()
+  elseif #self.unseen + #self.kept == 0 or not (name == "create" or name == "apply") then
     return
   end
   local kinds, deleting = self:new_kinds(value), false

@@ -54,6 +54,28 @@ test.explore("paused", { scripts = "paused.lua", manifests = "../manifests" }, f
   end
 end)
 
+test.explore("history", { scripts = "history.lua", manifests = "../manifests" }, function(world)
+  scenario(world)
+  for _, size in ipairs({ 4, 2 }) do
+    world:patch("example.com/v1/Cluster", "default/a", { spec = { size = size } })
+    world:settle()
+  end
+end)
+
+test.explore("suspended", { scripts = "suspended.lua", manifests = "../manifests" }, function(world)
+  local function is_told(patch)
+    world:patch("example.com/v1/Cluster", "default/a", patch)
+    world:settle()
+  end
+  world:simulate("statefulsets", { delay = "4s" })
+  scenario(world)
+  is_told({ spec = { suspend = true } })
+  is_told({ spec = { size = 4 } })
+  is_told({ spec = { suspend = false } })
+  is_told({ metadata = { annotations = { suspend = "yes" } } })
+  is_told({ spec = { size = 5 } })
+end)
+
 -- It looks at the world while the server refuses, and between steps.
 test.explore("looked at", { scripts = "conditions.lua", manifests = "../manifests" }, function(world)
   scenario(world)
