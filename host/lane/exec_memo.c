@@ -85,18 +85,10 @@ static int64_t time_to_keep(const struct pl_lane *lane, const struct pl_exec *ex
 static void blame_function(struct pl_lane *lane, const struct pl_exec *exec, struct pl_fault *fault)
 {
     lua_State *L = lane->s->L;
-    lua_Debug ar;
     pl_free(fault->traceback);
     fault->traceback = NULL;
     pl_declare_push_blamed(L, lane->s, exec->controller, -1);
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
-        return;
-    }
-    lua_getinfo(L, ">S", &ar);
-    char *message = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, fault->message);
-    pl_free(fault->message);
-    fault->message = message;
+    fault->message = pl_lerr_placed(L, fault->message);
 }
 
 static void keep_table(struct pl_lane *lane, struct pl_exec *exec)

@@ -363,25 +363,10 @@ static const struct pl_resource *for_resource(const struct pl_lane *lane, const 
     return ready ? cache->resource : NULL;
 }
 
-/* The message, which is freed, with the place of the function at the top, which is popped. The
- * caller owns the result. */
-static char *with_place(lua_State *L, char *message)
-{
-    lua_Debug ar;
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
-        return message;
-    }
-    lua_getinfo(L, ">S", &ar);
-    char *placed = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, message);
-    pl_free(message);
-    return placed;
-}
-
 static char *blame_map(struct pl_state *s, const struct pl_ask *ask, const char *why)
 {
     pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
-    return with_place(s->L, pl_format("map of %s: %s", ask->kind, why));
+    return pl_lerr_placed(s->L, pl_format("map of %s: %s", ask->kind, why));
 }
 
 /* A key whose scope is not that of the For kind fails the map, as any other mistake in its result.
@@ -475,7 +460,7 @@ static void answer_index(struct pl_lane *lane, struct pl_ask *ask, const char *n
         return;
     ask->values.len = before;
     lua_getfield(L, -2, name);
-    fault.message = with_place(L, pl_format("index \"%s\": the function returned %s", name, wrong));
+    fault.message = pl_lerr_placed(L, pl_format("index \"%s\": the function returned %s", name, wrong));
     log_fault(lane, ask, "an index function returned a wrong value; the object is left out", name,
               &fault);
 }

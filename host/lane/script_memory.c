@@ -56,13 +56,19 @@ static void name_value(struct visit *visit, uint64_t library, const char *name)
         keep_digest(visit, address, pl_hash(name, strlen(name), library));
 }
 
+/* What the function at the top is, and where it is from. */
+static void read_function(lua_State *L, lua_Debug *ar)
+{
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">S", ar);
+}
+
 static bool is_own_function(lua_State *L)
 {
     lua_Debug ar;
     if (lua_type(L, -1) != LUA_TFUNCTION)
         return false;
-    lua_pushvalue(L, -1);
-    lua_getinfo(L, ">S", &ar);
+    read_function(L, &ar);
     return *ar.what == 'C' || pl_is_own_chunk(ar.source);
 }
 
@@ -181,8 +187,7 @@ static void visit_function(struct visit *visit)
 {
     lua_State *L = visit->L;
     lua_Debug ar;
-    lua_pushvalue(L, -1);
-    lua_getinfo(L, ">S", &ar);
+    read_function(L, &ar);
     lua_CFunction function = lua_tocfunction(L, -1);
     if (*ar.what == 'C' && !is_readable_c(visit))
         visit->is_known = false;

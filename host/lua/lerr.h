@@ -34,5 +34,8 @@ bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar);
 /* The beginning of the script's function that the host has called: a tail call leaves no frame of
  * it. */
 bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar);
+/* The message, which is freed, after the place of the function at the top, which is popped. Of
+ * another value: the message as it is. The caller owns the result. */
+char *pl_lerr_placed(lua_State *L, char *message);
 /* "file.lua" of such a frame; borrowed from ar. */
 const char *pl_lerr_chunk(const lua_Debug *ar);

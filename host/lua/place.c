@@ -1,5 +1,6 @@
 /* The position in a script: the file and line for an error, and the text of that line. Frames of
  * Perilune's own Lua are skipped. */
+#include "base/alloc.h"
 #include "lua/lerr.h"
 #include "lua/script.h"
 
@@ -51,6 +52,19 @@ bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
 const char *pl_lerr_chunk(const lua_Debug *ar)
 {
     return *ar->source == '@' || *ar->source == '=' ? ar->source + 1 : ar->short_src;
+}
+
+char *pl_lerr_placed(lua_State *L, char *message)
+{
+    lua_Debug ar;
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return message;
+    }
+    lua_getinfo(L, ">S", &ar);
+    char *placed = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, message);
+    pl_free(message);
+    return placed;
 }
 
 bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out)
