@@ -460,7 +460,8 @@ static void answer_index(struct pl_lane *lane, struct pl_ask *ask, const char *n
         return;
     ask->values.len = before;
     lua_getfield(L, -2, name);
-    fault.message = pl_lerr_placed(L, pl_format("index \"%s\": the function returned %s", name, wrong));
+    fault.message =
+        pl_lerr_placed(L, pl_format("index \"%s\": the function returned %s", name, wrong));
     log_fault(lane, ask, "an index function returned a wrong value; the object is left out", name,
               &fault);
 }

@@ -94,19 +94,19 @@ local function ways_to_skip(plan, steps)
   return out
 end
 
-return function(search)
-
 -- Removes findings that are so as well when these steps are skipped, and nothing else is disturbed.
-local function without_skipped(search, skips, findings)
-  local execution, out = search.o.execute(skips, { seed = search.o.seed }), {}
-  search.count = search.count + 1
+local function without_skipped(self, skips, findings)
+  local execution, out = self.o.execute(skips, { seed = self.o.seed }), {}
+  self.count = self.count + 1
   for _, f in ipairs(findings) do
     local settle = f.class == "state" and f.settle and execution.settles[f.settle]
-    local canon = settle and not settle.merged and states.canon(settle.state, search.taint, search.rules)
+    local canon = settle and not settle.merged and states.canon(settle.state, self.taint, self.rules)
     out[#out + 1] = not (canon and states.has(canon, f)) and f or nil
   end
   return out
 end
+
+return function(search)
 
 -- The findings without those that are so as well when the steps are executed at once.
 function search:unskipped(plan, findings)
