@@ -709,14 +709,14 @@ local me
     local o = options(controller([[
       local pod = perilune.live:get("v1/Pod", "default/p")
       if not client:get("v1/ConfigMap", "default/copy") then
-        client:create(map_of(map, "copy", { of = pod and pod.metadata.annotations.text }), { owner = map })
+        client:create(map_of(map, "copy", { of = pod and pod.spec.containers[1].image }), { owner = map })
       end]]), function(world)
-      world:create{ apiVersion = "v1", kind = "Pod", spec = { containers = { { name = "a", image = "i" } } },
-        metadata = { name = "p", namespace = "default", annotations = { text = "1" } } }
+      world:create{ apiVersion = "v1", kind = "Pod", spec = { containers = { { name = "a", image = "i:1" } } },
+        metadata = { name = "p", namespace = "default" } }
       world:settle()
       apply(world, "1")
       world:settle()
-      world:patch("v1/Pod", "default/p", { metadata = { annotations = { text = "2" } } })
+      world:patch("v1/Pod", "default/p", { spec = { containers = { { name = "a", image = "i:2" } } } })
       world:settle()
     end)
     assert.same({}, found(search.explore(o)))
