@@ -133,6 +133,7 @@ describe("perilune test --explore", function()
     history = { "early @2 after 0, unobserved ConfigMap @2", "early @2 after 0, unobserved ConfigMap @3" },
     suspended = { "unobserved StatefulSet @2, crash after suspended default/a patch StatefulSet @2",
       "unobserved StatefulSet @5, crash after suspended default/a patch StatefulSet @5" },
+    ["looked at"] = { "crash after conditions default/a patch ConfigMap @3, stale Cluster 1.1 @3" },
     beat = { "late requeue @1", "late requeue @2", "crash after beat default/a patch Cluster/status @1.2",
       "refuse 500 beat default/a get Cluster @2.4, refuse 500 beat default/a get Cluster @2.8" },
     allocator = { "order allocator default/c @3", "delay allocator default/b update Cluster/status @3",

@@ -30,6 +30,11 @@ function exec:hold_of_step()
   end
 end
 
+-- Whether a cache, or the garbage collector, is held back.
+function exec:holds_back()
+  return #self.held > 0 or #self.unseen > 0
+end
+
 -- Ends the holding of caches, but of those whose events stay unobserved.
 local function release(self)
   local unseen, held = {}, {}

@@ -326,7 +326,7 @@ function exec:settle(o)
       return self:record(false) -- it stays unseen until after the next step
     end
   end
-  if #self.held > 0 or #self.unseen > 0 then
+  if self:holds_back() then
     self:catch_up(o)
   end
   self.stale = nil
@@ -348,7 +348,7 @@ function exec:wait_if_patient()
 end
 
 function exec:finish()
-  if #self.held > 0 or #self.unseen > 0 then
+  if self:holds_back() then
     self:catch_up()
     local last = self.settles[#self.settles]
     if last and last.step < self.choose.step then

@@ -83,12 +83,12 @@ function exec:advance_for_user(seconds)
     self.outages = {}
   end
   local finish = self.world:now() + seconds - first
-  local is_held = #self.held > 0 or #self.unseen > 0
-  if is_held and not self:advance_within(seconds - first) then
+  local was_held = self:holds_back()
+  if was_held and not self:advance_within(seconds - first) then
     self:catch_up()
   end
   self:advance(math.max(finish - self.world:now(), 0))
-  self.recovering = self.recovering or first > 0 or is_held
+  self.recovering = self.recovering or first > 0 or was_held or self:holds_back() -- since a restart meanwhile
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
