@@ -329,6 +329,25 @@ perilune.every("10m", { name = "collector", reads = { "v1/Secret" }, writes = { 
     assert.same({}, result.unmet)
   end)
 
+  it("lets a cache be late no longer than the scenario lets time pass", function()
+    local o = options(controller([[
+    local copy = perilune.live:get("v1/ConfigMap", "default/copy")
+    local all, text = copy and copy.data.all or "", perilune.live:get("v1/ConfigMap", request).data.text
+    if all:sub(-1) ~= text then
+      client:apply(map_of(map, "copy", { all = all .. text }), { owner = map })
+    end]]), function(world)
+      apply(world, "1")
+      world:settle()
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "2" } })
+      world:advance("10s")
+      world:patch("v1/ConfigMap", "default/a", { data = { text = "3" } })
+      world:settle()
+    end)
+    local result = search.replay(o, assert(plans.parse("lag ConfigMap @2")))
+    assert.same({}, found(result))
+    assert.same({}, result.unmet)
+  end)
+
   it("lets a key try again only a few times, without a change, while its cache is held back", function()
     local o = options(controller([[
     map.data.copy = map.data.text

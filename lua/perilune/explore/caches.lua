@@ -35,8 +35,8 @@ function exec:holds_back()
   return #self.held > 0 or #self.unseen > 0
 end
 
--- Ends the holding of caches, but of those whose events stay unobserved.
-local function release(self)
+-- Ends the holding of caches, but of those whose events stay unobserved. Returns whether it ended any.
+function exec:release()
   local unseen, held = {}, {}
   for _, of in ipairs(self.unseen) do
     if of.resource then -- else it is the garbage collector
@@ -50,14 +50,14 @@ local function release(self)
       self.world:explore_hold(resource, false)
     end
   end
+  local some = #held < #self.held
   self.held = held
+  return some
 end
 
 -- Caches whose events only come late become current; those of unobserved kinds stay held.
 function exec:end_lag(o)
-  local before = #self.held
-  release(self)
-  if #self.held < before then
+  if self:release() then
     self:run_on(o)
   end
 end
@@ -75,7 +75,7 @@ function exec:catch_up(o)
       self.world:explore_expire(of.resource)
     end
   end
-  release(self)
+  self:release()
   self.world:explore_limit(HELD_RECONCILES)
   self.world:explore_pace(SLOW)
   for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists again

@@ -75,7 +75,7 @@ end
 
 -- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards, or
 -- what caches that are held back lack, is nothing that the scenario can know. If such a cache leads to endless
--- work, it becomes current.
+-- work, it becomes current. One that is only late does so in the end: the next step may change what it lacks.
 function exec:advance_for_user(seconds)
   local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
   if first > 0 then
@@ -89,6 +89,9 @@ function exec:advance_for_user(seconds)
   end
   self:advance(math.max(finish - self.world:now(), 0))
   self.recovering = self.recovering or first > 0 or was_held or self:holds_back() -- since a restart meanwhile
+  if self:release() then
+    self:settle_now()
+  end
 end
 
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
