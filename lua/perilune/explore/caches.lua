@@ -35,7 +35,7 @@ function exec:holds_back()
   return #self.held > 0 or #self.unseen > 0
 end
 
--- Ends the holding of caches, but of those whose events stay unobserved. Returns whether it ended any.
+-- Ends the holding of caches, but of those whose events stay unobserved. Returns whether there were any.
 function exec:release()
   local unseen, held = {}, {}
   for _, of in ipairs(self.unseen) do

@@ -6,6 +6,7 @@
 local states = require("perilune.explore.state")
 
 local OUTAGE = 60 -- seconds
+local RECOVERY = 2 -- seconds in which caches become current, also if the host ends once more
 local STEPS = 10000 -- limit of steps until all has been tried again
 local LATENESS = 30 -- seconds
 local SKEW = { ahead = 5, behind = -5 } -- seconds
@@ -60,11 +61,8 @@ function exec:others_of_step()
   end
 end
 
--- Runs until nothing more happens while the server refuses. Then the server works again, and what has failed
--- is tried again: the limit of the scenario's settle begins after that.
-function exec:end_outages()
-  self:settle_refused({ limit = OUTAGE })
-  self.outages = {}
+-- What has failed is tried again.
+local function try_again(self)
   local finish = self.world:explore_end()
   for _ = 1, STEPS do
     if self.world:explore_settled() or not self.world:explore_runs() or not self.world:explore_step(finish) then
@@ -73,14 +71,24 @@ function exec:end_outages()
   end
 end
 
--- Lets time pass for the scenario. An outage ends meanwhile; how far all has recovered from it afterwards, or
--- what caches that are held back lack, is nothing that the scenario can know. If such a cache leads to endless
--- work, it becomes current. One that is only late does so in the end: the next step may change what it lacks.
+-- Runs until nothing more happens while the server refuses. Then the server works again, and what has failed
+-- is tried again: the limit of the scenario's settle begins after that.
+function exec:end_outages()
+  self:settle_refused({ limit = OUTAGE })
+  self.outages = {}
+  try_again(self)
+end
+
+-- Lets time pass for the scenario. An outage ends meanwhile, and what has failed is tried again, even if that takes
+-- longer: the next step may change it once more. How far all has recovered afterwards, or what caches that are held
+-- back lack, is nothing that the scenario can know. If such a cache leads to endless work, it becomes current. One
+-- that is only late does so in the end.
 function exec:advance_for_user(seconds)
   local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
   if first > 0 then
     self:advance(first)
     self.outages = {}
+    try_again(self)
   end
   local finish = self.world:now() + seconds - first
   local was_held = self:holds_back()
@@ -88,9 +96,10 @@ function exec:advance_for_user(seconds)
     self:catch_up()
   end
   self:advance(math.max(finish - self.world:now(), 0))
-  self.recovering = self.recovering or first > 0 or was_held or self:holds_back() -- since a restart meanwhile
-  if self:release() then
-    self:settle_now()
+  local is_late = self:release() -- also of a restart meanwhile
+  self.recovering = self.recovering or first > 0 or was_held or is_late
+  if first > 0 or is_late then
+    self:advance(RECOVERY)
   end
 end
 

@@ -64,7 +64,7 @@ end
 
 -- The parts of a plan by which a step is skipped, as disturbances of an execution that has no others; nil: none.
 -- What stays unobserved until after the next step is that next step at once, unless the same object changes
--- again.
+-- again. A step that comes at once after several settled points has a part for each.
 local function skips_of(plan, steps)
   local out, at_once, from, last = {}, {}, math.huge, 0
   for _, d in ipairs(plan) do
@@ -77,7 +77,7 @@ local function skips_of(plan, steps)
     if d.what == "unobserved" and (d.step >= from and d.step <= last
       or is_replaced(steps, follows) and steps[follows].kind == d.kind) then
       out[#out + 1] = d
-    elseif follows and steps[follows] and not at_once[follows] then
+    elseif follows and steps[follows] and (d.what == "early" or not at_once[follows]) then
       at_once[follows] = true
       out[#out + 1] = { what = "early", step = follows, n = 0 }
     end
