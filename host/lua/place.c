@@ -14,6 +14,16 @@ static bool is_own_chunk(const struct pl_state *s, const char *source)
                                                     strstr(source, "/luassert/") != NULL));
 }
 
+/* Where the function at the top, which is popped, begins. False when it is another value. */
+static bool pop_function(lua_State *L, lua_Debug *ar)
+{
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    return lua_getinfo(L, ">S", ar) != 0;
+}
+
 bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
 {
     luaL_checkstack(L, 4, NULL);
@@ -22,11 +32,8 @@ bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
     else if (s->phase != PL_PHASE_RUN || s->hooks->push_blamed == NULL ||
              !s->hooks->push_blamed(L, s))
         return false;
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
+    if (!pop_function(L, ar))
         return false;
-    }
-    lua_getinfo(L, ">S", ar);
     ar->currentline = ar->linedefined;
     return ar->currentline > 0 && !is_own_chunk(s, ar->source);
 }
@@ -57,11 +64,8 @@ const char *pl_lerr_chunk(const lua_Debug *ar)
 char *pl_lerr_placed(lua_State *L, char *message)
 {
     lua_Debug ar;
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
+    if (!pop_function(L, &ar))
         return message;
-    }
-    lua_getinfo(L, ">S", &ar);
     char *placed = pl_format("%s:%d: %s", pl_lerr_chunk(&ar), ar.linedefined, message);
     pl_free(message);
     return placed;
