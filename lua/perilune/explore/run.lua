@@ -90,14 +90,19 @@ local function show_group(group, context)
   end
 end
 
-local function finish(result, context)
+-- Says how it ended. text_of(result): the last words where the output is no JSON; false: none.
+local function finish(result, context, text_of)
   if result.differing then
     complain_of(context.scenario, report.differing(result.differing), context.say)
   end
+  local text
   if context.json then
-    context.say(report.json_summary(result, context))
+    text = report.json_summary(result, context)
   else
-    context.say(report.summary(result))
+    text = text_of(result)
+  end
+  if text then
+    context.say(text)
   end
 end
 
@@ -121,14 +126,10 @@ local function replay(plan, o, context)
   for _, text in ipairs(unmet) do
     complain_of(context.scenario, text, context.say)
   end
-  if result.differing then
-    complain_of(context.scenario, report.differing(result.differing), context.say)
-  end
-  if context.json then
-    context.say(report.json_summary(result, context))
-  elseif not result.differing and #result.groups + #unmet == 0 then
-    context.say(format("%s: nothing is found with this plan", context.scenario))
-  end
+  finish(result, context, function()
+    return not result.differing and #result.groups + #unmet == 0
+      and format("%s: nothing is found with this plan", context.scenario)
+  end)
   return code_of(result), #unmet == 0
 end
 
@@ -172,7 +173,7 @@ local function explore(o, context)
   end
   local result = search.explore(o)
   o.singles_done()
-  finish(result, context)
+  finish(result, context, report.summary)
   return code_of(result)
 end
 
