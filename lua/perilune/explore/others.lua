@@ -61,8 +61,9 @@ function exec:others_of_step()
   end
 end
 
--- What has failed is tried again.
-local function try_again(self)
+-- The server works again, and what has failed is tried again.
+local function serve_again(self)
+  self.outages = {}
   local finish = self.world:explore_end()
   for _ = 1, STEPS do
     if self.world:explore_settled() or not self.world:explore_runs() or not self.world:explore_step(finish) then
@@ -71,12 +72,11 @@ local function try_again(self)
   end
 end
 
--- Runs until nothing more happens while the server refuses. Then the server works again, and what has failed
--- is tried again: the limit of the scenario's settle begins after that.
+-- Runs until nothing more happens while the server refuses. The limit of the scenario's settle begins after the
+-- outage.
 function exec:end_outages()
   self:settle_refused({ limit = OUTAGE })
-  self.outages = {}
-  try_again(self)
+  serve_again(self)
 end
 
 -- Lets time pass for the scenario. An outage ends meanwhile, and what has failed is tried again, even if that takes
@@ -87,8 +87,7 @@ function exec:advance_for_user(seconds)
   local first = #self.outages > 0 and math.min(seconds, OUTAGE) or 0
   if first > 0 then
     self:advance(first)
-    self.outages = {}
-    try_again(self)
+    serve_again(self)
   end
   local finish = self.world:now() + seconds - first
   local was_held = self:holds_back()

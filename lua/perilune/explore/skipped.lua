@@ -85,10 +85,11 @@ local function skips_of(plan, steps)
   return #out > 0 and out or nil
 end
 
--- What may explain a finding: all parts by which a step is skipped, or one of them.
+-- What may explain a finding: all parts by which a step is skipped, or one of several.
 local function ways_to_skip(plan, steps)
-  local out = { skips_of(plan, steps) }
-  for _, d in ipairs(#plan > 1 and plan or {}) do
+  local all = skips_of(plan, steps)
+  local out = { all }
+  for _, d in ipairs(all and #all > 1 and plan or {}) do
     out[#out + 1] = skips_of({ d }, steps)
   end
   return out

@@ -44,8 +44,10 @@ local function instructs(name, value, ...)
     return false
   end
   for part, fields in pairs(patch) do
-    for field in pairs(type(fields) == "table" and fields or { none = true }) do
-      if not (instructions[part] or {})[field] then return false end
+    local known = instructions[part]
+    if not known or type(fields) ~= "table" then return false end
+    for field in pairs(fields) do
+      if not known[field] then return false end
     end
   end
   return true
@@ -83,7 +85,7 @@ function exec:user_world()
       self:note_call(name, looks[name])
       if changes[name] then
         local text, is_told = step_text(name, ...), instructs(name, ...)
-        self:before_step(is_told and "instruct" or name, ...)
+        self:before_step(is_told, name, ...)
         self.choose:begin_step(text, is_told)
         self:add({ what = "step", text = text })
         local kind, key = text:match("^delete %S-([^/%s]+) (%S+)$")
@@ -151,11 +153,11 @@ function exec:new_kinds(value)
 end
 
 -- A create or apply of an object that is still being deleted would be lost, which is nobody's
--- fault. Which of two objects comes first may decide for good who gets what both want. What a controller
--- does when it is told to stop depends on the moment. So in these cases finalizers of other clients are
--- removed, and events that were to stay unobserved are delivered first.
-function exec:before_step(name, value)
-  if #self.unseen > 0 and name == "instruct" then
+-- fault. Which of two objects comes first may decide for good who gets what both want. So in these cases
+-- finalizers of other clients are removed, and events that were to stay unobserved are delivered first. They
+-- are delivered, too, before a controller is told what to do: what is right then depends on the moment.
+function exec:before_step(is_told, name, value)
+  if is_told and #self.unseen > 0 then
     return self:catch_up()
   elseif #self.unseen + #self.kept == 0 or not (name == "create" or name == "apply") then
     return
