@@ -76,6 +76,15 @@ describe("5,000 objects", function()
     assert.equal(count, server:bulk(requests)[201])
   end
 
+  -- One by one: a loaded kube-apiserver needs more than its minute to delete them in one request.
+  local function delete_all()
+    local requests = {}
+    for i = 1, count do
+      requests[i] = { "DELETE", path("configmaps/object-" .. i) }
+    end
+    assert.equal(count, server:bulk(requests)[200])
+  end
+
   local function settle(present, gone)
     return e2e.eventually(present .. " present, " .. gone .. " gone", function()
       local now = report()
@@ -91,7 +100,7 @@ describe("5,000 objects", function()
     local before = host.child:rss()
     fill()
     assert.equal(0, settle(count, 0).overlaps)
-    server:delete(path("configmaps") .. "?labelSelector=scale%3Dyes")
+    delete_all()
     assert.equal(0, settle(0, count).overlaps)
     if not os.getenv("PL_SANITIZED") then
       -- The script itself keeps 5,000 keys; with the reserve of its heap that is 2 to 3 MB. The
