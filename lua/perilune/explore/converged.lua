@@ -113,10 +113,12 @@ function exec:is_undisturbed_now()
     and not self.pending and not self.own_memory and #self.world.hosts == 1
 end
 
--- Tells the result of a branch, and ends it, if it has converged at the last settled point.
+-- Tells the result of a branch, and ends it, if it has converged at a settled point. After the last one of the
+-- scenario nothing is left that ending it could spare.
 function exec:end_if_converged()
   local i = #self.settles
-  local settle, want = self.settles[i], self.how.undisturbed and self.how.undisturbed.settles[i]
+  local wants = self.how.undisturbed and self.how.undisturbed.settles or {}
+  local settle, want = self.settles[i], i < #wants and wants[i]
   if self.how.ended and want and want.memory and settle.step == want.step and self.choose.branched
     and not self.choose.waiting and self:is_undisturbed_now() and #judges.differences(want, settle) == 0
     and same_managers(want, settle) and self.world:explore_memory() == want.memory then
