@@ -173,6 +173,8 @@ struct pl_api_table_options pl_api_answer_table(const struct pl_api_ctx *ctx)
 
 void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc)
 {
+    if (ctx->responder.ops == &pl_api_no_client)
+        return;
     struct pl_buf out = PL_BUF_INIT;
     struct pl_node root = pl_doc_root(doc);
     struct pl_api_table_options table = pl_api_answer_table(ctx);

@@ -17,6 +17,7 @@
 #define LOWEST_PORT 30000
 #define PORTS       2700
 #define STRIDE      7919
+#define BOOKMARK    (140 * PL_SECOND) /* just before a host takes a silent watch for dead */
 
 /* ---- clock ---- */
 
@@ -150,6 +151,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
                                        .first_port =
                                            number_by_seed(options->seed, LOWEST_PORT, PORTS),
                                        .first_version = options->first_version,
+                                       .bookmark_ns = BOOKMARK,
                                        .unprotected = true,
                                        .commands = options->commands,
                                        .transport = pl_reviews_transport(world->reviews)};

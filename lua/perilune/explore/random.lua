@@ -3,7 +3,7 @@
 local plans = require("perilune.explore.plan")
 
 local PARTS = 3
-local AT_ONCE = 64 -- plans that branch off from one execution
+local FEW, MANY = 64, 1024 -- plans that branch off from one execution: at first, and later
 
 -- An own generator of random numbers, which gives the same numbers on every machine.
 local function generator(seed)
@@ -47,13 +47,13 @@ function search:at_random(all)
   end
   local drawn = 0
   while not self:spent() and #all >= PARTS and drawn < most do
-    local some = {}
-    while #some < AT_ONCE and drawn < most do
+    local some, room = {}, self:room(MANY) + 1
+    while #some < room and drawn < most do
       local plan = random_plan(all, classes, draw)
       drawn = drawn + 1
       some[#some + 1] = #plan > 0 and plan or nil
     end
-    self:each(some, { at_first = AT_ONCE, at_most = AT_ONCE }, function(plan, outcome, execution)
+    self:each(some, { at_first = FEW, at_most = MANY }, function(plan, outcome, execution)
       self.random = self.random + 1
       self:take(plan, execution, outcome.findings)
     end)

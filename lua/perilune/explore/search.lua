@@ -26,6 +26,7 @@ local M = {}
 
 local FEW, MANY = 8, 256 -- plans that branch off from one execution: at first, and later
 local QUICK = 2 -- seconds of such plans; slower ones become no more, so that progress is seen
+local GROWTH = 4 -- the execution from which they branch off costs as much as some of them
 
 local search = {}
 search.__index = search
@@ -369,7 +370,7 @@ function search:each(plan_list, o, visit)
       self.o.progress(self)
     end
     from = from + #some
-    most = self.o.clock() - began < QUICK and math.min(most * 2, o.at_most) or most
+    most = self.o.clock() - began < QUICK and math.min(most * GROWTH, o.at_most) or most
   end
 end
 

@@ -27,6 +27,29 @@ TEST(strings_have_the_fewest_escapes)
                 "\"é/\x7f\xf0\x9f\x98\x80\"");
 }
 
+/* Strings are read in pieces of eight bytes. */
+TEST(each_byte_is_written_alike_at_each_place)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        for (size_t place = 0; place < 20; place++) {
+            char text[20], want[32];
+            memset(text, 'a', sizeof text);
+            text[place] = (char)byte;
+            bool is_escaped = byte < 0x20 || byte == '"' || byte == '\\';
+            struct pl_buf out = PL_BUF_INIT;
+            pl_write_str(&out, pl_slice(text, sizeof text));
+            const char *written = pl_buf_z(&out) + 1 + place;
+            snprintf(want, sizeof want, "%.*s", (int)(sizeof text - place - 1), text + place + 1);
+            if (is_escaped)
+                CHECK(*written == '\\' && strstr(written, want) != NULL);
+            else
+                CHECK(*written == (char)byte && memcmp(written + 1, want, strlen(want)) == 0 &&
+                      out.len == sizeof text + 2);
+            pl_buf_deinit(&out);
+        }
+    }
+}
+
 TEST(sorted_orders_members_at_every_level)
 {
     check_write("{\"b\":{\"d\":1,\"c\":2},\"a\":[{\"y\":1,\"x\":2}],\"ab\":3}", PL_WRITE_SORTED,
