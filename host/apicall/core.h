@@ -102,7 +102,8 @@ void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *
 struct pl_api_table_options; /* columns/table.h */
 /* For a Table with the columns, and the rows that the request wants. */
 struct pl_api_table_options pl_api_answer_table(const struct pl_api_ctx *ctx);
-/* Answers with the object in the requested version and form. */
+/* Answers with the object in the requested version and form. A request without a client has no
+ * answer. */
 void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc);
 void pl_api_answer_failure(struct pl_api_ctx *ctx);
 

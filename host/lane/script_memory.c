@@ -46,7 +46,7 @@ static void feed_number(struct visit *visit, uint64_t number)
 /* ---- objects by address ---- */
 
 /* Where the object is, or where it would be. */
-static struct known *place_of(const struct visit *visit, const void *address)
+static struct known *memory_place(const struct visit *visit, const void *address)
 {
     size_t last = visit->room - 1, at = ((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15U >> 20;
     while (visit->known[at & last].address != address && visit->known[at & last].address != NULL)
@@ -60,7 +60,7 @@ static void make_room(struct visit *visit)
     larger.known = pl_calloc(larger.room, sizeof *larger.known);
     for (size_t i = 0; i < visit->room; i++)
         if (visit->known[i].address != NULL)
-            *place_of(&larger, visit->known[i].address) = visit->known[i];
+            *memory_place(&larger, visit->known[i].address) = visit->known[i];
     pl_free(visit->known);
     visit->known = larger.known;
     visit->room = larger.room;
@@ -68,7 +68,7 @@ static void make_room(struct visit *visit)
 
 static void keep_digest(struct visit *visit, const void *address, uint64_t number)
 {
-    struct known *known = place_of(visit, address);
+    struct known *known = memory_place(visit, address);
     visit->count += known->address == NULL;
     *known = (struct known){address, number | 1};
     if (visit->count > visit->room / 2)
@@ -81,7 +81,7 @@ static void keep_digest(struct visit *visit, const void *address, uint64_t numbe
 static void name_value(struct visit *visit, uint64_t library, const char *name)
 {
     const void *address = lua_topointer(visit->L, -1);
-    if (place_of(visit, address)->address == NULL)
+    if (memory_place(visit, address)->address == NULL)
         keep_digest(visit, address, pl_hash(name, strlen(name), library));
 }
 
@@ -230,7 +230,7 @@ static void visit_function(struct visit *visit)
 static void visit_object(struct visit *visit)
 {
     const void *address = lua_topointer(visit->L, -1);
-    uint64_t number = place_of(visit, address)->digest;
+    uint64_t number = memory_place(visit, address)->digest;
     if (number == 0) {
         uint64_t before = visit->digest;
         visit->digest = 0;
