@@ -6,8 +6,33 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define ONES 0x0101010101010101U /* in each of eight bytes */
+
+/* Not 0 if one of the eight bytes is less than `limit`, which is at most 0x80. */
+static uint64_t any_less(uint64_t eight, uint64_t limit)
+{
+    return (eight - ONES * limit) & ~eight & ONES * 0x80;
+}
+
+size_t pl_text_plain(struct pl_slice text)
+{
+    size_t at = 0;
+    uint64_t eight;
+    for (; text.len - at >= sizeof eight; at += sizeof eight) {
+        memcpy(&eight, text.ptr + at, sizeof eight);
+        if (any_less(eight, 0x20) | any_less(eight ^ ONES * '"', 1) |
+            any_less(eight ^ ONES * '\\', 1))
+            break;
+    }
+    while (at < text.len && (uint8_t)text.ptr[at] >= 0x20 && text.ptr[at] != '"' &&
+           text.ptr[at] != '\\')
+        at++;
+    return at;
+}
 
 bool pl_text_eq(const char *a, const char *b)
 {

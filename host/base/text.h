@@ -41,6 +41,8 @@ static inline const char *pl_text_find(struct pl_slice text, const char *part)
     return text.len > 0 ? memmem(text.ptr, text.len, part, strlen(part)) : NULL;
 }
 
+/* How many bytes at its beginning need no escape in a JSON string. */
+size_t pl_text_plain(struct pl_slice text);
 /* NULL equals NULL alone. */
 bool pl_text_eq(const char *a, const char *b);
 /* For qsort and bsearch over an array of `char *`: the order of strcmp. */

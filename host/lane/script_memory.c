@@ -7,8 +7,8 @@
  * the whole unknown. It allocates nothing in the Lua state, so nothing raises. */
 #include "lane/script_memory.h"
 
-#include "base/alloc.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "lua/own_modules.h"
 
 #include <string.h>
@@ -16,18 +16,11 @@
 #define MOST_VALUES 20000 /* that are visited */
 #define MOST_DEPTH  64    /* of tables in tables, or functions in functions */
 #define PLACES      8     /* of the Lua stack, for each of them */
-#define FIRST_ROOM  1024  /* objects; a power of two */
-
-struct known {
-    const void *address; /* NULL: free */
-    uint64_t digest;     /* or a name's hash; never 0 */
-};
 
 struct visit {
     struct pl_state *s;
     lua_State *L;
-    struct known *known; /* owned: at hashed places, at most half full */
-    size_t count, room;
+    struct pl_map known; /* address -> digest, or a name's hash */
     uint64_t digest;
     size_t values, depth;
     bool is_known; /* nothing was met that cannot be read */
@@ -43,45 +36,23 @@ static void feed_number(struct visit *visit, uint64_t number)
     feed(visit, &number, sizeof number);
 }
 
-/* ---- objects by address ---- */
+/* ---- what counts as a name ---- */
 
-/* Where the object is, or where it would be. */
-static struct known *memory_place(const struct visit *visit, const void *address)
+static struct pl_slice address_of(const void *const *address)
 {
-    size_t last = visit->room - 1, at = ((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15U >> 20;
-    while (visit->known[at & last].address != address && visit->known[at & last].address != NULL)
-        at++;
-    return &visit->known[at & last];
-}
-
-static void make_room(struct visit *visit)
-{
-    struct visit larger = {.room = visit->room * 2};
-    larger.known = pl_calloc(larger.room, sizeof *larger.known);
-    for (size_t i = 0; i < visit->room; i++)
-        if (visit->known[i].address != NULL)
-            *memory_place(&larger, visit->known[i].address) = visit->known[i];
-    pl_free(visit->known);
-    visit->known = larger.known;
-    visit->room = larger.room;
+    return pl_slice((const char *)address, sizeof *address);
 }
 
 static void keep_digest(struct visit *visit, const void *address, uint64_t number)
 {
-    struct known *known = memory_place(visit, address);
-    visit->count += known->address == NULL;
-    *known = (struct known){address, number | 1};
-    if (visit->count > visit->room / 2)
-        make_room(visit);
+    pl_map_put(&visit->known, address_of(&address), (void *)(uintptr_t)(number | 1)); /* not 0 */
 }
-
-/* ---- what counts as a name ---- */
 
 /* The value at the top is the library's `name`. */
 static void name_value(struct visit *visit, uint64_t library, const char *name)
 {
     const void *address = lua_topointer(visit->L, -1);
-    if (memory_place(visit, address)->address == NULL)
+    if (!pl_map_has(&visit->known, address_of(&address)))
         keep_digest(visit, address, pl_hash(name, strlen(name), library));
 }
 
@@ -95,8 +66,10 @@ static void read_function(lua_State *L, lua_Debug *ar)
 static bool is_own_function(lua_State *L)
 {
     lua_Debug ar;
-    if (lua_type(L, -1) != LUA_TFUNCTION || lua_iscfunction(L, -1))
-        return lua_type(L, -1) == LUA_TFUNCTION;
+    if (lua_iscfunction(L, -1))
+        return true;
+    if (lua_type(L, -1) != LUA_TFUNCTION)
+        return false;
     read_function(L, &ar);
     return pl_is_own_chunk(ar.source);
 }
@@ -230,7 +203,7 @@ static void visit_function(struct visit *visit)
 static void visit_object(struct visit *visit)
 {
     const void *address = lua_topointer(visit->L, -1);
-    uint64_t number = memory_place(visit, address)->digest;
+    uintptr_t number = (uintptr_t)pl_map_get(&visit->known, address_of(&address));
     if (number == 0) {
         uint64_t before = visit->digest;
         visit->digest = 0;
@@ -241,7 +214,7 @@ static void visit_object(struct visit *visit)
         else
             visit_function(visit);
         visit->depth--;
-        number = visit->digest | 1;
+        number = (uintptr_t)visit->digest | 1;
         keep_digest(visit, address, visit->digest);
         visit->digest = before;
     }
@@ -301,8 +274,7 @@ static void visit_modules(struct visit *visit)
 
 bool pl_script_memory(struct pl_state *s, uint64_t *digest)
 {
-    struct visit visit = {.s = s, .L = s->L, .room = FIRST_ROOM, .is_known = true};
-    visit.known = pl_calloc(visit.room, sizeof *visit.known);
+    struct visit visit = {.s = s, .L = s->L, .known = PL_MAP_INIT, .is_known = true};
     int top = lua_gettop(s->L);
     name_globals(&visit);
     name_modules(&visit);
@@ -312,7 +284,7 @@ bool pl_script_memory(struct pl_state *s, uint64_t *digest)
     visit_value(&visit);
     visit_modules(&visit);
     lua_settop(s->L, top);
-    pl_free(visit.known);
+    pl_map_deinit(&visit.known);
     *digest = visit.digest;
     return visit.is_known;
 }

@@ -2,6 +2,7 @@
 #include "value/pool_node.h"
 
 #include "base/check.h"
+#include "base/text.h"
 
 /* ---- equality of content: the same text, the same order of members ---- */
 
@@ -240,11 +241,7 @@ void pl_pool_unref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t
 
 static bool text_is_plain(struct pl_slice text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        if ((uint8_t)text.ptr[i] < 0x20 || text.ptr[i] == '"' || text.ptr[i] == '\\')
-            return false;
-    }
-    return true;
+    return pl_text_plain(text) == text.len;
 }
 
 static bool shape_is_plain(const uint8_t *shape)

@@ -5,42 +5,12 @@
 #include "value/write.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define ONES 0x0101010101010101U /* in each of eight bytes */
 
 enum { INDENT = 2 };
-
-/* Bytes that need no escape inside a JSON string. */
-static inline bool write_is_plain(uint8_t c)
-{
-    return c >= 0x20 && c != '"' && c != '\\';
-}
-
-/* Bytes 0x80 in each byte of `eight` that is less than `limit`, which is at most 0x80. */
-static inline uint64_t write_less(uint64_t eight, uint64_t limit)
-{
-    return (eight - ONES * limit) & ~eight & ONES * 0x80;
-}
-
-/* How many bytes from `at` on need no escape. */
-static size_t write_plain_run(struct pl_slice text, size_t at)
-{
-    size_t end = at;
-    uint64_t eight;
-    for (; text.len - end >= 8; end += 8) {
-        memcpy(&eight, text.ptr + end, 8);
-        uint64_t quotes = eight ^ ONES * '"', slashes = eight ^ ONES * '\\';
-        if (write_less(eight, 0x20) | write_less(quotes, 1) | write_less(slashes, 1))
-            break;
-    }
-    while (end < text.len && write_is_plain((uint8_t)text.ptr[end]))
-        end++;
-    return end - at;
-}
 
 static void add_escape(struct pl_buf *out, uint8_t c)
 {
@@ -60,7 +30,7 @@ void pl_write_str(struct pl_buf *out, struct pl_slice text)
     pl_buf_reserve(out, text.len + 2);
     pl_buf_add_char(out, '"');
     for (size_t at = 0; at < text.len;) {
-        size_t run = write_plain_run(text, at);
+        size_t run = pl_text_plain(pl_slice(text.ptr + at, text.len - at));
         pl_buf_add(out, text.ptr + at, run);
         at += run;
         if (at < text.len)

@@ -17,7 +17,7 @@
 #define LOWEST_PORT 30000
 #define PORTS       2700
 #define STRIDE      7919
-#define BOOKMARK    (140 * PL_SECOND) /* just before a host takes a silent watch for dead */
+#define BOOKMARK    (140 * PL_SECOND) /* a host opens a silent watch again after 150 s */
 
 /* ---- clock ---- */
 

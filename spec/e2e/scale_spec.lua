@@ -66,23 +66,25 @@ describe("5,000 objects", function()
     end)
   end
 
-  local function fill()
+  local function send_all(status, request_of)
     local requests = {}
     for i = 1, count do
-      requests[i] = { "POST", path("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
+      requests[i] = request_of(i)
+    end
+    assert.equal(count, server:bulk(requests)[status])
+  end
+
+  local function fill()
+    send_all(201, function(i)
+      return { "POST", path("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
         metadata = { name = "object-" .. i, labels = { scale = "yes" } },
         data = { payload = ("x"):rep(500) .. i } } }
-    end
-    assert.equal(count, server:bulk(requests)[201])
+    end)
   end
 
   -- One by one: a loaded kube-apiserver needs more than its minute to delete them in one request.
   local function delete_all()
-    local requests = {}
-    for i = 1, count do
-      requests[i] = { "DELETE", path("configmaps/object-" .. i) }
-    end
-    assert.equal(count, server:bulk(requests)[200])
+    send_all(200, function(i) return { "DELETE", path("configmaps/object-" .. i) } end)
   end
 
   local function settle(present, gone)

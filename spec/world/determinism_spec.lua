@@ -83,6 +83,7 @@ describe("the same seed and plan", function()
     for _, case in ipairs(TRACES) do
       local plan = case[1]
       local first = digest(plan, 7)
+      assert.is_true(#first > 100)
       for _ = 2, TIMES / #TRACES do
         local again = digest(plan, 7)
         if again ~= first then

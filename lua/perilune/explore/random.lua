@@ -47,7 +47,7 @@ function search:at_random(all)
   end
   local drawn = 0
   while not self:spent() and #all >= PARTS and drawn < most do
-    local some, room = {}, self:room(MANY) + 1
+    local some, room = {}, self:room(MANY)
     while #some < room and drawn < most do
       local plan = random_plan(all, classes, draw)
       drawn = drawn + 1

@@ -95,12 +95,7 @@ local function finish(result, context, text_of)
   if result.differing then
     complain_of(context.scenario, report.differing(result.differing), context.say)
   end
-  local text
-  if context.json then
-    text = report.json_summary(result, context)
-  else
-    text = text_of(result)
-  end
+  local text = context.json and report.json_summary(result, context) or text_of(result)
   if text then
     context.say(text)
   end

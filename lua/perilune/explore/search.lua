@@ -103,9 +103,9 @@ function search:judge(execution)
   return ranks.sort(judges.judge(self.reference, execution, self.taint, self.rules))
 end
 
--- How many more plans than one may run at a time.
+-- How many plans may run at a time.
 function search:room(most)
-  return math.min(most, self.o.executions and self.o.executions - self.count or most) - 1
+  return math.min(most, self.o.executions and self.o.executions - self.count or most)
 end
 
 -- Removes each part of the plan that the finding does not need. Returns the plan; if it is smaller, also its
@@ -352,7 +352,7 @@ function search:each(plan_list, o, visit)
   end
   while from <= #plan_list and not self:spent() do
     local began = self.o.clock()
-    local some = { unpack(plan_list, from, math.min(from + self:room(most), #plan_list)) }
+    local some = { unpack(plan_list, from, math.min(from + self:room(most) - 1, #plan_list)) }
     local found = self:branch_off(some, look, o.in_pairs)
     for i, plan in ipairs(some) do
       if self.o.executions and self:spent() then
