@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "base/rand.h"
 #include "base/text.h"
@@ -17,7 +18,9 @@
 #include "object/pointer.h"
 #include "object/selector.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define RANDOM_MAX (1 << 20)
@@ -29,6 +32,17 @@ static int sha256(lua_State *L)
     char hex[2 * PL_SHA256_BYTES + 1];
     pl_sha256_hex(pl_lua_check_text(L, 1), hex);
     lua_pushstring(L, hex);
+    return 1;
+}
+
+/* hash(text) -> 16 hexadecimal digits: of a fast hash, for names within this process and its
+ * copies. */
+static int text_hash(lua_State *L)
+{
+    char hex[17];
+    struct pl_slice text = pl_lua_check_text(L, 1);
+    snprintf(hex, sizeof hex, "%016" PRIx64, pl_hash(text.ptr, text.len, 0));
+    lua_pushlstring(L, hex, sizeof hex - 1);
     return 1;
 }
 
@@ -360,6 +374,7 @@ static int text_is_name(lua_State *L)
 }
 
 const luaL_Reg pl_bind_texts[] = {
+    {"hash", text_hash},
     {"sha256", sha256},
     {"base64_encode", base64_encode},
     {"base64_decode", base64_decode},

@@ -198,8 +198,8 @@ struct port {
 };
 
 struct ports {
-    struct port list[PORTS_MAX];
-    size_t count;
+    struct port *list;
+    size_t count, room;
 };
 
 static void warn_pair(struct pl_warned *w, const struct port *is, const struct port *other)
@@ -236,7 +236,7 @@ static void take_port(struct pl_warned *w, struct ports *ports, const struct pl_
                 PL_FMT(is.ip));
     for (size_t i = 0; i < ports->count; i++)
         warn_pair(w, &is, &ports->list[i]);
-    if (ports->count < PORTS_MAX)
+    if (ports->count < ports->room)
         ports->list[ports->count++] = is;
 }
 
@@ -291,10 +291,24 @@ static void warn_containers(struct pl_warned *w, const struct pl_spot *at,
     }
 }
 
+/* So many ports need room. */
+static size_t room_of_ports(const struct pl_tree *spec)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PL_ARRAY_LEN(containers); i++) {
+        PL_EACH(item, pl_tree_getz(spec, containers[i]))
+        {
+            const struct pl_tree *list = pl_tree_getz(item->value, "ports");
+            count += pl_tree_is(list, PL_ARRAY) ? list->count : 0;
+        }
+    }
+    return count < PORTS_MAX ? count : PORTS_MAX;
+}
+
 static void warn_ports(struct pl_warned *w, const struct pl_spot *at, const struct pl_tree *spec)
 {
-    struct ports *ports = pl_arena_alloc(w->places.arena, sizeof *ports);
-    ports->count = 0;
+    struct ports ports = {.room = room_of_ports(spec)};
+    ports.list = pl_arena_alloc(w->places.arena, ports.room * sizeof *ports.list);
     for (size_t i = 0; i < PL_ARRAY_LEN(containers); i++) {
         const struct pl_spot *list = PL_MEMBER(at, containers[i]);
         size_t j = 0;
@@ -304,10 +318,10 @@ static void warn_ports(struct pl_warned *w, const struct pl_spot *at, const stru
             const struct pl_spot *all = PL_MEMBER(here, "ports");
             size_t k = 0;
             PL_EACH(port, pl_tree_getz(item->value, "ports"))
-            take_port(w, ports, PL_INDEX(all, k++), port->value);
+            take_port(w, &ports, PL_INDEX(all, k++), port->value);
         }
     }
-    warn_port_names(w, ports);
+    warn_port_names(w, &ports);
 }
 
 /* ---- the whole Pod ---- */

@@ -19,8 +19,8 @@ local M = {}
 local situation = {}
 situation.__index = situation
 
-local function digest(words)
-  return host.sha256(concat(words, "\n")):sub(1, 16)
+local function name_of(words)
+  return host.hash(concat(words, "\n"))
 end
 
 -- ---- what an execution consists of ----
@@ -98,7 +98,7 @@ function situation:rest(step)
       words[#words + 1] = e.step >= step and line_of(e) or nil
     end
     self:add_states(step - 1, words)
-    self.rests[step] = digest(words)
+    self.rests[step] = name_of(words)
   end
   return self.rests[step]
 end
@@ -112,7 +112,7 @@ function situation:after_of(d)
       words[#words + 1] = effects > self.disturbed and line_of(e) or nil
     end
     self:add_states(d.step, words)
-    self.after = digest(words)
+    self.after = name_of(words)
   end
   return self.after
 end
@@ -128,7 +128,7 @@ local function views_of(kind, events)
     return a.step < b.step or a.step == b.step and a.n < b.n
   end)
   for _, event in ipairs(sorted) do
-    name = event.version == last and name or digest({ name, event.text })
+    name = event.version == last and name or name_of({ name, event.text })
     views[format("%d.%d", event.step, event.n)], last = name, event.version
   end
   return views
