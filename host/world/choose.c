@@ -1,4 +1,4 @@
-/* A Lua function as the chooser of a world: it is called at each point with a table that describes
+/* A Lua function as the chooser of a world: it is called at each point with tables that describe
  * the point, and returns a table with the act. It runs inside a call of a spec (settle, step), on
  * the same thread; its errors are kept, and raised when that call returns. */
 #include "world/choose.h"
@@ -17,13 +17,14 @@ static const char kinds[][12] = {
     [PL_POINT_FAULT] = "fault",       [PL_POINT_PICK] = "pick",
 };
 
-static const char point_type[] = "perilune.point"; /* registry: the metatable of points */
+static const char points_key[] = "perilune.points"; /* registry: name -> point */
 
-static void choose_set(lua_State *L, const char *name, struct pl_slice text)
+#define NAME_SIZE   1024 /* longer points are not kept */
+#define POINTS_MOST 2000 /* that are kept, of about 1 KiB each */
+
+static void choose_set(lua_State *L, const char *name, const char *text)
 {
-    if (text.len == 0)
-        return;
-    lua_pushlstring(L, text.ptr, text.len);
+    lua_pushstring(L, text != NULL ? text : "");
     lua_setfield(L, -2, name);
 }
 
@@ -45,49 +46,101 @@ static void choose_set_candidates(lua_State *L, const struct pl_point *point)
     lua_setfield(L, -2, "candidates");
 }
 
-/* Most texts of most points are empty, so the metatable has these. */
-static void choose_set_metatable(lua_State *L)
-{
-    static const char texts[][12] = {"host", "controller",  "key",     "run_id",
-                                     "line", "verb",        "object",  "api_kind",
-                                     "name", "subresource", "version", "message"};
-    if (luaL_newmetatable(L, point_type)) {
-        lua_createtable(L, 0, (int)PL_ARRAY_LEN(texts));
-        for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
-            lua_pushliteral(L, "");
-            lua_setfield(L, -2, texts[i]);
-        }
-        lua_setfield(L, -2, "__index");
-    }
-    lua_setmetatable(L, -2);
-}
-
-static void push_point(lua_State *L, const struct pl_point *point)
+/* What is the same each time when the point comes again. */
+static void push_new_point(lua_State *L, const struct pl_point *point)
 {
     lua_createtable(L, 0, 16);
-    choose_set_metatable(L);
-    choose_set(L, "kind", pl_slice_z(kinds[point->kind]));
-    const struct {
-        const char *name, *text;
-    } texts[] = {
-        {"host", point->host},       {"controller", point->controller},
-        {"key", point->key},         {"run_id", point->run_id},
-        {"line", point->line},       {"verb", point->verb},
-        {"object", point->object},   {"api_kind", point->api_kind},
-        {"name", point->name},       {"subresource", point->subresource},
-        {"version", point->version}, {"message", point->message},
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++)
-        if (texts[i].text != NULL)
-            choose_set(L, texts[i].name, pl_slice_z(texts[i].text));
+    choose_set(L, "kind", kinds[point->kind]);
+    choose_set(L, "host", point->host);
+    choose_set(L, "controller", point->controller);
+    choose_set(L, "key", point->key);
+    choose_set(L, "line", point->line);
+    choose_set(L, "verb", point->verb);
+    choose_set(L, "object", point->object);
+    choose_set(L, "api_kind", point->api_kind);
+    choose_set(L, "name", point->name);
+    choose_set(L, "subresource", point->subresource);
     choose_set_flag(L, "script", point->by_script);
     choose_set_flag(L, "delayed", point->delayed);
     choose_set_flag(L, "writes", point->writes);
     choose_set_flag(L, "versioned", point->versioned);
-    lua_pushinteger(L, point->status);
-    lua_setfield(L, -2, "status");
     if (point->kind == PL_POINT_PICK)
         choose_set_candidates(L, point);
+}
+
+/* All that push_new_point reads, as one text. Returns its length; 0: it is too long. */
+static size_t name_point(char name[NAME_SIZE], const struct pl_point *point)
+{
+    const char *const texts[] = {point->host,     point->controller, point->key,
+                                 point->line,     point->verb,       point->object,
+                                 point->api_kind, point->name,       point->subresource};
+    size_t at = 0;
+    name[at++] = (char)('a' + point->kind);
+    name[at++] = (char)('a' + (point->by_script | point->delayed << 1 | point->writes << 2 |
+                               point->versioned << 3));
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+        size_t len = texts[i] != NULL ? strlen(texts[i]) : 0;
+        if (len + 1 > NAME_SIZE - at)
+            return 0;
+        memcpy(name + at, texts[i] != NULL ? texts[i] : "", len);
+        at += len;
+        name[at++] = '\0';
+    }
+    return at;
+}
+
+/* Pushes the table of the points that are kept, an empty one if it is full. */
+static void push_points(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, points_key);
+    if (lua_istable(L, -1) && lua_objlen(L, -1) < POINTS_MOST)
+        return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, points_key);
+}
+
+/* Points that are alike share a table. A copy of the process (branch.h) finds it there, and need
+ * not write it. */
+static void push_point(lua_State *L, const struct pl_point *point)
+{
+    char name[NAME_SIZE];
+    size_t len = point->kind == PL_POINT_PICK ? 0 : name_point(name, point);
+    if (len == 0) {
+        push_new_point(L, point);
+        return;
+    }
+    push_points(L);
+    lua_pushlstring(L, name, len);
+    lua_rawget(L, -2);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        push_new_point(L, point);
+        lua_pushlstring(L, name, len);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, -4);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, (int)lua_objlen(L, -3) + 1); /* so they are counted */
+    }
+    lua_remove(L, -2);
+}
+
+static void choose_set_once(lua_State *L, const char *name, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        choose_set(L, name, text);
+}
+
+/* What differs each time. Texts that are empty are left out. */
+static void push_once(lua_State *L, const struct pl_point *point)
+{
+    lua_createtable(L, 0, 4);
+    choose_set_once(L, "run_id", point->run_id);
+    choose_set_once(L, "version", point->version);
+    choose_set_once(L, "message", point->message);
+    lua_pushinteger(L, point->status);
+    lua_setfield(L, -2, "status");
     lua_pushnumber(L, (lua_Number)point->call_id);
     lua_setfield(L, -2, "call_id");
 }
@@ -151,15 +204,16 @@ static void choose_at(void *arg, const struct pl_point *point, struct pl_disturb
     struct pl_choose *choose = arg;
     lua_State *L = choose->L;
     bool skips = !choose->attentive && choose_is_quiet(point);
-    if (choose->failed || skips || !lua_checkstack(L, 8))
+    if (choose->failed || skips || !lua_checkstack(L, 12))
         return;
     lua_pushnil(L); /* time that the world needs does not count as computing of the specification */
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
     push_point(L, point);
+    push_once(L, point);
     const struct pl_point *outer = choose->point; /* the function may make a request */
     choose->point = point;
-    int rc = lua_pcall(L, 1, 1, 0);
+    int rc = lua_pcall(L, 2, 1, 0);
     choose->point = outer;
     if (rc != 0) {
         choose->failed = true;

@@ -1,8 +1,9 @@
-/* A Lua function as the chooser of a world: f(point) -> nil, or {act =, ...}. The point has the
- * fields of struct pl_point (kind as "request", "applied"...) except its body, for which there is
- * pl_choose_push_body; `act` is "crash", "refuse" (status, reason), "lose", "later" (delay in
- * seconds), "cut", "pick" (pick), "stale" (version). It runs on the thread of the world and the
- * state. */
+/* A Lua function as the chooser of a world: f(point, once) -> nil, or {act =, ...}. Together they
+ * have the fields of struct pl_point except its body, for which there is pl_choose_push_body.
+ * point: what is the same each time when it comes again, kind as "request", "applied"...; such
+ * points may share the table, so nobody may change it. once: run_id, version, message (nil: none),
+ * status, call_id. `act` is "crash", "refuse" (status, reason), "lose", "later" (delay in seconds),
+ * "cut", "pick" (pick), "stale" (version). It runs on the thread of the world and the state. */
 #pragma once
 
 #include "base/map.h"

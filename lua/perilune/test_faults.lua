@@ -82,18 +82,18 @@ end
 
 -- The chooser of a world: the rules of the spec, then `choose`, that of an explorer.
 function M.chooser(self, choose)
-  return function(point)
+  return function(point, once)
     if point.kind == "request" and #self.rules > 0 then
       local act = apply_rules(self, point)
       if act then
         return act
       end
     end
-    local lag = point.kind == "event" and self.lags[point.object:match("^%S+")]
+    local lag = point.kind == "event" and next(self.lags) and self.lags[point.object:match("^%S+")]
     if lag then
       return { act = "later", delay = lag }
     end
-    return choose and choose(point)
+    return choose and choose(point, once)
   end
 end
 

@@ -4,6 +4,7 @@
 
 local chooser = require("perilune.explore.chooser")
 local options = require("perilune.explore.options")
+local plans = require("perilune.explore.plan")
 local flats = require("perilune.explore.flat")
 
 local M = {}
@@ -65,8 +66,8 @@ end
 function toy:write(verb, kind, key, body, line)
   local short = kind:match("[^/]+$")
   local place = { controller = self.controller, key = self.key, verb = verb, kind = short, object = key }
-  local d = self.choose:effect(place, { line = line, options = options.of_request({ verb = verb,
-    first = self.first }) })
+  local d = self.choose:effect(place, { name = plans.name(place), line = line,
+    options = options.of_request({ verb = verb, first = self.first }) })
   self.first = false
   local entry = { what = "effect", run = self.run, controller = self.controller, key = self.key,
     verb = verb, api = kind, kind = short, object = key, line = line, after_restart = self.restarted }

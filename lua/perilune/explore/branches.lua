@@ -1,6 +1,6 @@
 -- Plans that begin alike, as branches of one execution: where a plan's next part is asked for, this
 -- process is copied, and the copy continues with the plan. So everything before that point runs once
--- for all of them. Plans with the same first part are branches of the branch with that part. Several branches
+-- for all of them. Plans with the same first parts are branches of the branch with these. Several branches
 -- run at a time. A branch reports its findings as text; its worlds end with it.
 --
 -- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} as perilune.world has
@@ -67,29 +67,34 @@ end
 
 -- ---- plans as branches ----
 
--- Plans as {i, parts}; those with the same first part are the `others` of one with that part.
-local function tree_of(plan_list)
-  local out, by_first = {}, {}
-  for i, plan in ipairs(plan_list) do
-    local name = plans.print_one(plan[1])
-    local node = by_first[name]
-    if not node or #node.others == MOST then
-      node = { parts = { plan[1] }, others = {} }
-      by_first[name], out[#out + 1] = node, node
-    end
-    table.insert(node.others, { i = i, parts = { unpack(plan, 2) } })
-  end
-  for at, node in ipairs(out) do
-    local only = #node.others == 1 and node.others[1]
-    out[at] = only and { i = only.i, parts = plan_list[only.i] } or node
-  end
-  return out
-end
-
 local function list_of(plan_list)
   local out = {}
   for i, plan in ipairs(plan_list) do
     out[i] = { i = i, parts = plan }
+  end
+  return out
+end
+
+-- The same list in which those with the same first part, and so on, are the `others` of one with that part.
+local function tree_of(list)
+  local out, by_first = {}, {}
+  for _, one in ipairs(list) do
+    local first, rest = one.parts[1], { i = one.i, parts = { unpack(one.parts, 2) } }
+    local name = plans.print_one(first)
+    local node = by_first[name]
+    if not node or #node.others == MOST then
+      node = { parts = { first }, others = {} }
+      by_first[name], out[#out + 1] = node, node
+    end
+    table.insert(node.others, rest)
+  end
+  for at, node in ipairs(out) do
+    local only = #node.others == 1 and node.others[1]
+    if only then
+      out[at] = { i = only.i, parts = { node.parts[1], unpack(only.parts) } }
+    else
+      node.others = #node.others[1].parts > 1 and tree_of(node.others) or node.others
+    end
   end
   return out
 end
@@ -102,13 +107,13 @@ local function tell(o, look, plan, execution)
   o.branch.finish(ok and result or "")
 end
 
--- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_pairs: each plan has two
--- parts, and the first one begins first. Returns index -> value. A plan has no value if it had no
--- branch: its parts do not happen, is_over() was true when it was its turn, or the system had no room for
--- another process.
-function M.run(o, plan_list, how, look, is_over, in_pairs)
+-- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_order: the plans have as many
+-- parts as each other, at least two, in the order in which these begin. Returns index -> value. A plan has no
+-- value if it had no branch: its parts do not happen, is_over() was true when it was its turn, or the system had
+-- no room for another process.
+function M.run(o, plan_list, how, look, is_over, in_order)
   local run, mine, left = new_running(o.branch, math.min(o.at_a_time or 1, AT_A_TIME)), nil, nil
-  how.others = in_pairs and tree_of(plan_list) or list_of(plan_list)
+  how.others = in_order and tree_of(list_of(plan_list)) or list_of(plan_list)
   how.fork = function(other)
     local is_branch = not is_over() and run:begin(other)
     if is_branch then

@@ -109,10 +109,10 @@ function chooser:hit(d)
   self.missed[d] = nil
 end
 
--- Asked before an effect. `place` as in a plan, `facts` {line, reads, options = {{what, how},
--- ...}}. Returns the plan's disturbance, or nil.
+-- Asked before an effect. `place` as in a plan, `facts` {name = plans.name(place), line, reads, options =
+-- {{what, how}, ...}}. Returns the plan's disturbance, or nil.
 function chooser:effect(place, facts)
-  local name = plans.name(place)
+  local name = facts.name
   local n = (self.seen[name] or 0) + 1
   self.seen[name] = n
   local point = { what = "effect", place = place, step = self.step, n = n, line = facts.line,
@@ -167,6 +167,15 @@ function chooser:event(kind, text, version)
   table.insert(self.events[kind], { step = self.step, n = counts[self.step], text = text,
     version = tonumber(version) or 0 })
   return counts[self.step]
+end
+
+-- The version of the event at which the cache of `d` stops; nil: there was none.
+function chooser:version_at(d)
+  for _, event in ipairs(self.events[d.kind] or {}) do
+    if event.step == d.from_step and event.n == d.from_n then
+      return event.version > 0 and format("%d", event.version) or nil
+    end
+  end
 end
 
 -- Returns the item that the step has under this name.

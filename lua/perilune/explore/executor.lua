@@ -4,7 +4,7 @@
 -- ended and all caches are current.
 --
 -- `o`: open(how, at, opened) -> a world (perilune.test) that calls opened(world) before its hosts start,
--- and at(point) at its points; f, the scenario; kind_of(world, resource) -> "apps/v1/Deployment".
+-- and at(point, once) at its points; f, the scenario; kind_of(world, resource) -> "apps/v1/Deployment".
 
 local choosers = require("perilune.explore.chooser")
 local claims = require("perilune.explore.claims")
@@ -49,9 +49,8 @@ require("perilune.explore.user")(exec)
 function exec:stale_of_step()
   for _, d in ipairs(self.choose:of_step("stale")) do
     if not self.choose.used[d] then
-      local version = d.from_n == 0 and self.first_version
-        or self.versions_at[format("%s %d.%d", d.kind, d.from_step, d.from_n)]
-      if version and version ~= "" then
+      local version = d.from_n == 0 and self.first_version or self.choose:version_at(d)
+      if version then
         self.choose:use(d)
         self:fault(d)
         return { kind = d.kind, version = version }
@@ -470,18 +469,18 @@ end
 
 -- Returns execute(plan, how) for a search.
 function M.new(o)
+  o.known = setmetatable({}, { __mode = "k" }) -- see known_of
   return function(plan, how)
     local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
       open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      versions_at = {}, held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {},
+      held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {},
       relist = {}, cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
       patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,
       claims = claims.new(), false_claims = {}, removed = {}, how = how }, exec)
     how = self:set_clocks(how)
-    self.world = o.open(how, function(point) return self:at(point) end, function(world) self.world = world end)
+    self.world = o.open(how, function(...) return self:at(...) end, function(world) self.world = world end)
     self.world.when_unanswered = function() return self:start_for_user() end
-    self.first_version = self.world:explore_version()
-    self.began = self.world:now()
+    self.first_version, self.began = self.world:explore_version(), self.world:now()
     for _, d in ipairs(#self.world.hosts == 1 and self.choose:of_step("clock", 1) or {}) do
       self.choose:miss(d) -- there is no other clock
     end

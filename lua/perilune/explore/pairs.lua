@@ -91,15 +91,6 @@ function search:keep_pairs(d, partners)
   return out
 end
 
--- The order in which disturbances of one step begin; all others begin after them.
-local BEGINS = { lag = 1, unobserved = 2, late = 3, early = 4 }
-local LAST = 5
-
-local function begins_before(d, e)
-  local a, b = plans.first_step(d), plans.first_step(e)
-  return a < b or a == b and (BEGINS[d.what] or LAST) < (BEGINS[e.what] or LAST)
-end
-
 -- A process that ends after its effect, and starts with a cache that has not seen it: most bugs that need two
 -- disturbances need these.
 local function is_classic(d, e)
@@ -130,13 +121,13 @@ function search:all_pairs(pairs_of)
   for _, of in ipairs(pairs_of) do
     for _, e in ipairs(of.partners) do
       local list = is_classic(of.d, e) and both or others
-      list[#list + 1] = begins_before(e, of.d) and { e, of.d } or { of.d, e }
+      list[#list + 1] = plans.begins_before(e, of.d) and { e, of.d } or { of.d, e }
     end
   end
   for _, pair in ipairs(by_first_part(others)) do
     both[#both + 1] = pair
   end
-  self:each(both, { at_first = FEW, at_most = MANY, in_pairs = true }, function(plan, outcome, execution)
+  self:each(both, { at_first = FEW, at_most = MANY, in_order = true }, function(plan, outcome, execution)
     self.pairs.done = self.pairs.done + 1
     self:take(plan, execution, outcome.findings)
   end)

@@ -249,6 +249,15 @@ function M.first_step(d)
   return d.what == "early" and d.step - 1 or d.step
 end
 
+-- The order in which disturbances of one step begin; all others begin after them.
+local BEGINS = { lag = 1, unobserved = 2, late = 3, early = 4 }
+local LAST = 5
+
+function M.begins_before(d, e)
+  local a, b = M.first_step(d), M.first_step(e)
+  return a < b or a == b and (BEGINS[d.what] or LAST) < (BEGINS[e.what] or LAST)
+end
+
 -- The key by which a chooser finds a disturbance at an effect. name: of the place, if it is known.
 function M.key(place, step, n, name)
   return format("%s @%d.%d", name or M.name(place), step, n)

@@ -6,6 +6,7 @@ local host = require("perilune.host")
 local mistake = require("perilune.explore.mistake")
 local options = require("perilune.explore.options")
 local flats = require("perilune.explore.flat")
+local plans = require("perilune.explore.plan")
 
 local format = string.format
 
@@ -44,6 +45,36 @@ function exec:place_of(point)
     kind = named, object = key }, kind
 end
 
+-- What is known of a request's point: {resource, place, kind, name, api, who, line, options}. All executions
+-- share it.
+local function learn(self, point)
+  local place, kind = self:place_of(point)
+  return { resource = split(point.object), place = place, kind = kind, name = plans.name(place),
+    api = kind .. place.kind:sub(#shorts[kind] + 1), who = point.controller .. " " .. point.key,
+    line = point.line ~= "" and point.line or nil, options = {} }
+end
+
+function exec:known_of(point)
+  local known = self.o.known[point]
+  if known and (point.verb == "http" or self.o.kind_of(self.world, known.resource) == known.kind) then
+    return known
+  end
+  known = learn(self, point)
+  self.o.known[point] = known
+  return known
+end
+
+-- The disturbances of a request; first: it is the first write of its run.
+local function options_of(known, point, first)
+  local list = known.options[first]
+  if not list then
+    list = options.of_request({ verb = point.verb, reads = not point.writes, conditional = point.versioned,
+      generated = known.place.object == nil, first = first })
+    known.options[first] = list
+  end
+  return list
+end
+
 local statuses = { ["500"] = 500, ["503"] = 503, ["429"] = 429, ["403"] = 403, conflict = 409 }
 local reasons = { ["500"] = "InternalError", ["503"] = "ServiceUnavailable", ["429"] = "TooManyRequests",
   ["403"] = "Forbidden", conflict = "Conflict" }
@@ -64,13 +95,13 @@ function exec:await(d)
 end
 
 -- The answer at a request that the plan disturbs.
-function exec:disturb(d, point, place, kind)
+function exec:disturb(d, point, once, place, kind)
   self:fault(d)
   if d.what == "crash" and d.how == "before" then
     return { act = "crash" }
   elseif d.what == "crash" or d.what == "reload" then
     self:await(d)
-    self.pending_at, self.pending_host = point.call_id, point.host
+    self.pending_at, self.pending_host = once.call_id, point.host
   elseif d.what == "refuse" and d.how == "connection" then
     return { act = "refuse", status = 0 }
   elseif d.what == "refuse" and d.how == "exists" then
@@ -98,30 +129,26 @@ function exec:is_out(place)
   return false
 end
 
--- The number of the key's run since the step or the process began.
-function exec:run_of(point)
-  local who = point.controller .. " " .. point.key
+-- The number of a key's run since the step or the process began. who: controller and key.
+function exec:run_of(who, run_id)
   local runs = self.runs[who]
   if not runs or runs.step ~= self.choose.step then
     runs = { step = self.choose.step, n = 0 }
     self.runs[who] = runs
   end
-  if runs.id ~= point.run_id then
-    runs.id, runs.n = point.run_id, runs.n + 1
+  if runs.id ~= run_id then
+    runs.id, runs.n = run_id, runs.n + 1
   end
   return runs.n
 end
 
-function exec:request(point)
-  local place, kind = self:place_of(point)
-  local run, n = point.controller .. " " .. point.key .. " " .. point.run_id, self:run_of(point)
-  local facts = { line = point.line ~= "" and point.line or nil, run = n,
-    reads = not point.writes,
-    options = options.of_request({ verb = point.verb, reads = not point.writes, conditional = point.versioned,
-      generated = place.object == nil, first = point.writes and not self.wrote[run] }) }
+function exec:request(point, once)
+  local known = self:known_of(point)
+  local place, run, n = known.place, once.run_id, self:run_of(known.who, once.run_id)
+  local facts = { name = known.name, line = known.line, run = n, reads = not point.writes,
+    options = options_of(known, point, point.writes and not self.wrote[run] or false) }
   local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
-    verb = point.verb, api = kind .. place.kind:sub(#shorts[kind] + 1),
-    kind = place.kind, object = place.object, line = facts.line,
+    verb = point.verb, api = known.api, kind = place.kind, object = place.object, line = known.line,
     after_restart = self.restarted or nil, writes = point.writes, of_run = run }
   if point.writes then
     self.wrote[run] = true
@@ -135,13 +162,13 @@ function exec:request(point)
     entry.outcome = d.what == "refuse" and "answered " .. d.how or "not sent"
   end
   self:add(entry)
-  self.open[point.call_id] = entry
+  self.open[once.call_id] = entry
   entry.version = point.writes and point.verb ~= "http" and self.world:explore_version()
   if not d and self:is_out(place) then
     entry.outcome = "answered 500"
     return { act = "refuse", status = 500, reason = reasons["500"] }
   end
-  return d and self:disturb(d, point, place, kind)
+  return d and self:disturb(d, point, once, place, known.kind)
 end
 
 -- Keeps an object that was stored. Random values are found by comparing these later.
@@ -186,31 +213,31 @@ function exec:check_finalizer(entry, text)
 end
 
 -- The server has answered: records the outcome of the request.
-function exec:applied(point)
-  local entry = self.open[point.call_id]
+function exec:applied(point, once)
+  local entry, status = self.open[once.call_id], once.status
   if entry then
-    self.open[point.call_id] = nil
-    if self.watched and point.writes and point.status < 300 then
+    self.open[once.call_id] = nil
+    if self.watched and point.writes and status < 300 then
       self:version(self.world:explore_body())
     end
-    if #self.kept > 0 and entry.version and point.status == 200 then -- 201: it was made anew
+    if #self.kept > 0 and entry.version and status == 200 then -- 201: it was made anew
       self:check_finalizer(entry, self.world:explore_body())
     end
-    if #self.plan == 0 and entry.writes and entry.verb ~= "http" and point.status < 300 then
-      self.claims:wrote(entry.of_run, entry, point.status == 201,
+    if #self.plan == 0 and entry.writes and entry.verb ~= "http" and status < 300 then
+      self.claims:wrote(entry.of_run, entry, status == 201,
         self.world:explore_body())
     end
-    local done = point.verb == "exec" and point.status == 101 or point.status >= 200 and point.status < 300
-    entry.outcome = done and "done" or "answered " .. point.status
+    local done = point.verb == "exec" and status == 101 or status >= 200 and status < 300
+    entry.outcome = done and "done" or "answered " .. status
     entry.done = entry.outcome == "done"
     entry.unchanged = entry.done and entry.version and entry.version == self.world:explore_version()
   end
 end
 
 -- A crash after an answer happens when the host is about to do something that others can see.
-function exec:due_crash(point)
+function exec:due_crash(point, once)
   local d = self.pending
-  if d and not (point.call_id == self.pending_at and (point.kind == "request"
+  if d and not (once.call_id == self.pending_at and (point.kind == "request"
     or point.kind == "applied" and d.how ~= "unanswered"
     or point.kind == "answered" and d.how ~= "unanswered")) then
     self:await(nil)
@@ -222,12 +249,14 @@ function exec:due_crash(point)
 end
 
 -- An event of a watch. Only those of caches count: the election of a leader watches its Lease, too.
-function exec:event(point)
-  local resource = point.verb ~= "BOOKMARK" and split(point.object)
-  if resource and self.cached[resource] then
-    local kind = shorts[self.o.kind_of(self.world, resource)]
-    local n = self.choose:event(kind, format("%s %s", point.verb, point.object), point.version)
-    self.versions_at[format("%s %d.%d", kind, self.choose.step, n)] = point.version
+function exec:event(point, version)
+  local known = self.o.known[point]
+  if not known then
+    known = { resource = split(point.object), text = format("%s %s", point.verb, point.object) }
+    self.o.known[point] = known
+  end
+  if point.verb ~= "BOOKMARK" and self.cached[known.resource] then
+    self.choose:event(shorts[self.o.kind_of(self.world, known.resource)], known.text, version)
   end
 end
 
@@ -251,20 +280,20 @@ end
 
 -- A run has ended. Mistakes of the script are findings; errors from the API server, or raised by
 -- the script, are not.
-function exec:ran(point)
+function exec:ran(point, message)
   self.choose:ran(point.controller, point.key)
   self.requeues = self.requeues or point.delayed
-  self.failed[point.controller .. " " .. point.key] = point.message ~= "" and point.message:match("^[^\n]*") or nil
+  self.failed[point.controller .. " " .. point.key] = message ~= "" and message:match("^[^\n]*") or nil
   if point.script then
-    self:note_mistake(point, { controller = point.controller, key = point.key })
+    self:note_mistake(point, message, { controller = point.controller, key = point.key })
   end
 end
 
 -- `of` says whose mistake it is: a controller's, or that of functions which see objects of a kind.
-function exec:note_mistake(point, of)
-  if mistake.is(point.message, point.line) then
-    of.line = point.message:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
-    of.message, of.step = point.message, self.choose.step
+function exec:note_mistake(point, message, of)
+  if mistake.is(message, point.line) then
+    of.line = message:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
+    of.message, of.step = message, self.choose.step
     self.errors[#self.errors + 1] = of
   end
 end
@@ -282,15 +311,16 @@ function exec:unsettled_by(why)
     step = self.choose.step }
 end
 
-function exec:at(point)
+-- point, once: as host/world/choose.h has them.
+function exec:at(point, once)
   if point.kind == "ran" then
-    return self:ran(point)
+    return self:ran(point, once.message or "")
   elseif point.kind == "fault" then
     local whose = point.controller == "" and "an index" or "a predicate of " .. point.controller
-    return self:note_mistake(point, { controller = whose, kind = point.api_kind, key = point.key })
+    return self:note_mistake(point, once.message or "", { controller = whose, kind = point.api_kind, key = point.key })
   end
   if point.kind == "event" then
-    self:event(point)
+    self:event(point, once.version or "")
   elseif point.kind == "pick" then
     local i, d = self.choose:pick(point.candidates)
     if d then
@@ -299,16 +329,16 @@ function exec:at(point)
     return i > 1 and { act = "pick", pick = i - 1 } or nil
   end
   if point.kind == "applied" then
-    self:applied(point)
+    self:applied(point, once)
   end
-  local crash = self:due_crash(point)
+  local crash = self:due_crash(point, once)
   if crash then
     return crash
   elseif point.kind == "request" then
     if point.controller == "" then
       return self:own_request(point)
     end
-    return self:request(point)
+    return self:request(point, once)
   end
 end
 end

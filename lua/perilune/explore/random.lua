@@ -1,8 +1,12 @@
--- Random plans of three disturbances, when all pairs have been tried. Adds its method to a search's class.
+-- Random plans of three disturbances, when all pairs have been tried. They are drawn as all triples of a random
+-- set, since those share most of their beginnings, which then run once. Adds its method to a search's class.
 
 local plans = require("perilune.explore.plan")
 
+local format = string.format
+
 local PARTS = 3
+local SET = 8 -- disturbances, which have 56 triples
 local FEW, MANY = 64, 1024 -- plans that branch off from one execution: at first, and later
 
 -- An own generator of random numbers, which gives the same numbers on every machine.
@@ -17,9 +21,9 @@ local function generator(seed)
   end
 end
 
--- A plan of three disturbances, from a random half of the classes.
-local function random_plan(all, classes, draw)
-  local on, pool, plan = {}, {}, {}
+-- Different disturbances of a random half of the classes, at most SET of them.
+local function random_set(all, classes, draw)
+  local on, pool, set, seen = {}, {}, {}, {}
   for class in pairs(classes) do
     on[class] = true
   end
@@ -29,31 +33,77 @@ local function random_plan(all, classes, draw)
   for _, d in ipairs(all) do
     pool[#pool + 1] = on[d.what] and d or nil
   end
-  for _ = 1, math.min(PARTS, #pool) do
+  for _ = 1, math.min(SET, #pool) do
     local d = pool[draw(#pool)]
-    if not (plan[1] and plans.same(plan[1], d)) and not (plan[2] and plans.same(plan[2], d)) then
-      plan[#plan + 1] = d
+    if not seen[d] then
+      seen[d], set[#set + 1] = true, d
     end
   end
-  return plan
+  return set
+end
+
+-- What happens at the end of a step, in this order.
+local at_end = { stale = 1e9, again = 1e9 + 1, restart = 1e9 + 2 }
+
+-- The place of a disturbance in its step: the number of its point in the undisturbed run, or its beginning or end.
+local function moments_of(reference)
+  local at = {}
+  for i, p in ipairs(reference.points) do
+    if p.what == "effect" then
+      at[plans.key(p.place, p.step, p.n)] = i
+    elseif p.what == "order" then
+      at[format("order %d.%d", p.step, p.n)] = i
+    end
+  end
+  return function(d)
+    local key = d.place and plans.key(d.place, d.step, d.n) or d.what == "order" and format("order %d.%d", d.step, d.n)
+    return at_end[d.what] or d.what ~= "reload" and at[key] or 0
+  end
+end
+
+-- Sorts disturbances as they begin. Where that is wrong, the plan only runs as one of its own.
+local function sort_by_beginning(set, moment)
+  table.sort(set, function(a, b)
+    if plans.begins_before(a, b) or plans.begins_before(b, a) then
+      return plans.begins_before(a, b)
+    elseif moment(a) ~= moment(b) then
+      return moment(a) < moment(b)
+    end
+    return plans.print_one(a) < plans.print_one(b)
+  end)
+end
+
+local function triples_of(set)
+  local out = {}
+  for i = 1, #set - 2 do
+    for j = i + 1, #set - 1 do
+      for k = j + 1, #set do
+        out[#out + 1] = { set[i], set[j], set[k] }
+      end
+    end
+  end
+  return out
 end
 
 return function(search)
 
 function search:at_random(all)
-  local draw, classes, most = generator(self.o.seed + 7919), {}, self.o.random or math.huge
+  local draw, classes, left = generator(self.o.seed + 7919), {}, self.o.random or math.huge
+  local moment = moments_of(self.reference)
   for _, d in ipairs(all) do
     classes[d.what] = true
   end
-  local drawn = 0
-  while not self:spent() and #all >= PARTS and drawn < most do
-    local some, room = {}, self:room(MANY)
-    while #some < room and drawn < most do
-      local plan = random_plan(all, classes, draw)
-      drawn = drawn + 1
-      some[#some + 1] = #plan > 0 and plan or nil
+  while not self:spent() and #all >= PARTS and left > 0 do
+    local some, room = {}, math.min(self:room(MANY), left)
+    while #some < room do
+      local set = random_set(all, classes, draw)
+      sort_by_beginning(set, moment)
+      for _, plan in ipairs(triples_of(set)) do
+        some[#some + 1] = #some < room and plan or nil
+      end
     end
-    self:each(some, { at_first = FEW, at_most = MANY }, function(plan, outcome, execution)
+    left = left - #some
+    self:each(some, { at_first = FEW, at_most = MANY, in_order = true }, function(plan, outcome, execution)
       self.random = self.random + 1
       self:take(plan, execution, outcome.findings)
     end)

@@ -315,14 +315,14 @@ function search:outcome(plan, execution, wants_partners)
 end
 
 -- The outcomes of plans that had branches, by their places in the list.
-function search:branch_off(plan_list, look, in_pairs)
+function search:branch_off(plan_list, look, in_order)
   if not self.o.branch or #plan_list < 2 then
     return {} -- a copy for one plan gains nothing
   end
   local function is_over() return self:spent() end
-  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_pairs)
+  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_order)
   local left, places = {}, {}
-  for i, plan in ipairs(in_pairs and plan_list or {}) do
+  for i, plan in ipairs(in_order and plan_list or {}) do
     if found[i] == nil then -- its parts come in the other order, or one of them never
       left[#left + 1], places[#places + 1] = plan, i
     end
@@ -343,7 +343,7 @@ function search:visit(plan, outcome, execution, visit)
 end
 
 -- Calls visit(plan, outcome, execution | nil) for plans, in their order, as long as there is budget. o:
--- at_first, at_most: how many of them branch off from one execution; in_pairs: see branches.lua;
+-- at_first, at_most: how many of them branch off from one execution; in_order: see branches.lua;
 -- wants_partners: of single disturbances.
 function search:each(plan_list, o, visit)
   local from, most = 1, o.at_first
@@ -353,7 +353,7 @@ function search:each(plan_list, o, visit)
   while from <= #plan_list and not self:spent() do
     local began = self.o.clock()
     local some = { unpack(plan_list, from, math.min(from + self:room(most) - 1, #plan_list)) }
-    local found = self:branch_off(some, look, o.in_pairs)
+    local found = self:branch_off(some, look, o.in_order)
     for i, plan in ipairs(some) do
       if self.o.executions and self:spent() then
         return

@@ -379,7 +379,7 @@ local function hosts_of(scenario, options)
   return hosts
 end
 
--- A world of `scenario`. Calls opened(world) before a host starts, and at(point) from then on. Other replicas
+-- A world of `scenario`. Calls opened(world) before a host starts, and at(point, once) from then on. Other replicas
 -- start with the scenario's first call that needs them.
 function M.open(scenario, how, at, opened)
   local state = package.loaded["perilune.test_state"]
@@ -392,12 +392,12 @@ function M.open(scenario, how, at, opened)
   options.start = false
   local hosts = hosts_of(scenario, options)
   world = state.open("test.explore", options, { folder = scenario.folder, lines = how.lines ~= false,
-    version = how.later and LATER_VERSION or nil, choose = function(point)
+    version = how.later and LATER_VERSION or nil, choose = function(point, once)
     if ready then
       if point.kind == "request" and point.verb ~= "http" and (point.writes or point.verb == "list") then
         remember(world, point.object:match("^%S+"))
       end
-      return at(point)
+      return at(point, once)
     end
   end })
   world.resources, world.before, world.touches, world.hosts, world.records = {}, {}, 0, hosts, {}
