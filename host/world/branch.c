@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_MS      120000 /* for one execution; scripts and specs have limits of their own */
+#define LIMIT         120 /* seconds for one execution; scripts and specs have limits of their own */
 #define MOST_TEXT     ((size_t)64 << 20) /* bytes of a result */
 #define MOST_BRANCHES 64                 /* at a time */
 #define BRANCH        "perilune.branch"
@@ -143,6 +143,7 @@ static int branch_fail(lua_State *L, const char *message)
 static int branch_fork(lua_State *L)
 {
     struct pl_watchdog *dog = lua_touserdata(L, lua_upvalueindex(1));
+    lua_Integer limit = luaL_optinteger(L, 1, LIMIT);
     int ends[2];
     lua_pushboolean(L, false);
     struct branch *branch = push_branch(L);
@@ -161,7 +162,7 @@ static int branch_fork(lua_State *L)
     }
     branch->pid = child;
     branch->from = ends[0];
-    branch->end = pl_clock_mono(pl_clock_system()) + LIMIT_MS * PL_MS;
+    branch->end = pl_clock_mono(pl_clock_system()) + limit * PL_SECOND;
     return 2;
 }
 

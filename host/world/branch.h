@@ -8,10 +8,10 @@ struct pl_watchdog;
 
 /* Adds to the table on the stack, unless a sanitizer watches this process:
  *
- *   fork() -> true                    in the branch, which has to call finish
- *             false, branch           in the original
- *             false, nil, message     when there is no branch
- *   wait({branch, ...})               waits until one of them has ended, at most 120 s
+ *   fork(seconds) -> true             in the branch, which has to call finish
+ *                 false, branch       in the original
+ *                 false, nil, message when there is no branch
+ *   wait({branch, ...})               waits until one of them has ended, at most its seconds (120)
  *          -> i, text                 that one, and its result
  *             i, nil, message         when it has ended in another way
  *   finish(text)                      ends the branch

@@ -3,7 +3,7 @@
 -- for all of them. Plans with the same first parts are branches of the branch with these. Several branches
 -- run at a time. A branch reports its findings as text; its worlds end with it.
 --
--- `o`: execute(plan, how) -> execution, branch = {fork(), wait(branches), finish(text)} as perilune.world has
+-- `o`: execute(plan, how) -> execution, branch = {fork(seconds), wait(branches), finish(text)} as perilune.world has
 -- them, at_a_time: the most branches that run.
 
 local buffer = require("string.buffer")
@@ -12,6 +12,7 @@ local plans = require("perilune.explore.plan")
 local M = {}
 
 local AT_A_TIME = 64 -- limit of perilune.world
+local LONG = 3600 -- seconds that an execution with all its branches may take
 local WORTH_IT = 100 -- plans for which the memory is tidied before
 local MOST = 32 -- branches of a branch, which has a limited time for all of them
 
@@ -26,7 +27,7 @@ end
 
 -- ---- what runs ----
 
--- Branches that run, those of `others` that they are for, and the values of plans whose branches have ended.
+-- Branches that run, those of `others` that they are for, and the packed values of plans whose branches have ended.
 local running = {}
 running.__index = running
 
@@ -37,11 +38,11 @@ end
 function running:take()
   local at, text = self.branch.wait(self.branches)
   table.remove(self.branches, at)
-  local other, value = table.remove(self.others, at), M.unpack(text)
+  local other = table.remove(self.others, at)
   if not other.others then
-    self.found[other.i] = value
+    self.found[other.i] = text
   end
-  for i, one in pairs(other.others and value or {}) do
+  for i, one in pairs(other.others and M.unpack(text) or {}) do
     self.found[i] = one
   end
 end
@@ -107,11 +108,8 @@ local function tell(o, look, plan, execution)
   o.branch.finish(ok and result or "")
 end
 
--- Runs `plan_list`. look(plan, execution) makes a plain value, in the branch. in_order: the plans have as many
--- parts as each other, at least two, in the order in which these begin. Returns index -> value. A plan has no
--- value if it had no branch: its parts do not happen, is_over() was true when it was its turn, or the system had
--- no room for another process.
-function M.run(o, plan_list, how, look, is_over, in_order)
+-- Runs the execution from which plans branch off, as execute(how). Returns index -> packed value.
+local function run_branches(o, execute, plan_list, how, look, is_over, in_order)
   local run, mine, left = new_running(o.branch, math.min(o.at_a_time or 1, AT_A_TIME)), nil, nil
   how.others = in_order and tree_of(list_of(plan_list)) or list_of(plan_list)
   how.fork = function(other)
@@ -131,20 +129,50 @@ function M.run(o, plan_list, how, look, is_over, in_order)
       tell(o, look, plan_list[mine.i], execution)
     end
   end
-  if #plan_list >= WORTH_IT then
-    collectgarbage() -- each copy of the process has a table of all pages
-  end
-  collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
-  local ok, result = pcall(o.execute, {}, how)
+  local ok, result = pcall(execute, how)
   if mine and mine.others then
     o.branch.finish(M.pack(run:take_all()))
   elseif mine then
     tell(o, look, plan_list[mine.i], ok and result)
   end
   local found = run:take_all()
-  collectgarbage("restart")
   if not ok then
     error(result, 0)
+  end
+  return found
+end
+
+-- The same in a copy of this process, in which the world is open already; nil: the copy did not finish.
+local function proceed(o, prepared, ...)
+  local is_branch, branch = o.branch.fork(LONG)
+  if is_branch then
+    local ok, found = pcall(run_branches, o, prepared.proceed, ...)
+    o.branch.finish(ok and M.pack(found) or "")
+  elseif branch then
+    local _, text = o.branch.wait({ branch })
+    return M.unpack(text or "")
+  end
+end
+
+-- Runs `plan_list`. prepared: the beginning of the undisturbed execution; nil: there is none. look(plan,
+-- execution) makes a plain value, in the branch. in_order: the plans have as many parts as each other, at least
+-- two, in the order in which these begin. Returns index -> value. A plan has no value if it had no branch: its
+-- parts do not happen, is_over() was true when it was its turn, or the system had no room for another process.
+function M.run(o, prepared, plan_list, how, ...)
+  if #plan_list >= WORTH_IT then
+    collectgarbage() -- each copy of the process has a table of all pages
+  end
+  collectgarbage("stop") -- it writes to all pages, which the branches share; they never collect
+  local ok, found = true, prepared and proceed(o, prepared, plan_list, how, ...)
+  if not found then
+    ok, found = pcall(run_branches, o, function() return o.execute({}, how) end, plan_list, how, ...)
+  end
+  collectgarbage("restart")
+  if not ok then
+    error(found, 0)
+  end
+  for i, text in pairs(found) do
+    found[i] = M.unpack(text)
   end
   return found
 end

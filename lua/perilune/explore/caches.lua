@@ -99,8 +99,8 @@ function exec:note_while_held()
 end
 
 local function limit_held(self)
-  self.world:explore_limit(HELD_RECONCILES, math.max(HELD_RUNS, 2 * self.needed),
-    math.max(HELD_RETRIES, self.needed))
+  local needed = self.how.runs or 0
+  self.world:explore_limit(HELD_RECONCILES, math.max(HELD_RUNS, 2 * needed), math.max(HELD_RETRIES, needed))
 end
 
 -- Calls f(...) within the limits of reconciles that were set. Returns false when these are used up.

@@ -41,6 +41,7 @@ end
 require("perilune.explore.caches")(exec)
 require("perilune.explore.converged").add_to(exec)
 require("perilune.explore.points")(exec)
+require("perilune.explore.result")(exec)
 require("perilune.explore.others")(exec)
 require("perilune.explore.user")(exec)
 
@@ -211,7 +212,7 @@ function exec:restart_here(o)
       self.before = self:state()
       local before, from = states.plain(self.before), #self.trace
       self.world:explore_crash()
-      pcall(self.world.advance, self.world, self.down or DOWN)
+      pcall(self.world.advance, self.world, self.how.down or DOWN)
       self:start_again()
       self:settle_now()
       local after = states.plain(self:state())
@@ -257,8 +258,8 @@ function exec:record(merged)
   local settle = { step = self.choose.step, state = state, merged = merged, before = before, over = over,
     memory = #self.plan == 0 and not self.choose.waiting and self.world:explore_memory() or nil }
   self.settles[#self.settles + 1] = settle
-  if self.recorded then
-    self.recorded(settle, #self.settles)
+  if self.how.recorded then
+    self.how.recorded(settle, #self.settles)
   end
   for _, claim in ipairs(#self.plan == 0 and self.claims:settled(state) or {}) do
     claim.step = self.choose.step
@@ -337,12 +338,12 @@ end
 
 -- Lets each step settle until the same time, however long its disturbances took.
 function exec:wait_if_patient()
-  if not self.patient then
+  if not self.how.patient then
     return
   end
   local now = self.world:now()
   self.world:explore_limit(PATIENT_RECONCILES)
-  pcall(self.advance, self, math.max(self.began + self.patient * self.choose.step - now, 0))
+  pcall(self.advance, self, math.max(self.began + self.how.patient * self.choose.step - now, 0))
   self.world:explore_limit()
 end
 
@@ -422,78 +423,53 @@ function exec:scenario()
   end
 end
 
--- The trace as text, and all values of the states at settled points.
-local function digest_of(trace, settles)
-  local lines = {}
-  for i, e in ipairs(trace) do
-    lines[i] = report.trace_line(e)
+-- An execution of `plan` until its world is open and its host has started.
+local function begin(o, plan, how)
+  local self = setmetatable({ o = o, plan = plan, how = how, choose = choosers.new(plan, how), trace = {}, wrote = {},
+    open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {}, held = {},
+    while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {}, cached = {},
+    runs = {}, failed = {}, versions = {}, longest = 0, spent = 0, claims = claims.new(), false_claims = {},
+    removed = {} }, exec)
+  self.world = o.open(self:set_clocks(how), function(...) return self:at(...) end,
+    function(world) self.world = world end)
+  self.world.when_unanswered = function() return self:start_for_user() end
+  self.first_version, self.began = self.world:explore_version(), self.world:now()
+  for _, d in ipairs(#self.world.hosts == 1 and self.choose:of_step("clock", 1) or {}) do
+    self.choose:miss(d) -- there is no other clock
   end
-  for i, settle in ipairs(settles) do
-    lines[#lines + 1] = format("settled %d with %d objects", i, #settle.state)
-    for _, item in ipairs(settle.state) do
-      local values = {}
-      for path, value in pairs(item.flat) do
-        values[#values + 1] = format("settled %d: %s %s %s is %s", i, item.kind, item.key, path,
-          tostring(value))
-      end
-      table.sort(values)
-      for _, value in ipairs(values) do
-        lines[#lines + 1] = value
-      end
-    end
-  end
-  return table.concat(lines, "\n")
+  return self
 end
 
--- Few executions are compared, so the digest is computed at its first use.
-local lazy_digest = { __index = function(execution, name)
-  if name ~= "digest" then return nil end
-  local digest = digest_of(execution.trace, execution.settles)
-  execution.digest = digest
-  return digest
-end }
-
-function exec:result()
-  return setmetatable({ plan = self.plan, trace = self.trace,
-    settles = self.settles, errors = self.errors, invariants = self.invariants,
-    unsettled = self.unsettled, inconclusive = self.inconclusive, restarts = self.rewrites,
-    points = self.choose.points, deletions = self.choose.deletions, keys = self.choose.keys,
-    most_runs = self.choose:most_runs(), while_held = self.while_held,
-    claims = self.false_claims, removed = self.removed,
-    requeues = self.requeues, lists = self.lists, rollouts = self.rollouts, hosts = #self.world.hosts,
-    kinds = self.choose.kinds, events = self.choose.events, restarted = self.restarts,
-    steps = self.choose.step, longest = self.longest,
-    last_point = self.choose.last_point, unmet = self.choose:unmet(),
-    lines = self.lines, versions = self.versions }, lazy_digest)
+local function go_on(self)
+  math.randomseed(self.how.seed) -- for the scenario and its rules
+  self:scenario()
+  self.lines = self.world:explore_lines()
+  return self:result()
 end
 
--- Returns execute(plan, how) for a search.
+-- Returns for a search: execute(plan, how), and prepare(how) -> {proceed(how), close()}. What was prepared is the
+-- beginning of the undisturbed execution. Copies of this process may proceed with it, each once.
 function M.new(o)
   o.known = setmetatable({}, { __mode = "k" }) -- see known_of
-  return function(plan, how)
-    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan, how), trace = {}, wrote = {},
-      open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
-      held = {}, while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {},
-      relist = {}, cached = {}, runs = {}, failed = {}, versions = {}, watched = how.versions, recorded = how.recorded,
-      patient = how.patient, down = how.down, needed = how.runs or 0, longest = 0, spent = 0,
-      claims = claims.new(), false_claims = {}, removed = {}, how = how }, exec)
-    how = self:set_clocks(how)
-    self.world = o.open(how, function(...) return self:at(...) end, function(world) self.world = world end)
-    self.world.when_unanswered = function() return self:start_for_user() end
-    self.first_version, self.began = self.world:explore_version(), self.world:now()
-    for _, d in ipairs(#self.world.hosts == 1 and self.choose:of_step("clock", 1) or {}) do
-      self.choose:miss(d) -- there is no other clock
-    end
+  local function execute(plan, how)
+    local self = begin(o, plan, how)
     self:load_ahead()
-    math.randomseed(how.seed) -- for the scenario and its rules
-    self:scenario()
-    self.lines = self.world:explore_lines()
-    local result = self:result()
+    local result = go_on(self)
     if not self.choose.branched then -- a branch frees its worlds with its process
       self.world:close()
     end
     return result
   end
+  local function prepare(how)
+    local self = begin(o, {}, how)
+    self.world:explore_load_ahead()
+    return { close = function() self.world:close() end, proceed = function(more)
+      self.how = more
+      self.choose:branch_off(more.others, more.fork)
+      return go_on(self)
+    end }
+  end
+  return execute, prepare
 end
 
 return M

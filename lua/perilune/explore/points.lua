@@ -182,7 +182,7 @@ end
 
 -- A write whose answer did not come may have been done: keeps what is stored now.
 function exec:keep_unanswered()
-  for _, entry in pairs(self.watched and self.open or {}) do
+  for _, entry in pairs(self.how.versions and self.open or {}) do
     if entry.version then
       self.versions[#self.versions + 1] = flats.of_records(self.world:explore_objects(), {})
       return
@@ -217,7 +217,7 @@ function exec:applied(point, once)
   local entry, status = self.open[once.call_id], once.status
   if entry then
     self.open[once.call_id] = nil
-    if self.watched and point.writes and status < 300 then
+    if self.how.versions and point.writes and status < 300 then
       self:version(self.world:explore_body())
     end
     if #self.kept > 0 and entry.version and status == 200 then -- 201: it was made anew

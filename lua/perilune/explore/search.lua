@@ -6,7 +6,7 @@
 -- Plans that begin alike are run as branches of one execution where the system can do that. What a branch
 -- found is only its outcome; a finding that is new is run again here.
 --
--- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), branch
+-- `o`: execute(plan, how) -> execution, prepare (the interface is in lua/perilune/explore/README.md), branch
 -- and at_a_time (branches.lua; nil: each plan is an execution in this process), budget
 -- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress,
 -- code(lines): all lines with code of the files that ran.
@@ -314,13 +314,33 @@ function search:outcome(plan, execution, wants_partners)
   return out
 end
 
+-- The beginning of undisturbed executions as `how` says; nil: each has its own.
+function search:beginning(how)
+  if self.prepared and self.prepared.lines ~= how.lines then
+    self:close()
+  end
+  if self.o.prepare and not self.prepared then
+    self.prepared = self.o.prepare(how)
+    self.prepared.lines = how.lines
+  end
+  return self.prepared
+end
+
+function search:close()
+  if self.prepared then
+    self.prepared.close()
+    self.prepared = nil
+  end
+end
+
 -- The outcomes of plans that had branches, by their places in the list.
 function search:branch_off(plan_list, look, in_order)
   if not self.o.branch or #plan_list < 2 then
     return {} -- a copy for one plan gains nothing
   end
   local function is_over() return self:spent() end
-  local found = branches.run(self.o, plan_list, self:how(), look, is_over, in_order)
+  local how = self:how()
+  local found = branches.run(self.o, self:beginning(how), plan_list, how, look, is_over, in_order)
   local left, places = {}, {}
   for i, plan in ipairs(in_order and plan_list or {}) do
     if found[i] == nil then -- its parts come in the other order, or one of them never
@@ -328,7 +348,8 @@ function search:branch_off(plan_list, look, in_order)
     end
   end
   if #left > 0 and not is_over() then
-    for i, outcome in pairs(branches.run(self.o, left, self:how(), look, is_over)) do
+    how = self:how()
+    for i, outcome in pairs(branches.run(self.o, self:beginning(how), left, how, look, is_over)) do
       found[places[i]] = outcome
     end
   end
@@ -440,6 +461,7 @@ function M.explore(o)
       self:at_random(all)
     end
     self.effects = count_effects(self.reference)
+    self:close()
   end
   self.seconds = o.clock() - self.began
   self.code = self:code_of_files()
