@@ -11,7 +11,7 @@ struct pl_watchdog;
  *   fork(seconds) -> true             in the branch, which has to call finish
  *                 false, branch       in the original
  *                 false, nil, message when there is no branch
- *   wait({branch, ...})               waits until one of them has ended, at most its seconds (120)
+ *   wait({branch, ...})               waits until one of them has ended, at most its seconds: 120 s
  *          -> i, text                 that one, and its result
  *             i, nil, message         when it has ended in another way
  *   finish(text)                      ends the branch

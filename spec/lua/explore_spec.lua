@@ -438,6 +438,25 @@ describe("the search", function()
       .. "50 random; 5 of 5 effects crashed at"))
   end)
 
+  it("draws random plans of three different parts in their order, which share most of their beginnings", function()
+    local run, drawn, beginnings = toy.executor({ broker = grows_mended }, scenario), {}, {}
+    explore(grows_mended, { execute = function(plan, how)
+      drawn[#drawn + 1] = #plan == 3 and plan or nil
+      return run(plan, how)
+    end })
+    assert.equal(50, #drawn)
+    local count = 0
+    for _, plan in ipairs(drawn) do
+      local texts = { plans.print_one(plan[1]), plans.print_one(plan[2]), plans.print_one(plan[3]) }
+      assert.is_true(texts[1] ~= texts[2] and texts[2] ~= texts[3] and texts[1] ~= texts[3])
+      assert.is_false(plans.begins_before(plan[2], plan[1]) or plans.begins_before(plan[3], plan[2]))
+      local beginning = texts[1] .. ", " .. texts[2]
+      count = count + (beginnings[beginning] and 0 or 1)
+      beginnings[beginning] = true
+    end
+    assert.is_true(count < 30, count .. " beginnings of 50 plans")
+  end)
+
   it("ends with its budget", function()
     local result = explore(grows_mended, { executions = 20 })
     assert.is_true(result.count <= 21)

@@ -97,19 +97,20 @@ describe("branches", function()
     return branch
   end
 
-  -- The output of the search, and how often the scenario ran in this process.
-  local function explore(branch, executions, at_second_step)
+  -- The output of the search, and how often the scenario ran in this process. is_prepared: undisturbed executions
+  -- go on from one world.
+  local function explore(branch, executions, at_second_step, is_prepared)
     local ran = 0
     local scenario = { name = "maps", folder = folder, options = { scripts = folder .. "/main.lua" } }
-    local execute = executor.new({ kind_of = worlds.kind_of, open = function(how, at)
+    local execute, prepare = executor.new({ kind_of = worlds.kind_of, open = function(how, at)
       return worlds.open(scenario, how, at)
     end, f = function(world)
       ran = ran + 1
       run(world, at_second_step)
     end })
     local shown = {}
-    local result = search.explore({ execute = execute, branch = branch, at_a_time = 3, seed = 3,
-      executions = executions, clock = worlds.clock })
+    local result = search.explore({ execute = execute, prepare = is_prepared and prepare, branch = branch,
+      at_a_time = 3, seed = 3, executions = executions, clock = worlds.clock })
     for i, group in ipairs(result.groups) do
       shown[i] = report.finding(group, { scenario = "maps", command = "c", seed = 3, reference = group.reference })
     end
@@ -119,12 +120,15 @@ describe("branches", function()
 
   it("find what executions of their own find, in the same order", function()
     if not worlds.branch then return pending("a sanitizer sees one process") end
-    for _, executions in ipairs({ 30, 110 }) do
+    for _, executions in ipairs({ 30, 110, 250 }) do
       local alone, all = explore(nil, executions)
       local together, few = explore(worlds.branch, executions)
+      local prepared, fewest = explore(worlds.branch, executions, nil, true)
       assert.truthy(alone:find("two", 1, true))
       assert.equal(alone, together)
+      assert.equal(alone, prepared)
       assert.is_true(few < all / 2, few .. " of " .. all)
+      assert.is_true(fewest < few, fewest .. " of " .. few)
     end
   end)
 
@@ -162,8 +166,10 @@ describe("branches", function()
     local failing = { fork = worlds.branch.fork, wait = worlds.branch.wait, finish = function() os.exit(3) end }
     local impossible = { fork = function() return false, nil, "no room" end, finish = error }
     local alone = explore(nil, 40)
-    assert.equal(alone, (explore(failing, 40)))
-    assert.equal(alone, (explore(impossible, 40)))
+    for _, is_prepared in ipairs({ false, true }) do
+      assert.equal(alone, (explore(failing, 40, nil, is_prepared)))
+      assert.equal(alone, (explore(impossible, 40, nil, is_prepared)))
+    end
   end)
 
   it("tell their result, or that there is none", function()

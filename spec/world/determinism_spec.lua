@@ -13,7 +13,7 @@ local TIMES = os.getenv("PL_SANITIZED") and 40 or 1000
 -- By plan, with seed 7. A change of the program may change them: a new value is right if the trace
 -- before and after it shows what was meant.
 local TRACES = {
-  { "", "cb8e81363e0c219479f77978cc7bfaae772004fb86584c5663fb9d3c1261a3cc" },
+  { "", "b67807449c7c6bc457401a309648d5ee52c77e1c4951b60e805a8e2263241606" },
   { "crash after maps default/a create Secret @1",
     "8f94cc1ab98241404aedadfc86a6b846e736506d46ca29a59ca4ad40cde9c591" },
   { "lose timeout maps default/a patch ConfigMap default/copy @2, early @2 after 1",

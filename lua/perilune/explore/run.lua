@@ -64,9 +64,9 @@ local function options_of(scenario, input, worlds)
   local jobs = flags.jobs or 0
   local execute, prepare = executor.new({ f = scenario.f, kind_of = worlds.kind_of,
     open = function(...) return worlds.open(scenario, ...) end })
-  prepare = (scenario.options.replicas or 1) == 1 and prepare -- the clocks of others are set before they start
-  return { execute = execute, prepare = prepare, branch = worlds.branch, at_a_time = jobs > 0 and jobs or worlds.processors,
-    seed = flags.seed or 1, budget = flags.budget or BUDGET,
+  prepare = (scenario.options.replicas or 1) == 1 and prepare -- clocks of others are set before they start
+  return { execute = execute, prepare = prepare, branch = worlds.branch,
+    at_a_time = jobs > 0 and jobs or worlds.processors, seed = flags.seed or 1, budget = flags.budget or BUDGET,
     executions = (flags.executions or 0) > 0 and flags.executions or nil,
     clock = worlds.clock, code = codes.of_files, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }
 end
