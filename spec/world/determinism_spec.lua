@@ -15,10 +15,10 @@ local TIMES = os.getenv("PL_SANITIZED") and 40 or 1000
 local TRACES = {
   { "", "b67807449c7c6bc457401a309648d5ee52c77e1c4951b60e805a8e2263241606" },
   { "crash after maps default/a create Secret @1",
-    "8f94cc1ab98241404aedadfc86a6b846e736506d46ca29a59ca4ad40cde9c591" },
+    "d057c0ceba6c9b6fff991b60064af2550d5bb8c2190cf9b7274c83bc5c71e93d" },
   { "lose timeout maps default/a patch ConfigMap default/copy @2, early @2 after 1",
-    "9f783294b07414bc65a7cdb68f9c5a55980f6c7e9aeea1e4f9af38f93efe2b5f" },
-  { "unobserved ConfigMap @2", "2290113ec642944d1b04cad4b9e2b0e97ec451faa1b65102e0a9dac404e28bbb" },
+    "81eb930fff51092303f2d988a7b544205da562c45149400585fb3a7f5c3fa753" },
+  { "unobserved ConfigMap @2", "56cef4f0743c30b340ac30cb8dce7a5f25b2cbd97780c2224714e18ffc3eca6c" },
 }
 
 local SCRIPT = [[
