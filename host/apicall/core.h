@@ -29,7 +29,7 @@ struct pl_api {
     struct pl_rand rand;
     uint64_t made_seed;                /* seed of names and uids; 0: drawn from rand */
     uint32_t made[PL_API_MADE_PLACES]; /* number of objects made in each place */
-    struct pl_pool *pool;              /* owned */
+    struct pl_pool *pool;              /* owned; NULL: documents share no values */
     struct pl_api_registry *registry;  /* owned */
     struct pl_api_storage *storage;    /* owned */
     struct pl_map resources;           /* "apps/v1": its answer of discovery, owned text */

@@ -73,7 +73,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     else
         pl_rand_init(&api->rand);
     api->next_ip = options->first_ip, api->next_port = options->first_port;
-    api->pool = pl_pool_create();
+    api->pool = options->unshared ? NULL : pl_pool_create();
     api->stored = pl_api_crd_changed;
     api->run = run_call;
     api->registry = pl_api_registry_create();

@@ -32,6 +32,7 @@ struct pl_api_options {
      */
     bool unprotected;
     bool simulate; /* with actors, see actors.h */
+    bool unshared; /* its documents share no values, see value/pool.h */
     bool empty;    /* without any object; pl_api_persist_in must follow */
 };
 

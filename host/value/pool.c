@@ -174,6 +174,8 @@ struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc)
 {
     struct pl_doc *copy = NULL;
     size_t size = sizeof(*doc) + doc->length;
+    if (pool == NULL)
+        return NULL;
     pl_pool_enter(pool);
     if (doc->base == pool->nodes.base && slab_holds(&pool->docs, doc) &&
         pl_slab_drain(&pool->docs, doc, size))
@@ -184,7 +186,7 @@ struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc)
 
 bool pl_pool_collect(struct pl_pool *pool)
 {
-    if (!try_enter(pool))
+    if (pool == NULL || !try_enter(pool))
         return false;
     pl_slab_release(&pool->docs);
     pl_slab_release(&pool->nodes);

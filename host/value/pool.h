@@ -43,7 +43,7 @@ void pl_pool_leave(struct pl_pool *pool);
 /* Returns memory to the system after mass deletion, and frees documents whose last reference was
  * dropped outside of a turn (every turn begins with that, too). Does nothing while another thread
  * has the turn. It is cheap when there is nothing to do; the event loop calls it in each iteration.
- * True when there is more to return: call it again. */
+ * True when there is more to return: call it again. NULL: does nothing. */
 bool pl_pool_collect(struct pl_pool *pool);
 /* The process is idle, so the next calls of pl_pool_collect return freed memory even if it is
  * little in comparison with the memory in use. */
@@ -51,6 +51,7 @@ void pl_pool_rest(struct pl_pool *pool);
 /* After mass deletion, for a document that keeps a nearly empty range of memory alive: returns a
  * dense copy with a new reference, with the same values at the same shared positions. The caller
  * replaces the old document by it and drops its reference to the old one; the memory is freed when
- * the last reader has released it. NULL when the document need not move. */
+ * the last reader has released it. NULL when the document need not move,
+ * or without a pool. */
 struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc);
 void pl_pool_stats(struct pl_pool *pool, struct pl_pool_stats *stats);

@@ -126,6 +126,7 @@ static int open_world(lua_State *L)
     if (lua_toboolean(L, 4))
         options.lines = &bound->lines.watch;
     options.first_version = (uint64_t)luaL_optnumber(L, 5, 0);
+    options.unshared = lua_toboolean(L, 6);
     bound->world = pl_world_create(&options);
     return 1;
 }

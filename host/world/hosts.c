@@ -43,6 +43,7 @@ static struct pl_replica_options next_options(struct pl_world *world,
     with.chooser = world->o.chooser;
     with.listing = &world->listing;
     with.lines = world->o.lines;
+    with.unshared = world->o.unshared;
     with.seen = pl_world_seen;
     with.outside = world->o.outside;
     with.ran = pl_world_ran;

@@ -169,7 +169,7 @@ static void open_host(struct pl_replica *replica)
     replica->loop = pl_loop_create_stepped(&replica->clock);
     pl_rand_seed(&replica->rand, replica->o.seed);
     pl_waits_init(&replica->waits, &replica->clock);
-    replica->pool = pl_pool_create();
+    replica->pool = replica->o.unshared ? NULL : pl_pool_create();
     pl_loop_each_turn(replica->loop, &replica->collect, replica_collect_documents);
     replica->metrics = pl_metrics_create();
     replica->memos = pl_memos_create();

@@ -23,6 +23,7 @@ struct pl_replica_options {
     struct pl_doc *config;              /* perilune.config; a reference is taken; NULL: {} */
     char **namespaces;                  /* as --namespace; NULL: all. Copied. */
     bool elects;                        /* as --leader-elect */
+    bool unshared;                      /* its documents share no values, see value/pool.h */
     int64_t cpu_limit_ns;               /* 0: 5 s */
     int64_t grace_ns;                   /* 0: 25 s */
     const struct pl_chooser *chooser;   /* borrowed for life; NULL: no disturbances */

@@ -19,7 +19,7 @@ struct pl_replica {
     struct pl_loop *loop;
     struct pl_rand rand;
     struct pl_waits waits;
-    struct pl_pool *pool;
+    struct pl_pool *pool; /* NULL: documents share no values */
     struct pl_idle collect;
     struct pl_metrics *metrics;
     struct pl_wire *wire;

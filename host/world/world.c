@@ -153,6 +153,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
                                        .first_version = options->first_version,
                                        .bookmark_ns = BOOKMARK,
                                        .unprotected = true,
+                                       .unshared = options->unshared,
                                        .commands = options->commands,
                                        .transport = pl_reviews_transport(world->reviews)};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);

@@ -25,6 +25,9 @@ struct pl_world_options {
     /* A run has ended. May be NULL. */
     void (*ran)(void *arg, const char *host, const struct pl_ran *ran);
     void *arg;
+    /* Documents share no values (value/pool.h): for a world that ends soon, and is copied with its
+     * process, as each page of a pool that is written is copied, too. */
+    bool unshared;
     const struct pl_line_watch *lines;  /* of the scripts; borrowed for life; NULL: none */
     struct pl_external_options outside; /* the external servers for perilune.http */
     struct pl_api_commands commands;    /* in Pods; answer NULL: only annotations answer */

@@ -406,8 +406,8 @@ local function begin(self, o)
   end
 end
 
--- more: for the explorer: the folder of the spec, a chooser, and whether executed lines are
--- recorded.
+-- more: for the explorer: the folder of the spec, a chooser, whether executed lines are recorded, the server's
+-- first version, and whether documents share no values (host/world/world.h).
 function M.open(what, o, more)
   more = more or {}
   o = check.options(what, o, world_options)
@@ -420,7 +420,7 @@ function M.open(what, o, more)
   world.renew()
   faults.prepare(self)
   self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed,
-    faults.chooser(self, more.choose), more.lines, more.version)
+    faults.chooser(self, more.choose), more.lines, more.version, more.unshared)
   M.worlds[#M.worlds + 1] = self
   record.begin(self)
   faults.begin(self)

@@ -392,7 +392,7 @@ function M.open(scenario, how, at, opened)
   options.start = false
   local hosts = hosts_of(scenario, options)
   world = state.open("test.explore", options, { folder = scenario.folder, lines = how.lines ~= false,
-    version = how.later and LATER_VERSION or nil, choose = function(point, once)
+    version = how.later and LATER_VERSION or nil, unshared = M.branch ~= nil, choose = function(point, once)
     if ready then
       if point.kind == "request" and point.verb ~= "http" and (point.writes or point.verb == "list") then
         remember(world, point.object:match("^%S+"))
