@@ -51,7 +51,6 @@ void pl_pool_rest(struct pl_pool *pool);
 /* After mass deletion, for a document that keeps a nearly empty range of memory alive: returns a
  * dense copy with a new reference, with the same values at the same shared positions. The caller
  * replaces the old document by it and drops its reference to the old one; the memory is freed when
- * the last reader has released it. NULL when the document need not move,
- * or without a pool. */
+ * the last reader has released it. NULL when the document need not move, or without a pool. */
 struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc);
 void pl_pool_stats(struct pl_pool *pool, struct pl_pool_stats *stats);

@@ -406,8 +406,8 @@ local function begin(self, o)
   end
 end
 
--- more: for the explorer: the folder of the spec, a chooser, whether executed lines are recorded, the server's
--- first version, and whether documents share no values (host/world/world.h).
+-- more: for the explorer: the folder of the spec, a chooser, whether executed lines are recorded,
+-- the server's first version, and whether documents share no values (host/world/world.h).
 function M.open(what, o, more)
   more = more or {}
   o = check.options(what, o, world_options)

@@ -7,6 +7,7 @@ local nearest = require("perilune.explore.nearest")
 local plans = require("perilune.explore.plan")
 
 local format = string.format
+local NONE = {} -- nobody may change it
 local M = {}
 
 local chooser = {}
@@ -65,7 +66,7 @@ end
 -- Branches off if another plan has a part of this name.
 function chooser:asked(name)
   local here = self.waiting and self.waiting[name]
-  for _, other in ipairs(here or {}) do
+  for _, other in ipairs(here or NONE) do
     if not other.begun then
       other.begun = true
       if self.fork(other) then
@@ -133,7 +134,7 @@ end
 function chooser:of_step(what, step)
   local name = format("%s %d", what, step or self.step)
   self:asked(name)
-  return self.by_step[name] or {}
+  return self.by_step[name] or NONE
 end
 
 -- Chooses among things that are ready, by name. Returns an index; 1 is the undisturbed choice.

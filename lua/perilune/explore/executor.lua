@@ -430,7 +430,7 @@ local function begin(o, plan, how)
     while_held = {}, unseen = {}, outages = {}, kept = {}, lists = {}, rollouts = {}, relist = {}, cached = {},
     runs = {}, failed = {}, versions = {}, longest = 0, spent = 0, claims = claims.new(), false_claims = {},
     removed = {} }, exec)
-  self.world = o.open(self:set_clocks(how), function(...) return self:at(...) end,
+  self.world = o.open(self:set_clocks(how), function(point, once) return self:at(point, once) end,
     function(world) self.world = world end)
   self.world.when_unanswered = function() return self:start_for_user() end
   self.first_version, self.began = self.world:explore_version(), self.world:now()

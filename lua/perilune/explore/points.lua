@@ -234,10 +234,10 @@ function exec:applied(point, once)
   end
 end
 
--- A crash after an answer happens when the host is about to do something that others can see.
+-- A crash after an answer, which is pending, happens when the host is about to do something that others can see.
 function exec:due_crash(point, once)
   local d = self.pending
-  if d and not (once.call_id == self.pending_at and (point.kind == "request"
+  if not (once.call_id == self.pending_at and (point.kind == "request"
     or point.kind == "applied" and d.how ~= "unanswered"
     or point.kind == "answered" and d.how ~= "unanswered")) then
     self:await(nil)
@@ -331,7 +331,7 @@ function exec:at(point, once)
   if point.kind == "applied" then
     self:applied(point, once)
   end
-  local crash = self:due_crash(point, once)
+  local crash = self.pending and self:due_crash(point, once)
   if crash then
     return crash
   elseif point.kind == "request" then

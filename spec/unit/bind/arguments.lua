@@ -71,7 +71,7 @@ local examples = {
   merge = { {}, {} }, is_unchanged = { object }, is_selected = { object },
   are_names = { "a", "b" }, owner_uid = { object },
   json_encode = { object, true }, json_decode = { "{}" }, yaml_encode = { object },
-  yaml_decode = { "a: 1" }, sha256 = { "x" }, base64_encode = { "x" }, base64_decode = { "eA==" },
+  yaml_decode = { "a: 1" }, hash = { "x" }, sha256 = { "x" }, base64_encode = { "x" }, base64_decode = { "eA==" },
   without_secrets = { "x" },
   random = { 4 }, quantity = { "1" }, duration = { "1s" }, time_parse = { "2026-01-01T00:00:00Z" },
   time_format = { 1 }, now = {}, selector = { "a=b" }, fields = { "a=b" },

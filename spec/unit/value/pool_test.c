@@ -468,4 +468,13 @@ TEST(compacting_keeps_values_and_shared_positions)
     pl_free(docs);
 }
 
+TEST(without_a_pool_documents_share_nothing_and_there_is_nothing_to_collect)
+{
+    struct pl_doc *doc = pooled(NULL, "{\"name\":\"a name of some length\"}");
+    CHECK(doc->base == NULL);
+    CHECK(pl_pool_compact(NULL, doc) == NULL);
+    CHECK(!pl_pool_collect(NULL));
+    pl_doc_unref(doc);
+}
+
 TEST_MAIN()
