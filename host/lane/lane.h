@@ -346,8 +346,10 @@ void pl_lanes_replace(struct pl_lane *lane);
 void pl_lanes_reap(struct pl_lane *lane);
 /* ESCRIPT: the main chunk of the script cannot be ended. */
 int pl_lanes_fail_endless(struct pl_err *err, const char *script);
-/* From now on, threads of abandoned lanes touch nothing of this if they end. */
-void pl_lanes_leave_abandoned(struct pl_lanes *lanes);
+/* From now on, threads of abandoned lanes touch nothing of this if they end. Moves the lanes whose
+ * threads have ended to `ended`; free them when the box of the I/O thread is gone, which may still
+ * hold their last messages. */
+void pl_lanes_leave_abandoned(struct pl_lanes *lanes, struct pl_list *ended);
 
 /* ---- lanes_barred.c: code that could not be interrupted is not run again; I/O thread ---- */
 

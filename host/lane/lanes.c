@@ -82,10 +82,14 @@ static void destroy_controllers(struct pl_lanes *lanes)
     pl_free(lanes->others);
 }
 
-/* Unhandled messages of lanes: only dropped operations may be left. */
+/* Unhandled messages of lanes: dropped operations, and the last words of abandoned lanes. */
 static void on_left(struct pl_msg *msg)
 {
-    if (msg->kind == PL_IO_OP_CANCEL) {
+    if (msg->kind == PL_IO_RUN_DONE) {
+        pl_exec_unref(PL_CONTAINER_OF(msg, struct pl_exec, msg));
+    } else if (msg->kind == PL_IO_ASK_DONE) {
+        pl_ask_drop(PL_CONTAINER_OF(msg, struct pl_ask, msg));
+    } else if (msg->kind == PL_IO_OP_CANCEL) {
         pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
     } else if (msg->kind == PL_IO_LOADED) {
         struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
@@ -156,13 +160,18 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     pl_lanes_drop_again(lanes);
     end_lanes(lanes);
     pl_free(lanes->lanes);
-    pl_lanes_leave_abandoned(lanes);
+    struct pl_list ended;
+    pl_list_init(&ended);
+    pl_lanes_leave_abandoned(lanes, &ended);
     if (pl_list_empty(&lanes->abandoned)) {
         pl_mailbox_destroy(lanes->replies, NULL);
         pl_metrics_destroy(lanes->own_metrics);
     }
     if (lanes->io_box != NULL)
         pl_mailbox_destroy(lanes->io_box, on_left);
+    PL_LIST_FOR (link, &ended) {
+        pl_lane_free(PL_CONTAINER_OF(link, struct pl_lane, io.link));
+    }
     if (lanes->http != NULL)
         pl_http_client_destroy(lanes->http);
     if (pl_list_empty(&lanes->abandoned) && lanes->options.dog == NULL)

@@ -118,13 +118,23 @@ void pl_lanes_reap(struct pl_lane *lane)
     pl_lane_free(lane);
 }
 
-void pl_lanes_leave_abandoned(struct pl_lanes *lanes)
+void pl_lanes_leave_abandoned(struct pl_lanes *lanes, struct pl_list *ended)
 {
     pthread_mutex_lock(&lanes->end_lock);
     lanes->over = true;
     pthread_mutex_unlock(&lanes->end_lock);
     PL_LIST_FOR (link, &lanes->abandoned) {
-        pl_loop_undefer(&PL_CONTAINER_OF(link, struct pl_lane, io.link)->io.reap);
+        struct pl_lane *lane = PL_CONTAINER_OF(link, struct pl_lane, io.link);
+        pl_loop_undefer(&lane->io.reap);
+        if (lane->s != NULL)
+            continue;                     /* it is in its slice, and destroys nothing from now on */
+        pthread_join(lane->thread, NULL); /* it has only to return */
+        lane->started = false;
+        lane->io.ended = pl_list_empty(&lane->io.ops);
+        if (!lane->io.ended)
+            continue;
+        pl_link_unlink(link);
+        pl_list_push(ended, link);
     }
 }
 

@@ -237,6 +237,30 @@ TEST(the_host_stops_although_a_lane_does_not)
     free_run(stuck);
 }
 
+static bool has_ended(struct pl_lanes *lanes)
+{
+    struct pl_link *link = pl_list_first(&lanes->abandoned);
+    pthread_mutex_lock(&lanes->end_lock);
+    bool ended = PL_CONTAINER_OF(link, struct pl_lane, io.link)->s == NULL;
+    pthread_mutex_unlock(&lanes->end_lock);
+    return ended;
+}
+
+/* Its last message is still in the box of the I/O thread. Sanitizers report what is not joined or
+ * freed. */
+TEST(a_lane_that_has_ended_after_all_when_the_host_stops_is_freed)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r) " SLOW_BOMB " end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    struct fake_run *slow = start_run("default/slow");
+    TURN_UNTIL(fake.loop, slow->outcome >= 0);
+    while (!has_ended(fake.lanes))
+        usleep(1000);
+    finish();
+    free_run(slow);
+}
+
 static int run_in_own_process(char *program, const char *name)
 {
     pid_t child = fork();
