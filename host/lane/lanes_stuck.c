@@ -126,8 +126,9 @@ void pl_lanes_leave_abandoned(struct pl_lanes *lanes, struct pl_list *ended)
     PL_LIST_FOR (link, &lanes->abandoned) {
         struct pl_lane *lane = PL_CONTAINER_OF(link, struct pl_lane, io.link);
         pl_loop_undefer(&lane->io.reap);
+        /* It is in its slice, and destroys nothing from now on. */
         if (lane->s != NULL)
-            continue;                     /* it is in its slice, and destroys nothing from now on */
+            continue;
         pthread_join(lane->thread, NULL); /* it has only to return */
         lane->started = false;
         lane->io.ended = pl_list_empty(&lane->io.ops);

@@ -7,6 +7,7 @@
 #include "world/binding.h"
 
 #include <lauxlib.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,15 +25,7 @@ static const char points_key[] = "perilune.points"; /* registry: name -> point *
 
 static void choose_set(lua_State *L, const char *name, const char *text)
 {
-    lua_pushstring(L, text != NULL ? text : "");
-    lua_setfield(L, -2, name);
-}
-
-static void choose_set_flag(lua_State *L, const char *name, bool value)
-{
-    if (!value)
-        return;
-    lua_pushboolean(L, true);
+    lua_pushstring(L, text);
     lua_setfield(L, -2, name);
 }
 
@@ -46,45 +39,70 @@ static void choose_set_candidates(lua_State *L, const struct pl_point *point)
     lua_setfield(L, -2, "candidates");
 }
 
-/* What is the same each time when the point comes again. */
+/* What is the same each time when a point comes again, besides its kind and its candidates. */
+
+static const struct {
+    const char *name;
+    size_t at;
+} texts[] =
+    {
+        {"host", offsetof(struct pl_point, host)},
+        {"controller", offsetof(struct pl_point, controller)},
+        {"key", offsetof(struct pl_point, key)},
+        {"line", offsetof(struct pl_point, line)},
+        {"verb", offsetof(struct pl_point, verb)},
+        {"object", offsetof(struct pl_point, object)},
+        {"api_kind", offsetof(struct pl_point, api_kind)},
+        {"name", offsetof(struct pl_point, name)},
+        {"subresource", offsetof(struct pl_point, subresource)},
+},
+  flags[] = {
+      {"script", offsetof(struct pl_point, by_script)},
+      {"delayed", offsetof(struct pl_point, delayed)},
+      {"writes", offsetof(struct pl_point, writes)},
+      {"versioned", offsetof(struct pl_point, versioned)},
+};
+
+static const char *point_text(const struct pl_point *point, size_t i)
+{
+    const char *text = *(const char *const *)((const char *)point + texts[i].at);
+    return text != NULL ? text : "";
+}
+
+static bool point_flag(const struct pl_point *point, size_t i)
+{
+    return *(const bool *)((const char *)point + flags[i].at);
+}
+
 static void push_new_point(lua_State *L, const struct pl_point *point)
 {
     lua_createtable(L, 0, 16);
     choose_set(L, "kind", kinds[point->kind]);
-    choose_set(L, "host", point->host);
-    choose_set(L, "controller", point->controller);
-    choose_set(L, "key", point->key);
-    choose_set(L, "line", point->line);
-    choose_set(L, "verb", point->verb);
-    choose_set(L, "object", point->object);
-    choose_set(L, "api_kind", point->api_kind);
-    choose_set(L, "name", point->name);
-    choose_set(L, "subresource", point->subresource);
-    choose_set_flag(L, "script", point->by_script);
-    choose_set_flag(L, "delayed", point->delayed);
-    choose_set_flag(L, "writes", point->writes);
-    choose_set_flag(L, "versioned", point->versioned);
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++)
+        choose_set(L, texts[i].name, point_text(point, i));
+    for (size_t i = 0; i < PL_ARRAY_LEN(flags); i++)
+        if (point_flag(point, i)) {
+            lua_pushboolean(L, true);
+            lua_setfield(L, -2, flags[i].name);
+        }
     if (point->kind == PL_POINT_PICK)
         choose_set_candidates(L, point);
 }
 
-/* All that push_new_point reads, as one text. Returns its length; 0: it is too long. */
+/* All of it as one text. Returns its length; 0: it is too long. */
 static size_t name_point(char name[NAME_SIZE], const struct pl_point *point)
 {
-    const char *const texts[] = {point->host,     point->controller, point->key,
-                                 point->line,     point->verb,       point->object,
-                                 point->api_kind, point->name,       point->subresource};
     size_t at = 0;
     name[at++] = (char)('a' + point->kind);
-    name[at++] = (char)('a' + (point->by_script | point->delayed << 1 | point->writes << 2 |
-                               point->versioned << 3));
+    for (size_t i = 0; i < PL_ARRAY_LEN(flags); i++)
+        name[at++] = point_flag(point, i) ? '1' : '0';
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
-        size_t len = texts[i] != NULL ? strlen(texts[i]) : 0;
-        if (len + 1 > NAME_SIZE - at)
+        const char *text = point_text(point, i);
+        size_t size = strlen(text) + 1;
+        if (size > NAME_SIZE - at)
             return 0;
-        memcpy(name + at, texts[i] != NULL ? texts[i] : "", len);
-        at += len;
-        name[at++] = '\0';
+        memcpy(name + at, text, size);
+        at += size;
     }
     return at;
 }

@@ -111,7 +111,8 @@ end
 -- Runs the execution from which plans branch off, as execute(how). Returns index -> packed value.
 local function run_branches(o, execute, plan_list, how, look, is_over, in_order)
   local run, mine, left = new_running(o.branch, math.min(o.at_a_time or 1, AT_A_TIME)), nil, nil
-  how.others = in_order and tree_of(list_of(plan_list)) or list_of(plan_list)
+  local list = list_of(plan_list)
+  how.others = in_order and tree_of(list) or list
   how.fork = function(other)
     local is_branch = not is_over() and run:begin(other)
     if is_branch then

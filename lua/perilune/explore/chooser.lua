@@ -29,11 +29,7 @@ end
 
 -- The places where the chooser is asked for disturbance d: a name in by_key, waiting or by_step.
 local function keys_of(d)
-  local of_step = format("%s %d", d.what, d.step)
-  if d.what == "order" then
-    return format("order %d.%d", d.step, d.n), of_step
-  end
-  return d.place and plans.key(d.place, d.step, d.n), (not d.place or d.what == "reload") and of_step or nil
+  return plans.key_of(d), (not d.place or d.what == "reload") and format("%s %d", d.what, d.step) or nil
 end
 
 function chooser:expect(d)
@@ -142,10 +138,11 @@ function chooser:pick(names)
   local key = "order"
   local n = (self.seen[key] or 0) + 1
   self.seen[key] = n
+  local point = { what = "order", step = self.step, n = n, names = names }
   if #names > 1 then
-    self.points[#self.points + 1] = { what = "order", step = self.step, n = n, names = names }
+    self.points[#self.points + 1] = point
   end
-  self:asked(format("order %d.%d", self.step, n))
+  self:asked(plans.key_of(point))
   for _, d in ipairs(self:of_step("order")) do
     if d.n == n then
       for i, name in ipairs(names) do

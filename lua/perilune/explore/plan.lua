@@ -263,6 +263,14 @@ function M.key(place, step, n, name)
   return format("%s @%d.%d", name or M.name(place), step, n)
 end
 
+-- The key of the point at which a disturbance happens, or of a point of an execution; nil: it is no such point.
+function M.key_of(d)
+  if d.what == "order" then
+    return format("order %d.%d", d.step, d.n)
+  end
+  return d.place and M.key(d.place, d.step, d.n)
+end
+
 -- The scope of a disturbance: an object, a kind, or everything. It tells whether two disturbances
 -- are disjoint.
 function M.scope(d)

@@ -3,8 +3,6 @@
 
 local plans = require("perilune.explore.plan")
 
-local format = string.format
-
 local PARTS = 3
 local SET = 8 -- disturbances, which have 56 triples
 local FEW, MANY = 64, 1024 -- plans that branch off from one execution: at first, and later
@@ -49,15 +47,13 @@ local at_end = { stale = 1e9, again = 1e9 + 1, restart = 1e9 + 2 }
 local function moments_of(reference)
   local at = {}
   for i, p in ipairs(reference.points) do
-    if p.what == "effect" then
-      at[plans.key(p.place, p.step, p.n)] = i
-    elseif p.what == "order" then
-      at[format("order %d.%d", p.step, p.n)] = i
+    local key = plans.key_of(p)
+    if key then
+      at[key] = i
     end
   end
   return function(d)
-    local key = d.place and plans.key(d.place, d.step, d.n) or d.what == "order" and format("order %d.%d", d.step, d.n)
-    return at_end[d.what] or d.what ~= "reload" and at[key] or 0
+    return at_end[d.what] or d.what ~= "reload" and at[plans.key_of(d)] or 0
   end
 end
 

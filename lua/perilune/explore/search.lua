@@ -339,8 +339,11 @@ function search:branch_off(plan_list, look, in_order)
     return {} -- a copy for one plan gains nothing
   end
   local function is_over() return self:spent() end
-  local how = self:how()
-  local found = branches.run(self.o, self:beginning(how), plan_list, how, look, is_over, in_order)
+  local function run(list, are_in_order)
+    local how = self:how()
+    return branches.run(self.o, self:beginning(how), list, how, look, is_over, are_in_order)
+  end
+  local found = run(plan_list, in_order)
   local left, places = {}, {}
   for i, plan in ipairs(in_order and plan_list or {}) do
     if found[i] == nil then -- its parts come in the other order, or one of them never
@@ -348,8 +351,7 @@ function search:branch_off(plan_list, look, in_order)
     end
   end
   if #left > 0 and not is_over() then
-    how = self:how()
-    for i, outcome in pairs(branches.run(self.o, self:beginning(how), left, how, look, is_over)) do
+    for i, outcome in pairs(run(left)) do
       found[places[i]] = outcome
     end
   end
