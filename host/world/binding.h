@@ -37,6 +37,8 @@
  *   limit_key(world, reconciles)       of one key that settle gives up after
  *   limit_retries(world, times)        settle does not wait for a key that has backed off so
  *                                      often without a change; 0: it always waits
+ *   forget_rounds(world)               settle waits again for what it has waited for: an answer was
+ *                                      disturbed meanwhile
  *   hold(world, resource, held)        events of watches of "apps/v1/deployments" wait, or not any
  *                                      more
  *   attend(world, on)                  the chooser is called at all points, or again only at those

@@ -26,6 +26,12 @@ static int disturb_limit_retries(lua_State *L)
     return 0;
 }
 
+static int forget_rounds(lua_State *L)
+{
+    pl_world_forget_rounds(pl_binding_check(L)->world);
+    return 0;
+}
+
 static int disturb_hold(lua_State *L)
 {
     struct bound_world *bound = pl_binding_check(L);
@@ -205,6 +211,7 @@ void pl_binding_add_disturbing(lua_State *L)
         {"limit", disturb_limit},
         {"limit_key", disturb_limit_key},
         {"limit_retries", disturb_limit_retries},
+        {"forget_rounds", forget_rounds},
         {"hold", disturb_hold},
         {"attend", disturb_attend},
         {"expire", disturb_expire},

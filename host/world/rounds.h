@@ -28,7 +28,8 @@ void pl_round_retry(struct pl_round *round, uint64_t version);
 /* True when runs have asked so often at this version, and for nothing else since. */
 bool pl_round_only_retries(const struct pl_round *round, uint64_t version, unsigned times);
 void pl_rounds_forget_runs(struct pl_map *rounds);
-/* Forgets which rounds were waited for: a host starts again, or will see earlier changes. */
+/* Forgets which rounds were waited for: a host starts again, will see earlier
+ * changes, or was disturbed. */
 void pl_rounds_forget(struct pl_map *rounds);
 /* ELIMIT, with the busiest keys. */
 int pl_rounds_fail(const struct pl_map *rounds, unsigned reconciles, struct pl_err *err);

@@ -468,9 +468,14 @@ bool pl_world_actor_status(struct pl_world *world, const char *resource, const c
     return entry != NULL && pl_api_actor_status(world->api, type, entry, out);
 }
 
-void pl_world_look(struct pl_world *world)
+void pl_world_forget_rounds(struct pl_world *world)
 {
     pl_rounds_forget(&world->keys);
+}
+
+void pl_world_look(struct pl_world *world)
+{
+    pl_world_forget_rounds(world);
     PL_LIST_FOR (link, &world->hosts) {
         pl_wire_look(pl_replica_wire(PL_CONTAINER_OF(link, struct host, link)->replica));
     }

@@ -116,6 +116,8 @@ uint64_t pl_world_newest(struct pl_world *world, const char *resource);
  * apiserver/actors.h. False: none, or there is no such object. */
 bool pl_world_actor_status(struct pl_world *world, const char *resource, const char *key,
                            struct pl_buf *out);
+/* Settling waits again for keys and tasks that it has waited for and that changed nothing. */
+void pl_world_forget_rounds(struct pl_world *world);
 /* The chooser's answers about watches may have changed. */
 void pl_world_look(struct pl_world *world);
 /* Ends every host's watches of the resource ("apps/v1/deployments"), as their version is too old.

@@ -3,6 +3,7 @@
 local executor = require("perilune.explore.executor")
 local plans = require("perilune.explore.plan")
 local search = require("perilune.explore.search")
+local support = dofile("spec/support/explorations.lua")
 local worlds = require("perilune.explore.worlds")
 
 local HEAD = [[
@@ -29,37 +30,10 @@ local function apply(world, text)
 end
 
 describe("an exploration", function()
-  local folder
-
-  before_each(function()
-    folder = os.tmpname()
-    os.remove(folder)
-    os.execute("mkdir " .. folder)
-  end)
-  after_each(function()
-    os.execute("rm -r " .. folder)
-  end)
-
-  local function options(script, f, more)
-    local file = assert(io.open(folder .. "/main.lua", "w"))
-    file:write(script)
-    file:close()
-    local scenario = { name = "maps", folder = folder, f = f, options = { scripts = folder .. "/main.lua",
-      replicas = more and more.replicas } }
-    return { seed = 3, executions = more and more.executions or 60, clock = worlds.clock, ignore = more and more.ignore,
-      execute = executor.new({ f = f, kind_of = worlds.kind_of, open = function(...)
-        return worlds.open(scenario, ...)
-      end }) }
-  end
-
-  local function found(result)
-    local out = {}
-    for i, group in ipairs(result.groups) do
-      local f = group.finding
-      out[i] = ("%s %s %s %s: %s"):format(f.class, f.kind, f.key, f.field, group.plan)
-    end
-    return out
-  end
+  local explorations = support.new()
+  local options, found = explorations.options, support.found
+  before_each(explorations.begin)
+  after_each(explorations.remove)
 
   local COPY = controller([[client:apply(map_of(map, "copy", map.data), { owner = map })]])
 
@@ -68,7 +42,8 @@ describe("an exploration", function()
       stringData = map.data }, { owner = map })]])
 
   it("reads stored objects as the newest definition has them", function()
-    local world = worlds.open({ name = "sizes", folder = folder, options = {} }, { seed = 3 }, function() end)
+    local scenario = { name = "sizes", folder = explorations.folder, options = {} }
+    local world = worlds.open(scenario, { seed = 3 }, function() end)
     local function define(size)
       world:apply({ apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
         metadata = { name = "sizes.example.com" }, spec = { group = "example.com", scope = "Namespaced",
@@ -578,10 +553,10 @@ end } }):Reconcile(function() end)
 
   it("has workloads that become ready, if there is only a sample", function()
     local function write(name, text)
-      local file = assert(io.open(folder .. "/" .. name, "w"))
+      local file = assert(io.open(explorations.folder .. "/" .. name, "w"))
       file:write(text)
       file:close()
-      return folder .. "/" .. name
+      return explorations.folder .. "/" .. name
     end
     local labels = "{app: a}"
     local scenario = require("perilune.explore.sample").of({ paths = { write("main.lua", HEAD .. [[

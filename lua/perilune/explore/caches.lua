@@ -23,7 +23,9 @@ function exec:hold_of_step()
         self.world:explore_hold(resource, true)
         self.held[#self.held + 1] = resource
         if what == "unobserved" then
-          self.unseen[#self.unseen + 1] = { resource = resource, kind = d.kind, step = d.step }
+          -- After a step that came early, this one is the next step already.
+          local step = self.unfinished and d.step - 1 or d.step
+          self.unseen[#self.unseen + 1] = { resource = resource, kind = d.kind, step = step }
         end
       end
     end
@@ -71,7 +73,9 @@ function exec:catch_up(o)
     if of.garbage then
       self.world:explore_hold_garbage(false)
     else
-      self.relist[of.resource] = true
+      for _, host in ipairs(self.world.hosts) do
+        self.relist[host .. " " .. of.resource] = self.world:explore_runs(host) or nil
+      end
       self.world:explore_expire(of.resource)
     end
   end

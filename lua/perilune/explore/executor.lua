@@ -36,6 +36,7 @@ end
 
 function exec:fault(d)
   self:add({ what = "fault", text = report.fault_text(d) })
+  self.world:explore_forget_rounds() -- a round that was disturbed says nothing about the next one
 end
 
 require("perilune.explore.caches")(exec)
@@ -249,7 +250,7 @@ function exec:record(merged)
   local ok, why = self.world:explore_settled()
   for _ = 0, over and #self.plan or -1 do -- a part of the plan may have made it fail a moment ago
     if ok then break end
-    self:run_on()
+    self:run_on(self.asked)
     ok, why = self.world:explore_settled()
   end
   local state = self:state()
@@ -270,7 +271,14 @@ function exec:record(merged)
   end
 end
 
+-- The part of the plan by which the next step comes early; nil: none. A watch that was to be listed again by now
+-- does not wait for yet another step.
 function exec:is_early(o)
+  for _, of in ipairs(self.unseen) do
+    if of.step < self.choose.step then
+      return nil
+    end
+  end
   for _, d in ipairs(not (o and o.whole) and self.choose:of_step("early", self.choose.step + 1) or {}) do
     if not self.choose.used[d] then
       return d
@@ -295,6 +303,7 @@ end
 -- `settle` of the scenario. It may return before the world has settled: then the world is unfinished,
 -- until the scenario looks at it or settles again.
 function exec:settle(o)
+  self.asked = o
   local early = self:is_early(o)
   self.unfinished, self.recovering = early ~= nil, false
   if early then
@@ -309,7 +318,7 @@ function exec:settle(o)
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
       if not self.choose.used[d] then
-        if #self.held == 0 then -- otherwise the step's own changes come after the restart
+        if #self.held + #self.kept == 0 then -- otherwise changes of the step come after the restart
           self.before = self:state()
         end
         self.world:explore_crash()
@@ -349,7 +358,7 @@ end
 
 function exec:finish()
   if self:holds_back() then
-    self:catch_up()
+    self:catch_up(self.asked)
     local last = self.settles[#self.settles]
     if last and last.step < self.choose.step then
       return -- the scenario ends without settling, so there is nothing to compare
@@ -371,7 +380,7 @@ end
 
 -- The message of an error of the scenario, and its place with ": "; "": it has none.
 local function message_of(e)
-  local text = text_of(e)
+  local text = text_of(e):gsub("(%l+): 0x%x+", "%1") -- an address is another one in each process
   if not text:find("explore", 1, true) then
     text = text:gsub("\nstack traceback.*", "")
   end

@@ -76,6 +76,7 @@ end
 -- outage.
 function exec:end_outages()
   self:settle_refused({ limit = OUTAGE })
+  self.world:explore_forget_rounds()
   serve_again(self)
 end
 
@@ -92,7 +93,7 @@ function exec:advance_for_user(seconds)
   local finish = self.world:now() + seconds - first
   local was_held = self:holds_back()
   if was_held and not self:advance_within(seconds - first) then
-    self:catch_up()
+    self:catch_up(self.asked)
   end
   self:advance(math.max(finish - self.world:now(), 0))
   local is_late = self:release() -- also of a restart meanwhile

@@ -274,7 +274,7 @@ function exec:own_request(point)
       return { act = "stale", version = self.stale.version }
     end
   elseif point.verb == "list" then
-    self.relist[resource] = nil
+    self.relist[point.host .. " " .. resource] = nil
   end
 end
 

@@ -6,13 +6,14 @@
 
 local states = require("perilune.explore.state")
 
--- The steps of the user: step -> {verb, kind}.
+-- The steps of the user: step -> {verb, kind, key}.
 local function steps_of(reference)
   local out = {}
   for _, p in ipairs(reference.points) do
     if p.what == "step" then
       local text = p.text or ""
-      out[p.step] = { verb = text:match("^%S+"), kind = text:match("^%S+ %S-([^/%s]+) ") }
+      out[p.step] = { verb = text:match("^%S+"), kind = text:match("^%S+ %S-([^/%s]+) "),
+        key = text:match("^%S+ %S+ (%S+)$") }
     end
   end
   return out
@@ -95,14 +96,28 @@ local function ways_to_skip(plan, steps)
   return out
 end
 
+-- Whether the finding is what an object lacks that was deleted while nobody saw it, and made anew in the next
+-- step. It is another object, and has nothing that its controllers gave the first one: they can know.
+local function is_lost_anew(plan, steps, f)
+  for _, d in ipairs(f.is == "absent" and plan or {}) do
+    local before, now = steps[d.step], steps[d.step and d.step + 1]
+    if d.what == "unobserved" and now and before.verb == "delete" and (now.verb == "apply" or now.verb == "create")
+      and before.kind == f.kind:match("[^/]+$") and before.key == f.key then
+      return true
+    end
+  end
+  return false
+end
+
 -- Removes findings that are so as well when these steps are skipped, and nothing else is disturbed.
-local function without_skipped(self, skips, findings)
+local function without_skipped(self, plan, skips, findings)
   local execution, out = self.o.execute(skips, { seed = self.o.seed }), {}
+  local steps = steps_of(self.reference)
   self.count = self.count + 1
   for _, f in ipairs(findings) do
     local settle = f.class == "state" and f.settle and execution.settles[f.settle]
     local canon = settle and not settle.merged and states.canon(settle.state, self.taint, self.rules)
-    out[#out + 1] = not (canon and states.has(canon, f)) and f or nil
+    out[#out + 1] = not (canon and states.has(canon, f) and not is_lost_anew(plan, steps, f)) and f or nil
   end
   return out
 end
@@ -113,7 +128,7 @@ return function(search)
 function search:unskipped(plan, findings)
   local left = findings
   for _, skips in ipairs(ways_to_skip(plan, steps_of(self.reference))) do
-    left = #left > 0 and without_skipped(self, skips, left) or left
+    left = #left > 0 and without_skipped(self, plan, skips, left) or left
   end
   if #left == 0 and #findings > 0 then
     self:leave_out("a controller cannot know of a step that was skipped")

@@ -231,6 +231,11 @@ function Extended:explore_limit(n, of_key, retries)
   native.limit_retries(self.handle, retries or 0)
 end
 
+-- A disturbance begins or ends: settle waits again for what has changed nothing.
+function Extended:explore_forget_rounds()
+  native.forget_rounds(self.handle)
+end
+
 -- Sets the seconds that each write of a host takes; nil: the default.
 function Extended:explore_pace(seconds)
   native.pace(self.handle, seconds or PACE)
