@@ -15,6 +15,16 @@
 
 #define IDLE_NS (2 * PL_SECOND) /* time without work before a full collection */
 
+/* Ends the critical section. When the lanes are over, the owners of what an abandoned thread has
+ * may be gone, and nobody joins it: it goes no further, and waits for the process to end. */
+static void go_on_unless_over(struct pl_lanes *lanes)
+{
+    bool over = lanes->over;
+    pthread_mutex_unlock(&lanes->end_lock);
+    while (over)
+        pause();
+}
+
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
 {
     struct pl_lanes *lanes = lane->lanes;
@@ -27,7 +37,7 @@ void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
     pthread_mutex_lock(&lanes->end_lock);
     if (!lanes->over)
         pl_mailbox_send(lanes->io_box, msg);
-    pthread_mutex_unlock(&lanes->end_lock);
+    go_on_unless_over(lanes);
 }
 
 void pl_lane_tell_read(struct pl_state *s)
@@ -165,8 +175,7 @@ static void on_stuck(void *arg)
     atomic_store(&lane->told_stuck, true);
 }
 
-/* A slice that could not be ended has ended after all: its memory is freed, unless the process is
- * about to end and the memory's owners may be gone. */
+/* A slice that could not be ended has ended after all: its memory is freed. */
 static void end_abandoned(struct pl_lane *lane)
 {
     struct pl_lanes *lanes = lane->lanes;
@@ -179,7 +188,7 @@ static void end_abandoned(struct pl_lane *lane)
         if (lanes->io_box != NULL)
             pl_mailbox_send(lanes->io_box, &lane->end_msg);
     }
-    pthread_mutex_unlock(&lanes->end_lock);
+    go_on_unless_over(lanes);
 }
 
 /* False: there is no memory or no file for it. */

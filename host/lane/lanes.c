@@ -163,10 +163,6 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     struct pl_list ended;
     pl_list_init(&ended);
     pl_lanes_leave_abandoned(lanes, &ended);
-    if (pl_list_empty(&lanes->abandoned)) {
-        pl_mailbox_destroy(lanes->replies, NULL);
-        pl_metrics_destroy(lanes->own_metrics);
-    }
     if (lanes->io_box != NULL)
         pl_mailbox_destroy(lanes->io_box, on_left);
     PL_LIST_FOR (link, &ended) {
@@ -174,22 +170,23 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     }
     if (lanes->http != NULL)
         pl_http_client_destroy(lanes->http);
-    if (pl_list_empty(&lanes->abandoned) && lanes->options.dog == NULL)
-        pl_watchdog_destroy(lanes->dog); /* else its thread may still use these */
+    if (!pl_list_empty(&lanes->abandoned))
+        return; /* their threads use the rest until the process ends */
+    pl_mailbox_destroy(lanes->replies, NULL);
+    pl_metrics_destroy(lanes->own_metrics);
+    if (lanes->options.dog == NULL)
+        pl_watchdog_destroy(lanes->dog);
     destroy_controllers(lanes);
     for (char **path = lanes->paths; path != NULL && *path != NULL; path++)
         pl_free(*path);
     pl_free(lanes->paths);
     pl_doc_unref(lanes->options.config);
-    if (pl_list_empty(&lanes->abandoned))
-        pl_origin_unref(lanes->origin);
+    pl_origin_unref(lanes->origin);
     pl_memos_unref(lanes->memos);
     pl_barred_unref(lanes->barred);
     pl_map_deinit(&lanes->hinted);
     pl_map_deinit(&lanes->warned);
     pthread_mutex_destroy(&lanes->hint_lock);
-    if (!pl_list_empty(&lanes->abandoned))
-        return;
     pthread_mutex_destroy(&lanes->end_lock);
     pl_free(lanes);
 }

@@ -2,6 +2,7 @@
  * until its process ends, so each test runs in a separate process. */
 #include "support/fake_control.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -258,6 +259,41 @@ TEST(a_lane_that_has_ended_after_all_when_the_host_stops_is_freed)
     while (!has_ended(fake.lanes))
         usleep(1000);
     finish();
+    free_run(slow);
+}
+
+/* Whether a thread of a lane computes. */
+static bool lane_computes(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    REQUIRE(tasks != NULL);
+    bool found = false;
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        char path[300], name[32] = "", state = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%*d (%31[^)]) %c", name, &state) == 2)
+            found = found || (strncmp(name, "lane-", 5) == 0 && state == 'R');
+        fclose(file);
+    }
+    closedir(tasks);
+    return found;
+}
+
+/* Nobody joins its thread or frees what it has: sanitizers report that of a thread that is gone. */
+TEST(a_lane_that_ends_after_the_host_has_stopped_waits_for_the_end_of_the_process)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r) " SLOW_BOMB " end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    struct fake_run *slow = start_run("default/slow");
+    TURN_UNTIL(fake.loop, slow->outcome >= 0);
+    CHECK(!has_ended(fake.lanes));
+    finish();
+    for (int idle = 0; idle < 20; idle = lane_computes() ? 0 : idle + 1)
+        usleep(10000);
     free_run(slow);
 }
 
