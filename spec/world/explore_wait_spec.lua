@@ -36,9 +36,13 @@ describe("an exploration waits", function()
   before_each(explorations.begin)
   after_each(explorations.remove)
 
+  local function replay(plan, script, f, more)
+    return search.replay(explorations.options(script, f, more), assert(plans.parse(plan)))
+  end
+
   -- The findings with the plan, which must apply.
   local function found(plan, script, f)
-    local result = search.replay(explorations.options(script, f), assert(plans.parse(plan)))
+    local result = replay(plan, script, f)
     assert.same({}, result.unmet)
     return support.found(result)
   end
@@ -99,8 +103,7 @@ end)
 
   it("for a list after a cut watch, however early steps come, before a third step", function()
     assert.same({}, found("early @5 after 0, unobserved Secret @5", MARKS, made_anew))
-    local result = search.replay(explorations.options(MARKS, made_anew),
-      assert(plans.parse("unobserved Secret @4, early @6 after 0")))
+    local result = replay("unobserved Secret @4, early @6 after 0", MARKS, made_anew)
     assert.same({}, support.found(result))
     assert.equal(1, #result.unmet) -- the step that would be the third one does not come early
   end)
@@ -115,12 +118,12 @@ end)
   it("for the lists of all replicas after a cut watch", function()
     -- Restarts for a version that nobody can see let the replicas list at different times.
     local plan = "unobserved ConfigMap @2, stale ConfigMap 2.9 @2"
-    local result = search.replay(explorations.options(HEAD .. [[
+    local result = replay(plan, HEAD .. [[
 perilune.controller("maps"):For("v1/ConfigMap"):Watches("v1/Secret", function(one)
   return { namespace = "default", name = "a" }
 end, { writes = { "create", "delete" } }):Reconcile(function(request)
   local map = live:get("v1/ConfigMap", request)
-  for i, text in ipairs({ "1", "2", "3" }) do
+  for _, text in ipairs({ "1", "2", "3" }) do
     local copy = client:get("v1/Secret", "default/copy-" .. text)
     if map and not copy and text <= map.data.text then
       client:create(secret("copy-" .. text))
@@ -138,17 +141,15 @@ end)
       world:delete("v1/ConfigMap", "default/a")
       world:settle()
       assert.equal(0, #world:list("v1/Secret"))
-    end, { replicas = 2, seed = 1 }), assert(plans.parse(plan)))
+    end, { replicas = 2, seed = 1 })
     assert.same({}, support.found(result))
   end)
 
   local POLLER = HEAD .. [[
-local function poll(map)
-  local _, e = perilune.try(client.apply, client, secret("copy", { text = map.data.text }))
-  return e
-end
 perilune.every("1m", { name = "poll", reads = { "v1/ConfigMap" }, writes = { "v1/Secret" } }, function()
-  for _, map in ipairs(client:list("v1/ConfigMap", { namespace = "default" })) do poll(map) end
+  for _, map in ipairs(client:list("v1/ConfigMap", { namespace = "default" })) do
+    perilune.try(client.apply, client, secret("copy", { text = map.data.text }))
+  end
 end)
 ]]
 
@@ -166,7 +167,7 @@ end)
 
   it("no longer than the scenario has asked for, when that looks at its world", function()
     local plan = "late collection @2, reload after expire expire delete ConfigMap default/a @2"
-    local result = search.replay(explorations.options(HEAD .. [[
+    local result = replay(plan, HEAD .. [[
 perilune.every("1m", { name = "expire", reads = { "v1/ConfigMap" }, writes = { "v1/ConfigMap" } }, function()
   for _, map in ipairs(client:list("v1/ConfigMap", { namespace = "default" })) do
     if perilune.time.parse(map.metadata.creationTimestamp) + 600 <= perilune.time.now() then
@@ -184,7 +185,7 @@ end)
         world:settle{ limit = "1m" }
         assert.is_table(world:get("v1/ConfigMap", "default/a"))
       end
-    end), assert(plans.parse(plan)))
+    end)
     assert.same({}, support.found(result))
     assert.equal(1, #result.unmet) -- nothing expires so soon
   end)

@@ -58,15 +58,15 @@ function exec:release()
 end
 
 -- Caches whose events only come late become current; those of unobserved kinds stay held.
-function exec:end_lag(o)
+function exec:end_lag()
   if self:release() then
-    self:run_on(o)
+    self:run_on()
   end
 end
 
 -- Ends the holding of caches. Watches whose events were to stay unobserved expire and are listed
 -- again; the others deliver their events.
-function exec:catch_up(o)
+function exec:catch_up()
   local unseen = self.unseen
   self.unseen = {}
   for _, of in ipairs(unseen) do
@@ -92,7 +92,7 @@ function exec:catch_up(o)
   end
   self.world:explore_limit()
   self.world:explore_pace()
-  self:run_on(o)
+  self:run_on()
 end
 
 -- Keeps the state that a restart would find now.

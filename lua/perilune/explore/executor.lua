@@ -147,9 +147,10 @@ function exec:settle_once(o)
   self.world:settle(o)
 end
 
--- Runs until the world has settled, with restarts after crashes. Raises the world's error if it
--- never settles.
-function exec:run_on(o)
+-- Runs until the world has settled, with restarts after crashes, each time within the limit that the scenario has
+-- asked for last. Raises the world's error if it never settles.
+function exec:run_on()
+  local o = self.settle_options
   for _ = 1, RESTARTS do
     if self.world:explore_runs() then
       self:reload_of_step(o)
@@ -205,7 +206,7 @@ local function changed_spec(before, after, api, key)
 end
 
 -- Restarts the host at a settled point. Nothing may be written then.
-function exec:restart_here(o)
+function exec:restart_here()
   for _, d in ipairs(self.choose:of_step("restart")) do
     if not self.choose.used[d] then
       self.choose:use(d)
@@ -232,7 +233,7 @@ function exec:restart_here(o)
             settle = #self.settles + 1 }
         end
       end
-      self:run_on(o)
+      self:run_on()
     end
   end
 end
@@ -250,7 +251,7 @@ function exec:record(merged)
   local ok, why = self.world:explore_settled()
   for _ = 0, over and #self.plan or -1 do -- a part of the plan may have made it fail a moment ago
     if ok then break end
-    self:run_on(self.asked)
+    self:run_on()
     ok, why = self.world:explore_settled()
   end
   local state = self:state()
@@ -303,7 +304,7 @@ end
 -- `settle` of the scenario. It may return before the world has settled: then the world is unfinished,
 -- until the scenario looks at it or settles again.
 function exec:settle(o)
-  self.asked = o
+  self.settle_options = o
   local early = self:is_early(o)
   self.unfinished, self.recovering = early ~= nil, false
   if early then
@@ -313,7 +314,7 @@ function exec:settle(o)
   if #self.outages > 0 then
     self:end_outages()
   end
-  self:run_on(o)
+  self:run_on()
   self:note_while_held()
   if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
     for _, d in ipairs(self.choose:of_step("stale")) do
@@ -323,24 +324,24 @@ function exec:settle(o)
         end
         self.world:explore_crash()
         self:start_again()
-        self:run_on(o)
+        self:run_on()
       end
     end
   end
-  self:end_others(o)
+  self:end_others()
   for _, of in ipairs(not (o and o.whole) and self.unseen or {}) do
     if of.step == self.choose.step then
       self.unfinished = true
-      self:end_lag(o)
+      self:end_lag()
       return self:record(false) -- it stays unseen until after the next step
     end
   end
   if self:holds_back() then
-    self:catch_up(o)
+    self:catch_up()
   end
   self.stale = nil
   self:wait_if_patient()
-  self:restart_here(o)
+  self:restart_here()
   self:record(false)
   self:end_if_converged()
 end
@@ -358,7 +359,7 @@ end
 
 function exec:finish()
   if self:holds_back() then
-    self:catch_up(self.asked)
+    self:catch_up()
     local last = self.settles[#self.settles]
     if last and last.step < self.choose.step then
       return -- the scenario ends without settling, so there is nothing to compare

@@ -93,7 +93,7 @@ function exec:advance_for_user(seconds)
   local finish = self.world:now() + seconds - first
   local was_held = self:holds_back()
   if was_held and not self:advance_within(seconds - first) then
-    self:catch_up(self.asked)
+    self:catch_up()
   end
   self:advance(math.max(finish - self.world:now(), 0))
   local is_late = self:release() -- also of a restart meanwhile
@@ -106,7 +106,7 @@ end
 -- Lists are sorted again, and each key is reconciled once more. Harmless effects of their order, such
 -- as the order of a list in a status, disappear by that. A pod template that changes is not harmless: its pods
 -- are replaced.
-function exec:end_reversal(o)
+function exec:end_reversal()
   local before = states.plain(self:state())
   self.reversed = false
   self.world:explore_reverse_lists(false)
@@ -115,7 +115,7 @@ function exec:end_reversal(o)
       self.world:explore_enqueue(key.controller, key.key)
     end
   end
-  self:run_on(o)
+  self:run_on()
   local after = states.plain(self:state())
   for _, d in ipairs(states.differences(after, before)) do
     if d.field:find("^spec%.template%.") then
@@ -135,20 +135,20 @@ function exec:let_go()
   return #kept > 0
 end
 
-function exec:end_others(o)
+function exec:end_others()
   if self.reversed then
-    self:end_reversal(o)
+    self:end_reversal()
   elseif self.world:explore_reverse_lists(false) then
     self.lists[self.choose.step] = true
   end
   if self:let_go() then
-    self:run_on(o)
+    self:run_on()
   end
   for _, d in ipairs(self.choose:of_step("again")) do
     if not self.choose.used[d] and self.world:explore_enqueue(d.controller, d.key) then
       self.choose:use(d)
       self:fault(d)
-      self:run_on(o)
+      self:run_on()
     end
   end
   if self.late then

@@ -99,9 +99,12 @@ end
 -- Whether the finding is what an object lacks that was deleted while nobody saw it, and made anew in the next
 -- step. It is another object, and has nothing that its controllers gave the first one: they can know.
 local function is_lost_anew(plan, steps, f)
-  for _, d in ipairs(f.is == "absent" and plan or {}) do
-    local before, now = steps[d.step], steps[d.step and d.step + 1]
-    if d.what == "unobserved" and now and before.verb == "delete" and (now.verb == "apply" or now.verb == "create")
+  if f.is ~= "absent" then
+    return false
+  end
+  for _, d in ipairs(plan) do
+    local before = d.what == "unobserved" and steps[d.step + 1] and steps[d.step]
+    if before and before.verb == "delete" and is_made(steps, d.step + 1)
       and before.kind == f.kind:match("[^/]+$") and before.key == f.key then
       return true
     end
@@ -110,9 +113,8 @@ local function is_lost_anew(plan, steps, f)
 end
 
 -- Removes findings that are so as well when these steps are skipped, and nothing else is disturbed.
-local function without_skipped(self, plan, skips, findings)
+local function without_skipped(self, plan, steps, skips, findings)
   local execution, out = self.o.execute(skips, { seed = self.o.seed }), {}
-  local steps = steps_of(self.reference)
   self.count = self.count + 1
   for _, f in ipairs(findings) do
     local settle = f.class == "state" and f.settle and execution.settles[f.settle]
@@ -126,9 +128,9 @@ return function(search)
 
 -- The findings without those that are so as well when the steps are executed at once.
 function search:unskipped(plan, findings)
-  local left = findings
-  for _, skips in ipairs(ways_to_skip(plan, steps_of(self.reference))) do
-    left = #left > 0 and without_skipped(self, plan, skips, left) or left
+  local left, steps = findings, steps_of(self.reference)
+  for _, skips in ipairs(ways_to_skip(plan, steps)) do
+    left = #left > 0 and without_skipped(self, plan, steps, skips, left) or left
   end
   if #left == 0 and #findings > 0 then
     self:leave_out("a controller cannot know of a step that was skipped")

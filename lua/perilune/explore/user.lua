@@ -114,7 +114,7 @@ end
 -- step end here. The last settled point is judged in this state, unless a step has come since.
 function exec:settle_for_look()
   local last = table.remove(self.settles)
-  self:settle({ whole = true, limit = self.asked and self.asked.limit })
+  self:settle({ whole = true, limit = self.settle_options and self.settle_options.limit })
   if last.step < self.choose.step then
     self.settles[#self.settles] = last
   end
@@ -158,7 +158,7 @@ end
 -- are delivered, too, before a controller is told what to do: what is right then depends on the moment.
 function exec:before_step(is_told, name, value)
   if is_told and #self.unseen > 0 then
-    return self:catch_up(self.asked)
+    return self:catch_up()
   elseif #self.unseen + #self.kept == 0 or not (name == "create" or name == "apply") then
     return
   end
@@ -171,7 +171,7 @@ function exec:before_step(is_told, name, value)
   end
   for _, of in ipairs(self.unseen) do
     if deleting or of.kind and kinds[of.kind] then
-      return self:catch_up(self.asked)
+      return self:catch_up()
     end
   end
 end
