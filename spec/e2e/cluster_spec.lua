@@ -2,6 +2,7 @@
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
+local held_ports = require("spec.support.held_ports")
 
 describe("another cluster", function()
   local server, namespace, edge, host, socket
@@ -12,7 +13,7 @@ describe("another cluster", function()
   before_each(function()
     namespace = server:new_namespace()
     socket = e2e.folder() .. "/" .. e2e.unique("cluster") .. ".sock"
-    edge = e2e.start_embedded()
+    edge = e2e.start_embedded({ "--listen", held_ports.address() }) -- it stops and comes back
     edge:create("/api/v1/namespaces", { apiVersion = "v1", kind = "Namespace",
       metadata = { name = namespace } })
   end)

@@ -2,6 +2,7 @@
 -- server's list, every object is reconciled, and nothing is reported as new twice.
 
 local e2e = require("spec.support.e2e")
+local held_ports = require("spec.support.held_ports")
 local mirror = require("spec.support.mirror")
 
 -- Writes to each object what it has seen, records events, and compares the cache with a live list
@@ -73,7 +74,8 @@ describe("the cache", function()
 
   setup(function()
     -- These specs kill and compact their server, so they have their own.
-    server = e2e.is_kube and e2e.start_kube() or e2e.start_embedded()
+    server = e2e.is_kube and e2e.start_kube()
+      or e2e.start_embedded({ "--listen", held_ports.address() })
   end)
   before_each(function()
     namespace = server:new_namespace()

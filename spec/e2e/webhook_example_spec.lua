@@ -1,7 +1,7 @@
 -- examples/webhook does what its README says, on an existing server and with `perilune dev`.
 
 local e2e = require("spec.support.e2e")
-local webhooks = require("spec.support.webhooks")
+local held_ports = require("spec.support.held_ports")
 
 local SITES = "/apis/hosting.example.com/%s/namespaces/%s/sites"
 
@@ -38,12 +38,12 @@ describe("the example webhook", function()
   end
 
   it("runs on a server that is there", function()
-    local server, port = e2e.server(), webhooks.free_port()
+    local server, address = e2e.server(), held_ports.address()
     local namespace = server:new_namespace()
     server:apply_crd(e2e.read_file("examples/webhook/manifests/crd.yaml"))
     server:apply_yaml(e2e.read_file("examples/webhook/manifests/plans.yaml"), namespace)
-    local host = e2e.start_host(server, "examples/webhook", { "--webhook-bind-address", "127.0.0.1:" .. port,
-      "--webhook-url", "https://127.0.0.1:" .. port, "--leader-elect-resource-name", e2e.unique("example") })
+    local host = e2e.start_host(server, "examples/webhook", { "--webhook-bind-address", address,
+      "--webhook-url", "https://" .. address, "--leader-elect-resource-name", e2e.unique("example") })
     check(server, namespace)
     host:stop(0)
   end)

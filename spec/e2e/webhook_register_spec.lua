@@ -1,8 +1,8 @@
 -- Webhooks as API servers call them: registration, conversion, shared certificates, failure policies.
 
 local e2e = require("spec.support.e2e")
+local held_ports = require("spec.support.held_ports")
 local record_file = require("spec.support.record_file")
-local webhooks = require("spec.support.webhooks")
 
 local group = e2e.unique("w") .. ".example.com"
 local plural = "websites." .. group
@@ -52,7 +52,7 @@ describe("webhooks that register themselves", function()
   end)
   before_each(function()
     name = e2e.unique("hooks")
-    port = webhooks.free_port()
+    port = held_ports.port()
   end)
   after_each(function()
     e2e.clean_up()

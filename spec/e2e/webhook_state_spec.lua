@@ -3,7 +3,7 @@
 -- and Secrets of others.
 
 local e2e = require("spec.support.e2e")
-local webhooks = require("spec.support.webhooks")
+local held_ports = require("spec.support.held_ports")
 
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -23,7 +23,7 @@ describe("webhooks", function()
     server:create(CRDS, crd)
   end)
   before_each(function()
-    name, port = e2e.unique("state"), webhooks.free_port()
+    name, port = e2e.unique("state"), held_ports.port()
     socket = e2e.folder() .. "/" .. name .. ".sock"
   end)
   after_each(function()

@@ -57,8 +57,22 @@ function M.read_file(path)
   return text
 end
 
+local hosts = {} -- that the spec has started, until clean_up
+
+-- For the message of a failure, which may come from a host that is not there any more.
+local function hosts_that_ended()
+  local text = ""
+  for _, host in ipairs(hosts) do
+    if not host.child:is_running() and host.child.code ~= 0 then
+      text = text .. ("; a host has ended with %s, and its log ends with:\n%s"):format(
+        host.child.code or "a signal", host:text():sub(-1000))
+    end
+  end
+  return text
+end
+
 -- Calls f again and again and returns its first true result. Fails after M.patience seconds, with
--- `what` and f's second result.
+-- `what`, f's second result, and hosts that ended with an error.
 function M.eventually(what, f, seconds)
   local ends = process.now() + (seconds or M.patience)
   local step = 0.005
@@ -68,7 +82,7 @@ function M.eventually(what, f, seconds)
       return value
     elseif process.now() > ends then
       error(string.format("not within %g s: %s%s", seconds or M.patience, what,
-        detail and " (" .. tostring(detail) .. ")" or ""), 2)
+        detail and " (" .. tostring(detail) .. ")" or "") .. hosts_that_ended(), 2)
     end
     process.pause(step)
     step = math.min(step * 1.5, 0.2)
@@ -381,8 +395,6 @@ end
 local Host = {}
 Host.__index = Host
 
-local running = {}
-
 -- Starts `perilune run` on script text or a path. flags: array of words; options: env.
 function M.start_host(server, script, flags, options)
   options = options or {}
@@ -411,7 +423,7 @@ function M.start_host(server, script, flags, options)
   host.child = process.start(argv, {
     stdout = host.out_file, stderr = host.log_file, env = options.env,
   })
-  running[#running + 1] = host
+  hosts[#hosts + 1] = host
   return host
 end
 
@@ -527,14 +539,14 @@ end
 
 -- For after_each: ends the processes that a failed spec left running and shows their logs.
 function M.clean_up()
-  for i, host in ipairs(running) do
+  for i, host in ipairs(hosts) do
     if host.child:is_running() then
       host.child:signal("KILL")
       host.child:wait(10)
       io.stderr:write("---- log of a host that was still running ----\n",
         host:text():sub(-6000), "\n")
     end
-    running[i] = nil
+    hosts[i] = nil
   end
 end
 

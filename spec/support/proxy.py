@@ -52,6 +52,7 @@ import json
 import random
 import re
 import signal
+import socket
 import ssl
 import time
 import urllib.parse
@@ -451,7 +452,10 @@ class Proxy:
         self.rules, self.log, self.live = [], [], set()
         self.holding = False
         self.started = time.monotonic()
-        self.port, self.server = 0, None
+        self.held = socket.socket()  # it never listens, and nobody else gets its port while the proxy is down
+        self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.held.bind(("127.0.0.1", 0))
+        self.port, self.server = self.held.getsockname()[1], None
 
     def rule_for(self, facts):
         for rule in self.rules:
@@ -485,7 +489,6 @@ class Proxy:
         if self.server is None:
             self.server = await asyncio.start_server(self.serve, "127.0.0.1", self.port,
                                                      limit=HEAD_LIMIT, backlog=1024)
-            self.port = self.server.sockets[0].getsockname()[1]
 
     def cut(self):
         for connection in list(self.live):

@@ -3,6 +3,7 @@
 -- status 1 if anything differed.
 
 local e2e = require("spec.support.e2e")
+local held_ports = require("spec.support.held_ports")
 local mirror = require("spec.support.mirror")
 local proxies = require("spec.support.proxy")
 
@@ -243,7 +244,8 @@ end
 
 say("%g minutes, seed %d, on %s", options.minutes, options.seed,
   options.kube and "kube-apiserver" or "the embedded server")
-server = options.kube and e2e.start_kube() or e2e.start_embedded({ "--insecure" })
+server = options.kube and e2e.start_kube()
+  or e2e.start_embedded({ "--listen", held_ports.address(), "--insecure" })
 proxy = proxies.start(server, options.seed)
 make_namespaces()
 host = mirror.start(server, proxy, namespaces, { "--request-timeout", "5s" })

@@ -31,15 +31,6 @@ function M.conversion(version, objects)
     request = { uid = "c-1", desiredAPIVersion = version, objects = objects } }
 end
 
--- A port that is free now, for the address of webhooks that is told before they are served.
-function M.free_port()
-  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
-    .. "print(s.getsockname()[1])'")
-  local port = tonumber(pipe:read("*a"))
-  pipe:close()
-  return port
-end
-
 -- Starts the webhooks of spec/support/hooks.py for a namespace: {folder=, child=, port= (a text), url=, ca=
 -- (base64), stop()}.
 function M.program(namespace)

@@ -3,11 +3,11 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import time
 
+from .ports import held_port
 from .program import Program
 from .server import Failure
 
@@ -34,12 +34,6 @@ def review():
         "operation": "CREATE", "userInfo": {"username": "jo", "groups": ["system:authenticated"]},
         "object": SITE, "oldObject": None, "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}}}
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def certificates(bench, server):
@@ -95,7 +89,7 @@ class Saver(threading.Thread):
 
 
 def measure(bench, subject, cell):
-    server, port = bench.empty_server(), free_port()
+    server, port = bench.empty_server(), held_port()
     body = os.path.join(bench.out, "review.json")
     with open(body, "w", encoding="utf-8") as file:
         json.dump(review(), file, separators=(",", ":"))
