@@ -227,7 +227,7 @@ perilune.controller("NAME")
     for _, shared in ipairs({ "", "shared = true" }) do
       local with = text:gsub("SHARED", shared)
       local one, two = group:replica("one", with), group:replica("two", with)
-      group:have_shares("4 4")
+      group:rest_with("4 4", { one, two })
       local function foreign()
         local count = 0
         for _, host in ipairs({ one, two }) do
@@ -290,7 +290,7 @@ end)
       files[i] = e2e.write_file(e2e.folder() .. "/" .. e2e.unique(who) .. ".lua", (script_of(text):gsub("CODE", "old")))
       hosts[i] = group:replica(who, files[i], { flags = { "--shard-by", "uid" } })
     end
-    group:have_shares("4 4")
+    group:rest_with("4 4", hosts)
     local function cached(host)
       return host:metrics():value("perilune_informer_objects", { kind = "v1/ConfigMap" })
     end

@@ -83,6 +83,22 @@ function Group:have_shares(expected)
   end, math.max(90, e2e.patience))
 end
 
+-- The same, and so it stays as long as no member comes or goes. Replicas that start together may show
+-- these shares for a moment: one of them counts shards that it asks for and does not get, and gives
+-- one away. A replica that is ready asks for none.
+function Group:rest_with(expected, hosts)
+  e2e.eventually("they rest with the shares " .. expected, function()
+    for _, host in ipairs(hosts) do
+      local code, body = host:ask("health", "/readyz/shards")
+      if code ~= 200 then
+        return false, host.who .. ": " .. body
+      end
+    end
+    local seen = self:shares()
+    return seen == expected, seen
+  end, math.max(90, e2e.patience))
+end
+
 -- The id under which the replica has joined; after a loss, the latest one.
 function M.id_of(host)
   local id
