@@ -156,7 +156,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
 
   it("give all shards while somebody else holds the name, and take them again", function()
     local one, two = replica("one"), replica("two")
-    group:rest_with("4 4", { one, two })
+    group:have_shares("4 4", { one, two })
     all_are_run("one two")
     local id = sharing.id_of(one)
     server:patch(group:path(group.name), { spec = { holderIdentity = "stranger" } })
@@ -235,7 +235,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     local proxy = between({ name = "ignores", path = MAPS, query = "shardSelector=", times = 0,
       ask = { { "&?shardSelector=[^&]*", "" } } })
     local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
-    group:rest_with("4 4", { one, two })
+    group:have_shares("4 4", { one, two })
     they_cache_their_part({ one, two })
     all_are_run("one two")
     assert.equal(1, one:count_logged("^the server filters by ranges of uids$"))
@@ -250,7 +250,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     local proxy = between({ name = "silence", path = "/leases$", query = "shardSelector=", times = 0,
       replace = { { '"shardInfo"', '"shardNews"' } } })
     local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
-    group:rest_with("4 4", { one, two })
+    group:have_shares("4 4", { one, two })
     they_cache_their_part({ one, two })
     all_are_run("one two")
     assert.equal(1, one:count_logged("^the server does not filter by ranges of uids$"))
@@ -266,7 +266,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
     local proxy = between({ name = "silence", path = MAPS, query = "shardSelector=", times = 0,
       replace = { { '"shardInfo"', '"shardNews"' } } })
     local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
-    group:rest_with("4 4", { one, two })
+    group:have_shares("4 4", { one, two })
     they_cache_their_part({ one, two })
     all_are_run("one two")
     two:stop()
@@ -279,7 +279,7 @@ describe("replicas that share, among those that do not keep to the rules", funct
   it("drop what is not theirs where a server ignores the selector from the middle on", function()
     local proxy = between()
     local one, two = replica("one", { server = proxy }), replica("two", { server = proxy })
-    group:rest_with("4 4", { one, two })
+    group:have_shares("4 4", { one, two })
     they_cache_their_part({ one, two })
     local mark = proxy:mark()
     proxy:add({ { name = "ignores", path = MAPS, query = "shardSelector=", times = 0,

@@ -227,7 +227,7 @@ perilune.controller("NAME")
     for _, shared in ipairs({ "", "shared = true" }) do
       local with = text:gsub("SHARED", shared)
       local one, two = group:replica("one", with), group:replica("two", with)
-      group:rest_with("4 4", { one, two })
+      group:have_shares("4 4", { one, two })
       local function foreign()
         local count = 0
         for _, host in ipairs({ one, two }) do
@@ -247,11 +247,6 @@ perilune.controller("NAME")
       local function runs()
         local name = "controller_runtime_reconcile_total"
         return one:metrics():sum(name) + two:metrics():sum(name)
-      end
-      for _, host in ipairs({ one, two }) do
-        e2e.eventually("it is ready", function()
-          return (host:ask("health", "/readyz")) == 200
-        end)
       end
       local before, run = foreign(), runs()
       for i, space in ipairs(spaces) do
@@ -290,7 +285,7 @@ end)
       files[i] = e2e.write_file(e2e.folder() .. "/" .. e2e.unique(who) .. ".lua", (script_of(text):gsub("CODE", "old")))
       hosts[i] = group:replica(who, files[i], { flags = { "--shard-by", "uid" } })
     end
-    group:rest_with("4 4", hosts)
+    group:have_shares("4 4", hosts)
     local function cached(host)
       return host:metrics():value("perilune_informer_objects", { kind = "v1/ConfigMap" })
     end

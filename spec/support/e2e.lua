@@ -64,8 +64,7 @@ local function hosts_that_ended()
   local text = ""
   for _, host in ipairs(hosts) do
     if not host.child:is_running() and host.child.code ~= 0 then
-      text = text .. ("; a host has ended with %s, and its log ends with:\n%s"):format(
-        host.child.code or "a signal", host:text():sub(-1000))
+      text = text .. "; " .. host:ending()
     end
   end
   return text
@@ -459,10 +458,15 @@ function Host:follow()
   return log_lines.open(self.log_file)
 end
 
+-- Of one that has ended: how, and the last part of its log.
+function Host:ending()
+  return ("the host ended with code %s signal %s:\n%s"):format(tostring(self.child.code),
+    tostring(self.child.died_of), self:text():sub(-6000))
+end
+
 function Host:must_run()
   if not self.child:is_running() then
-    error("the host ended with " .. tostring(self.child.code or self.child.died_of) .. ":\n"
-      .. M.read_file(self.log_file), 0)
+    error(self:ending(), 0)
   end
 end
 
@@ -526,10 +530,9 @@ end
 -- Sends SIGTERM and expects a clean end.
 function Host:stop(expected_code)
   self.child:signal("TERM")
-  local code, signal = self.child:wait(M.patience)
+  local code = self.child:wait(M.patience)
   if code ~= (expected_code or 0) then
-    error(string.format("the host ended with code %s signal %s:\n%s", tostring(code),
-      tostring(signal), M.read_file(self.log_file)), 2)
+    error(self:ending(), 2)
   end
 end
 

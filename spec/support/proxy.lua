@@ -3,6 +3,7 @@
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
+local held_ports = require("spec.support.held_ports")
 
 local M = {}
 
@@ -45,7 +46,8 @@ users:
 function M.start(server, seed)
   local base = e2e.folder() .. "/" .. e2e.unique("proxy")
   local ca, token = credentials_of(server)
-  local argv = { "python3", "spec/support/proxy.py", server.url, "--seed", tostring(seed or 1) }
+  local argv = { "python3", "spec/support/proxy.py", server.url, "--port", held_ports.port(), "--seed",
+    tostring(seed or 1) }
   if ca then
     argv[#argv + 1] = "--ca"
     argv[#argv + 1] = ca

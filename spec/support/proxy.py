@@ -1,6 +1,6 @@
 """A proxy that misbehaves on purpose, for specs.
 
-    proxy.py URL [--ca FILE] [--seed N]          speaks HTTP/1.1 to the client, http or https to URL
+    proxy.py URL --port PORT [--ca FILE] [--seed N]     speaks HTTP/1.1 to the client, http or https to URL
     proxy.py --bytes HOST PORT [--cut-after LOW HIGH] [--seed N]     passes bytes, also of TLS
 
 The first prints "PORT CONTROL-PORT". It records every request and applies rules to
@@ -52,7 +52,6 @@ import json
 import random
 import re
 import signal
-import socket
 import ssl
 import time
 import urllib.parse
@@ -452,10 +451,7 @@ class Proxy:
         self.rules, self.log, self.live = [], [], set()
         self.holding = False
         self.started = time.monotonic()
-        self.held = socket.socket()  # it never listens, and nobody else gets its port while the proxy is down
-        self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.held.bind(("127.0.0.1", 0))
-        self.port, self.server = self.held.getsockname()[1], None
+        self.port, self.server = options.port, None  # somebody holds it while the proxy is down
 
     def rule_for(self, facts):
         for rule in self.rules:
@@ -616,6 +612,7 @@ async def serve_bytes(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url", nargs="?")
+    parser.add_argument("--port", type=int)
     parser.add_argument("--ca")
     parser.add_argument("--bytes", nargs=2)
     parser.add_argument("--cut-after", nargs=2, type=int)

@@ -75,21 +75,13 @@ function Group:shares(leases)
   return table.concat(out, " ")
 end
 
-function Group:have_shares(expected)
-  local seen
+-- hosts: the members, where it must stay so. Replicas that start together may show these shares for a
+-- moment: one of them counts shards that it asks for and does not get, and gives one away. A replica
+-- that is ready asks for none.
+function Group:have_shares(expected, hosts)
   e2e.eventually("the shares are " .. expected, function()
-    seen = self:shares()
-    return seen == expected, seen
-  end, math.max(90, e2e.patience))
-end
-
--- The same, and so it stays as long as no member comes or goes. Replicas that start together may show
--- these shares for a moment: one of them counts shards that it asks for and does not get, and gives
--- one away. A replica that is ready asks for none.
-function Group:rest_with(expected, hosts)
-  e2e.eventually("they rest with the shares " .. expected, function()
-    for _, host in ipairs(hosts) do
-      local code, body = host:ask("health", "/readyz/shards")
+    for _, host in ipairs(hosts or {}) do
+      local code, body = host:ask("health", "/readyz")
       if code ~= 200 then
         return false, host.who .. ": " .. body
       end
